@@ -1,0 +1,111 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// The house rules for every Swift target, `Tests` included.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+/// Products of other packages, by the name used in the table below.
+let products: [String: Target.Dependency] = [
+    "ArgumentParser": .product(name: "ArgumentParser", package: "swift-argument-parser"),
+    "Crypto": .product(name: "Crypto", package: "swift-crypto"),
+    "CryptoExtras": .product(name: "CryptoExtras", package: "swift-crypto"),
+    "GRDB": .product(name: "GRDB", package: "GRDB.swift"),
+    "HTTPTypes": .product(name: "HTTPTypes", package: "swift-http-types"),
+    "Logging": .product(name: "Logging", package: "swift-log"),
+    "Metrics": .product(name: "Metrics", package: "swift-metrics"),
+    "CoreMetrics": .product(name: "CoreMetrics", package: "swift-metrics"),
+    "Mustache": .product(name: "Mustache", package: "swift-mustache"),
+    "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
+    "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
+    "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
+    "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
+    "NIOSSL": .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    "UnixSignals": .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+    "SwiftASN1": .product(name: "SwiftASN1", package: "swift-asn1"),
+    "X509": .product(name: "X509", package: "swift-certificates"),
+]
+
+/// The import table: each target of the house and all it may import, lowest floor first.
+///
+/// This is its only source: SwiftPM builds from it and `make check` holds every `import` line against it.
+let house: [(target: String, imports: [String])] = [
+    ("GateCore", ["Crypto"]),
+    ("GateWire", ["GateCore", "NIOCore"]),
+    ("GatePolicy", ["GateCore"]),
+    ("GateProviders", ["GateCore"]),
+    ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
+    ("GateSessions", ["GateCore", "Crypto"]),
+    ("GateAssertion", ["GateCore", "Crypto"]),
+    ("GateHTTP", ["GateWire", "GateCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]),
+    ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
+    ("GateProviderHTTP", ["GateOpenID", "GateProviders", "GateCore", "CProviderTransport"]),
+    ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
+    ("GateProxy", ["GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOPosix"]),
+    (
+        "GateServer",
+        [
+            "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy", "GateOpenID", "GateSessions",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateCore", "HTTPTypes", "Logging",
+            "Metrics", "CoreMetrics", "Mustache", "NIOCore", "NIOPosix", "UnixSignals",
+        ]
+    ),
+    (
+        "GateDemo",
+        [
+            "GateCore", "Crypto", "CryptoExtras", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "SwiftASN1", "X509",
+        ]
+    ),
+    (
+        "gatehouse",
+        ["GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
+    ),
+]
+
+let systemLibraries: [Target] = [
+    .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .target(name: "CProviderTransport", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+]
+
+let rooms: [Target] = house.map { room in
+    let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
+    guard room.target == "gatehouse" else {
+        return .target(name: room.target, dependencies: dependencies, swiftSettings: settings)
+    }
+    return .executableTarget(name: room.target, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A target's unit tests may import the target and all that it may import itself.
+let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "GateDemo" }.map { room in
+    let dependencies = ([room.target] + room.imports).map { products[$0] ?? .byName(name: $0) }
+    return .testTarget(name: room.target + "Tests", dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "gatehouse",
+    products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: systemLibraries + rooms + tests
+)
