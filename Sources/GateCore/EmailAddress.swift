@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An e-mail address with exactly one reading: one `@`, no white space or control characters, a plain domain.
+///
+/// Comparisons use the lower-case form; the domain of `a@b@c` is nobody's, so such a text is no address.
+package struct EmailAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The part before the `@`, as it was written.
+    package let local: String
+    /// The domain in lower case without a trailing dot.
+    package let domain: String
+
+    /// Reads an address of at most 254 bytes, or nil if it is not one.
+    ///
+    /// RFC 5321 §4.5.3.1.
+    package init?(_ text: String) {
+        // By bytes: an `@` with a combining mark behind it is another character, but no other `@` to a mail server.
+        let sides = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).map(Substring.init)
+        guard text.utf8.count <= 254, sides.count == 2, let domain = Origin.normalHost(sides[1]) else { return nil }
+        guard !sides[0].isEmpty, domain.contains("."), !domain.hasPrefix("[") else { return nil }
+        let illegal = Set("\"(),:;<>[\\]".unicodeScalars)
+        let plain = sides[0].unicodeScalars.allSatisfy {
+            $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace && !illegal.contains($0)
+                && $0.properties.generalCategory != .control && $0.properties.generalCategory != .format
+        }
+        guard plain else { return nil }
+        self.local = String(sides[0])
+        self.domain = domain
+    }
+
+    /// The address with its domain in normal form.
+    package var description: String { "\(self.local)@\(self.domain)" }
+
+    /// Whether both name the same mailbox, case of the letters A to Z aside.
+    ///
+    /// Other letters count as they are: the lower case of the Kelvin sign is `k`, and whoever owns one mailbox does not
+    /// own the other.
+    package static func == (left: EmailAddress, right: EmailAddress) -> Bool {
+        left.domain == right.domain && left.comparedLocal == right.comparedLocal
+    }
+
+    /// Hashes what ``==(_:_:)`` compares.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.domain)
+        hasher.combine(self.comparedLocal)
+    }
+
+    private var comparedLocal: [UInt8] {
+        self.local.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 0x20 : $0 }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Glibc
+
+/// Files that nobody but the owner of this process may read: keys, secrets, the session database.
+///
+/// Calls the C library directly, since only `open` can make a file with its final permissions from the first moment.
+package enum PrivateFile {
+    /// Makes a folder and those above it; the new ones are open to the owner alone.
+    package static func makeFolder(_ path: String) throws(Failure) {
+        var isFolder: ObjCBool = false
+        if unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) {
+            guard isFolder.boolValue else { throw self.problem("is not a folder", path) }
+            return
+        }
+        let parent = self.folder(of: path)
+        if parent != path {
+            try self.makeFolder(parent)
+        }
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.problem("cannot be made", path) }
+    }
+
+    /// Makes an empty file if there is none.
+    package static func makeEmpty(_ path: String) throws(Failure) {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw self.problem("cannot be opened for writing", path) }
+        close(descriptor)
+    }
+
+    /// Writes a file so that it is either there as a whole, even after a crash, or not at all.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole content.
+    ///   - path: Where it goes; what was there before is replaced.
+    /// - Throws: `file.unusable` with the path and the reason.
+    package static func write(_ bytes: [UInt8], to path: String) throws(Failure) {
+        let draft = "\(self.folder(of: path))/.\(RandomBytes.system.token(12)).new"
+        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw self.problem("cannot be written", path) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: Foundation.Data(bytes))
+            try file.synchronize()
+            try file.close()
+        } catch {
+            _ = unsafe unlink(draft)
+            throw Failure(.internalFault, "file.unusable", "\(path) cannot be written: \(error.localizedDescription)")
+        }
+        guard unsafe rename(draft, path) == 0 else {
+            let problem = self.problem("cannot be put in place", path)
+            _ = unsafe unlink(draft)
+            throw problem
+        }
+        self.flushFolder(of: path)
+    }
+
+    /// Reads a file of at most `limit` bytes, and refuses one that group or others may read or change.
+    package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw self.problem("cannot be read", path) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw self.problem("cannot be read", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(.internalFault, "file.unusable", "\(path) is not a regular file")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            let detail = "\(path) has mode \(mode), so others can read it; run: chmod 600 '\(path)'"
+            throw Failure(.internalFault, "file.too_open", detail)
+        }
+        guard let bytes = try? file.read(upToCount: limit + 1) ?? Foundation.Data() else {
+            throw self.problem("cannot be read", path)
+        }
+        guard bytes.count <= limit else {
+            throw Failure(.internalFault, "file.unusable", "\(path) is larger than \(limit) bytes")
+        }
+        return Array(bytes)
+    }
+
+    /// The folder part of a path, `.` for a bare name.
+    package static func folder(of path: String) -> String {
+        let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard let slash = trimmed.lastIndex(of: "/") else { return "." }
+        return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+    }
+
+    /// Makes the new name itself survive a power cut; a file system that cannot do that is used all the same.
+    private static func flushFolder(of path: String) {
+        let descriptor = unsafe open(self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    private static func problem(_ what: String, _ path: String) -> Failure {
+        let reason = unsafe String(cString: strerror(errno))
+        return Failure(.internalFault, "file.unusable", "\(path) \(what): \(reason)")
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One person as one provider describes them, in the same fields whatever the provider.
+///
+/// `provider` and `subject` identify; everything else is a fact that may change. The e-mail address is only such a
+/// fact, to be believed when `emailVerified` is true.
+package struct Profile: Sendable, Hashable {
+    /// The provider's name in the configuration file.
+    package var provider: String
+    /// The issuer that vouches, in its canonical spelling.
+    package var issuer: String
+    /// The person's stable id at the issuer, at most 255 bytes; never parsed as a number.
+    package var subject: String
+    /// The organization at the provider: Google `hd`, Microsoft `tid`.
+    package var tenant: String?
+    /// A name to show; changeable.
+    package var username: String?
+    /// The full name.
+    package var name: String?
+    /// The given name.
+    package var givenName: String?
+    /// The family name.
+    package var familyName: String?
+    /// The e-mail address, domain in lower case.
+    package var email: String?
+    /// Whether the provider has proved that the address belongs to the person.
+    package var emailVerified = false
+    /// Whether the provider is the authority for the address, not only somebody who checked it once.
+    package var emailAuthoritative = false
+    /// An https address of a picture.
+    package var picture: String?
+    /// The language, BCP 47.
+    package var locale: String?
+    /// The groups, sorted, each once.
+    package var groups: [String] = []
+    /// The roles, sorted, each once.
+    package var roles: [String] = []
+    /// Whether `groups` is all of them; false is "unknown" to a rule that denies.
+    package var groupsComplete = true
+    /// When the person last proved who they are to the provider.
+    package var authTime: Instant?
+
+    /// A profile with the three fields that every profile has.
+    package init(provider: String, issuer: String, subject: String) {
+        self.provider = provider
+        self.issuer = issuer
+        self.subject = subject
+    }
+
+    /// The key of the user everywhere: `provider:subject`.
+    package var user: String { "\(self.provider):\(self.subject)" }
+
+    /// The address if it is verified and has one reading; the only one that a rule may look at.
+    package var verifiedEmail: EmailAddress? {
+        self.emailVerified ? self.email.flatMap(EmailAddress.init) : nil
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A place on this site that a visitor may be sent back to.
+///
+/// Holds only an absolute path with an optional query, so it can never lead off the site. RFC 3986 §4.2; the rule and
+/// the corpus it answers are those of return-URL attacks on other gateways: nothing in it may change meaning when a
+/// browser folds `\`, drops control characters, or decodes it once more.
+package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
+    /// Path and query, at most 2048 bytes of visible ASCII.
+    package let value: String
+
+    /// The site's front page.
+    package static let root = ReturnPath(unchecked: "/")
+
+    /// Reads a path, or nil if it could be read as anything but a place on this site.
+    package init?(_ text: String) {
+        guard text.utf8.count <= 2048, ReturnPath.isLocal(text.utf8) else { return nil }
+        let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        let decoded = parts.compactMap { PercentEncoding.decode($0) }
+        guard decoded.count == parts.count, let path = decoded.first, ReturnPath.isLocalDecoded(path) else {
+            return nil
+        }
+        guard decoded.dropFirst().allSatisfy({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else { return nil }
+        self.value = text
+    }
+
+    private init(unchecked: String) {
+        self.value = unchecked
+    }
+
+    /// The path and query.
+    package var description: String { self.value }
+
+    private static func isLocal(_ text: some Collection<UInt8>) -> Bool {
+        guard text.first == UInt8(ascii: "/") else { return false }
+        guard text.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
+        else { return false }
+        return self.pathIsPlain(text.prefix { $0 != UInt8(ascii: "?") })
+    }
+
+    /// The decoded path may hold any UTF-8, since a page name may; it may not hold what steers a browser.
+    private static func isLocalDecoded(_ text: [UInt8]) -> Bool {
+        let steers = text.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }
+        return !steers && self.pathIsPlain(text)
+    }
+
+    /// No `//`, no `.` or `..` segment, anywhere in the path.
+    private static func pathIsPlain(_ path: some Collection<UInt8>) -> Bool {
+        let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            if segment.isEmpty, index < segments.count - 1 { return false }
+            let dots = segment.count <= 2 && !segment.isEmpty && segment.allSatisfy { $0 == UInt8(ascii: ".") }
+            if dots || (segment.first == UInt8(ascii: " ")) { return false }
+        }
+        return true
+    }
+}

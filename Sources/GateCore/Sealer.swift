@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import Foundation
+
+/// Seals small values so that only this gateway can open them, and only for the purpose they were sealed for.
+///
+/// One format for cookies, hand-over codes and session records: version byte, 8 bytes of key id, 32 bytes of salt,
+/// AES-256-GCM ciphertext and tag. The key of each message is `HKDF-SHA256(secret ‖ part, salt, purpose)`, so no number
+/// of messages wears it out (NIST SP 800-38D §8.3), and the purpose is authenticated with it. Every failure to open is
+/// the same nil.
+package struct Sealer: Sendable {
+    private static let version: UInt8 = 1
+    private static let overhead = 1 + 8 + 32 + 16
+    private let keys: [Key]
+    private let random: RandomBytes
+
+    private struct Key: Sendable {
+        let id: [UInt8]
+        let secret: Secret
+    }
+
+    /// A sealer with one secret or more, each at least 32 bytes: the first seals, all open.
+    package init(_ secrets: [Secret], random: RandomBytes = .system) {
+        self.keys = secrets.map { secret in
+            let id = secret.withBytes { Array(SHA256.hash(data: Array("gatehouse/key-id/".utf8) + $0).prefix(8)) }
+            return Key(id: id, secret: secret)
+        }
+        self.random = random
+    }
+
+    /// Seals `plain` for one purpose; `part` is a piece of the key that only the holder of a ticket has.
+    package func seal(_ plain: [UInt8], for purpose: String, part: [UInt8] = []) -> [UInt8] {
+        guard let key = self.keys.first else { return [] }
+        let salt = self.random.bytes(32)
+        let header = [Sealer.version] + key.id + salt
+        let derived = Sealer.derive(key.secret, part: part, salt: salt, purpose: purpose)
+        guard
+            let box = try? AES.GCM.seal(
+                plain,
+                using: derived,
+                nonce: Sealer.nonce(),
+                authenticating: header + Array(purpose.utf8)
+            )
+        else { return [] }
+        return header + box.ciphertext + box.tag
+    }
+
+    /// Opens what ``seal(_:for:part:)`` made for the same purpose and part; nil for everything else.
+    package func open(_ sealed: some Collection<UInt8>, for purpose: String, part: [UInt8] = []) -> [UInt8]? {
+        let sealed = Array(sealed)
+        guard sealed.count >= Sealer.overhead, sealed[0] == Sealer.version else { return nil }
+        guard let key = self.keys.first(where: { $0.id == Array(sealed[1..<9]) }) else { return nil }
+        let derived = Sealer.derive(key.secret, part: part, salt: Array(sealed[9..<41]), purpose: purpose)
+        guard
+            let nonce = Sealer.nonce(),
+            let box = try? AES.GCM.SealedBox(
+                nonce: nonce,
+                ciphertext: sealed[41..<(sealed.count - 16)],
+                tag: sealed[(sealed.count - 16)...]
+            )
+        else { return nil }
+        let plain = try? AES.GCM.open(box, using: derived, authenticating: sealed[..<41] + Array(purpose.utf8))
+        return plain.map(Array.init)
+    }
+
+    /// The key is used for one message only, so the nonce may be constant.
+    private static func nonce() -> AES.GCM.Nonce? {
+        try? AES.GCM.Nonce(data: [UInt8](repeating: 0, count: 12))
+    }
+
+    private static func derive(_ secret: Secret, part: [UInt8], salt: [UInt8], purpose: String) -> SymmetricKey {
+        let length = lengthPrefix(of: part)
+        return secret.withBytes { bytes in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: length + part + bytes),
+                salt: salt,
+                info: Array("gatehouse/v1/\(purpose)".utf8),
+                outputByteCount: 32
+            )
+        }
+    }
+
+    /// The length of the part in eight bytes, so that part and secret cannot be shifted against each other.
+    private static func lengthPrefix(of part: [UInt8]) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: part.count >> (8 * $0)) }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+/// A point on the wall clock, in whole seconds since 1970-01-01 UTC.
+///
+/// Only tokens, cookies, sessions and certificates are measured with it; time-outs run on the monotonic clock.
+package struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Seconds since 1970-01-01 UTC.
+    package let seconds: Int64
+
+    /// Makes the instant that many seconds after 1970-01-01 UTC.
+    package init(seconds: Int64) {
+        self.seconds = seconds
+    }
+
+    /// The instant `duration` later; a result outside 64 bits stops at the end of the range.
+    package func advanced(by duration: Duration) -> Instant {
+        let (sum, overflow) = self.seconds.addingReportingOverflow(duration.components.seconds)
+        guard overflow else { return Instant(seconds: sum) }
+        return Instant(seconds: duration < .zero ? .min : .max)
+    }
+
+    /// How long it is from `earlier` to this instant.
+    package func since(_ earlier: Instant) -> Duration {
+        .seconds(self.seconds.subtractingReportingOverflow(earlier.seconds).partialValue)
+    }
+
+    /// The number of seconds, as logs and claims carry it.
+    package var description: String { String(self.seconds) }
+
+    /// Earlier instants come first.
+    package static func < (left: Instant, right: Instant) -> Bool {
+        left.seconds < right.seconds
+    }
+}
+
+/// Tells the time; passed in, so that a test can hold it still.
+package struct WallClock: Sendable {
+    private let read: @Sendable () -> Instant
+
+    /// A clock that asks `read` each time.
+    package init(_ read: @escaping @Sendable () -> Instant) {
+        self.read = read
+    }
+
+    /// The time now.
+    package var now: Instant { self.read() }
+
+    /// The system's clock.
+    package static let system = WallClock {
+        Instant(seconds: Int64(Date().timeIntervalSince1970))
+    }
+
+    /// A clock that stands at `instant`.
+    package static func fixed(_ instant: Instant) -> WallClock {
+        WallClock { instant }
+    }
+}

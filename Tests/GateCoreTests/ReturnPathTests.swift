@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@Suite struct ReturnPathTests {
+    @Test(arguments: [
+        "/", "/a", "/a/", "/a/b?x=1&y=2", "/a?url=https://other.example//x", "/a?x=/../y", "/%E3%80%B1e", "/a%20b",
+        "/.well-known/x", "/...", "/a..b", "/a@b:c", "/a%2Fb", "/?", "/a;b=c", "/%3Fa", "/~ada/!$&'()*+,=",
+    ])
+    func `a path on this site is kept as it is`(text: String) {
+        #expect(ReturnPath(text)?.value == text)
+    }
+
+    @Test(arguments: [
+        // Other sites, in every spelling that a browser may fold into `//` or a scheme.
+        "//e", "///e", "////e/%2e%2e", "/\\e", "\\/\\/e", "\\\\e", "/%09/e", "/%5ce", "/%2f%2fe", "/%2Fe", "/ /e",
+        "/%20/e",
+        "/\t\\e", "/\u{B}/e", "/\n/e", "/\r\\e", "/./\\e", "/./../../\\e", "/\t/\t\\evil", "/%0a/e", "/%0b\\e",
+        "/%0d%0ae", "/\u{3031}e", "/a//e", "/a\\e", "/%7f/e",
+        // Absolute addresses.
+        "http:e", "http:0xd8.0x3a.0xd6.0xce", "https:/\\e", "https:///e/%2e%2e", "https://good@e",
+        "https://good.evil.tld", "http://e%2f%2f.good/", "http://e%23.good", "http://e\tgood/", "http://3627734734",
+        "http://00330.3856078", "http://[::ffff:1.2.3.4]", "https://evil", "https://badexample.com",
+        "javascript:alert(1)", "java%0d%0ascript:alert(1)", "\\u006Aavascript:alert(1)", "&#106;avascript:alert(1)",
+        "data:text/html,x",
+        // No path at all.
+        "", "\u{3031}e", "\u{3035}e", "\u{3002}e", "@e", ".e", "<>//e", "?url=//e", "e", " /e", "\t/e",
+        // Paths that mean another place.
+        "/.", "/..", "/a/..", "/a/./b", "/%2e", "/%2E%2E/e", "/a/%2e%2e/e", "/.%2e/e", "/%3f/%2e%2e/e", "/%3f%2f%2fe",
+        // Fragments and broken escapes.
+        "/a#b", "/%", "/%2", "/%zz", "/a?%zz", "/a?x=%00", "/a\u{0}",
+    ])
+    func `anything else is no place on this site`(text: String) {
+        #expect(ReturnPath(text) == nil)
+    }
+
+    @Test(arguments: [(2048, true), (2049, false)])
+    func `a path has a bound`(length: Int, isGood: Bool) {
+        #expect((ReturnPath("/" + String(repeating: "a", count: length - 1)) != nil) == isGood)
+    }
+
+    @Test func `the front page is a place`() {
+        #expect(ReturnPath.root == ReturnPath("/"))
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@Suite struct SealerTests {
+    private let first = Secret([UInt8](repeating: 1, count: 32))
+    private let second = Secret([UInt8](repeating: 2, count: 32))
+    private let plain = Array("ada@example.com".utf8)
+
+    @Test func `what was sealed opens for the same purpose and part`() {
+        let sealer = Sealer([self.first])
+        #expect(sealer.open(sealer.seal(self.plain, for: "cookie"), for: "cookie") == self.plain)
+        #expect(sealer.open(sealer.seal([], for: "cookie"), for: "cookie") == [])
+        #expect(sealer.open(sealer.seal(self.plain, for: "cookie", part: [9]), for: "cookie", part: [9]) == self.plain)
+    }
+
+    @Test func `it opens for nothing else`() {
+        let sealer = Sealer([self.first])
+        let sealed = sealer.seal(self.plain, for: "cookie", part: [9])
+        #expect(sealer.open(sealed, for: "cookies", part: [9]) == nil)
+        #expect(sealer.open(sealed, for: "cookie", part: [8]) == nil)
+        #expect(sealer.open(sealed, for: "cookie") == nil)
+        #expect(Sealer([self.second]).open(sealed, for: "cookie", part: [9]) == nil)
+        #expect(Sealer([]).open(sealed, for: "cookie", part: [9]) == nil)
+    }
+
+    @Test func `every flipped bit gives the one same nil`() {
+        let sealer = Sealer([self.first])
+        let sealed = sealer.seal(self.plain, for: "cookie")
+        for position in sealed.indices {
+            for bit in 0..<8 {
+                var changed = sealed
+                changed[position] ^= 1 << UInt8(bit)
+                #expect(sealer.open(changed, for: "cookie") == nil)
+            }
+        }
+    }
+
+    @Test func `every shortened or lengthened text gives nil`() {
+        let sealer = Sealer([self.first])
+        let sealed = sealer.seal(self.plain, for: "cookie")
+        for count in 0..<sealed.count {
+            #expect(sealer.open(sealed.prefix(count), for: "cookie") == nil)
+        }
+        #expect(sealer.open(sealed + [0], for: "cookie") == nil)
+    }
+
+    @Test func `the same text sealed twice differs everywhere but in its header`() {
+        let sealer = Sealer([self.first])
+        let one = sealer.seal(self.plain, for: "cookie")
+        let other = sealer.seal(self.plain, for: "cookie")
+        #expect(one.prefix(9) == other.prefix(9))
+        #expect(one[9..<41] != other[9..<41])
+        #expect(one[41...] != other[41...])
+    }
+
+    @Test func `a rotated secret opens and no longer seals`() {
+        let old = Sealer([self.first]).seal(self.plain, for: "cookie")
+        let rotated = Sealer([self.second, self.first])
+        #expect(rotated.open(old, for: "cookie") == self.plain)
+        let new = rotated.seal(self.plain, for: "cookie")
+        #expect(Sealer([self.first]).open(new, for: "cookie") == nil)
+        #expect(Sealer([self.second]).open(new, for: "cookie") == self.plain)
+    }
+
+    @Test func `part and secret cannot be shifted against each other`() {
+        let long = Sealer([Secret([9] + [UInt8](repeating: 1, count: 32))])
+        let sealed = Sealer([self.first]).seal(self.plain, for: "cookie", part: [9])
+        #expect(long.open(sealed, for: "cookie") == nil)
+    }
+}
+
+@Suite struct SecretTests {
+    @Test func `a secret shows itself nowhere`() {
+        let secret = Secret(text: "hunter2-hunter2")
+        var dumped = ""
+        dump(secret, to: &dumped)
+        let holder: [String: Secret?] = ["secret": secret]
+        for shown in ["\(secret)", String(reflecting: secret), String(describing: holder), "\(holder)", dumped] {
+            #expect(!shown.contains("hunter") && !shown.contains("104, 117"))
+        }
+    }
+
+    @Test func `secrets compare by value`() {
+        #expect(Secret(text: "a") == Secret(text: "a"))
+        #expect(Secret(text: "a") != Secret(text: "b"))
+        #expect(Secret(text: "a") != Secret(text: "aa"))
+        #expect(Secret(text: "abc").withText { $0 } == "abc")
+        #expect(constantTimeEquals([1, 2], [1, 2]) && !constantTimeEquals([1, 2], [1, 3]))
+        #expect(!constantTimeEquals([1], [1, 2]))
+    }
+}
