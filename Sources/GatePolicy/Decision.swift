@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// What becomes of a request to an app.
+package enum Decision: Sendable, Hashable {
+    /// Anybody may have it; no identity is needed.
+    case openToAll
+    /// The person may enter.
+    case admitted(Admission)
+    /// Somebody has to sign in first, with a provider that the app accepts.
+    case signInNeeded
+    /// The person is known and may not enter.
+    case refused
+}
+
+extension Route {
+    /// The decision for a request to this route; the same for proxying and for forward-auth.
+    ///
+    /// A session of a provider that the app does not accept leads to a new sign-in, never to a refusal.
+    package func decision(method: some StringProtocol, path: some StringProtocol, person: Profile?) -> Decision {
+        if self.isOpen(method: String(method), path: Array(path.utf8).span) { return .openToAll }
+        return self.decision(about: person)
+    }
+
+    /// The decision for what no public rule covers; it depends on the person only.
+    package func decision(about person: Profile?) -> Decision {
+        guard let person, self.providers.contains(person.provider) else { return .signInNeeded }
+        guard let admission = self.access.admission(of: person) else { return .refused }
+        return .admitted(admission)
+    }
+
+    /// Whether a public rule covers the request.
+    package func isOpen(method: String, path: Span<UInt8>) -> Bool {
+        for rule in self.publicRules where rule.covers(method: method, path: path) {
+            return true
+        }
+        return false
+    }
+}

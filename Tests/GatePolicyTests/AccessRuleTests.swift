@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GatePolicy
+import Testing
+
+@Suite struct AccessRuleTests {
+    @Test func `every condition that a person meets admits them`() {
+        let entries: [AccessEntry] = [
+            .with { $0.provider = "google" }, .with { $0.user = "google:104729384756102938475" },
+            .with { $0.email = EmailAddress("ADA@example.COM") }, .with { $0.emailDomain = "example.com" },
+            .with { $0.group = "acme/platform" },
+            .with {
+                $0.provider = "google"
+                $0.user = "google:104729384756102938475"
+                $0.email = EmailAddress("ada@example.com")
+                $0.emailDomain = "example.com"
+                $0.group = "staff"
+            },
+        ]
+        for entry in entries {
+            #expect(entry.fits(.ada))
+        }
+    }
+
+    @Test func `one condition that fails fails the entry`() {
+        let changes: [(inout AccessEntry) -> Void] = [
+            { $0.provider = "github" }, { $0.user = "google:1" }, { $0.user = "github:104729384756102938475" },
+            { $0.user = "104729384756102938475" }, { $0.email = EmailAddress("eve@example.com") },
+            { $0.emailDomain = "example.org" }, { $0.group = "acme" }, { $0.group = "Staff" },
+        ]
+        for change in changes {
+            let alone = AccessEntry.with(change)
+            let together = AccessEntry.with {
+                $0.provider = "google"
+                $0.emailDomain = "example.com"
+                change(&$0)
+            }
+            #expect(!alone.fits(.ada) && !together.fits(.ada))
+        }
+    }
+
+    @Test func `an entry without conditions fits nobody`() {
+        #expect(!AccessEntry().fits(.ada))
+        #expect(AccessRule.entries([AccessEntry()]).admission(of: .ada) == nil)
+        #expect(AccessRule.entries([]).admission(of: .ada) == nil)
+    }
+
+    @Test func `an address that is not verified admits nobody`() {
+        var person = Profile.ada
+        person.emailVerified = false
+        #expect(!AccessEntry.with { $0.email = EmailAddress("ada@example.com") }.fits(person))
+        #expect(!AccessEntry.with { $0.emailDomain = "example.com" }.fits(person))
+    }
+
+    @Test(arguments: [
+        "attacker@evil.com@example.com", "attacker@\u{301}evil.com@example.com", "attacker@evil-example.com",
+        "attacker@sub.example.com", "attacker@example.com.evil.com", "attacker@ example.com", "@example.com",
+        "attacker@evil.com\n@example.com", "attacker@notexample.com",
+    ])
+    func `a domain is compared as a whole`(email: String) {
+        var person = Profile.ada
+        person.email = email
+        #expect(!AccessEntry.with { $0.emailDomain = "example.com" }.fits(person))
+    }
+
+    @Test func `somebody who is in no required group does not get into it`() {
+        var person = Profile.ada
+        person.groups = []
+        let rule = AccessRule.entries([.with { $0.group = "acme/platform" }])
+        #expect(rule.admission(of: person) == nil)
+        #expect(person.groups.isEmpty)
+    }
+
+    @Test func `the first entry that fits is the one that is named`() {
+        var first = AccessEntry(line: 10)
+        first.group = "none"
+        var second = AccessEntry(line: 20)
+        second.group = "staff"
+        var third = AccessEntry(line: 30)
+        third.provider = "google"
+        #expect(AccessRule.entries([first, second, third]).admission(of: .ada)?.line == 20)
+        #expect(AccessRule.signedIn.admission(of: .ada) == Admission(line: nil))
+    }
+}

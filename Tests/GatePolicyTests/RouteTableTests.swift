@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GatePolicy
+import Testing
+
+@Suite struct RouteTableTests {
+    private let table = RouteTable([
+        (host: "a.example", path: "/"), (host: "a.example", path: "/foo"), (host: "a.example", path: "/foo/bar/"),
+        (host: "b.example", path: "/only"), (host: "a.example", path: "/foo/"),
+    ])
+
+    @Test(
+        arguments: [
+            ("a.example", "/", 0), ("a.example", "/x", 0), ("a.example", "/foobar", 0), ("a.example", "/fo", 0),
+            ("a.example", "/foo", 1), ("a.example", "/foo/", 1), ("a.example", "/foo/ba", 1),
+            ("a.example", "/foo/barx", 1),
+            ("a.example", "/foo/bar", 2), ("a.example", "/foo/bar/", 2), ("a.example", "/foo/bar/x/y", 2),
+            ("a.example", "/Foo", 0), ("a.example", "/foo%2Fbar", 0), ("a.example", "//foo", 0),
+            ("b.example", "/only", 3), ("b.example", "/only/x", 3), ("b.example", "/onlyx", nil),
+            ("b.example", "/", nil),
+            ("c.example", "/", nil), ("", "/", nil), ("x.a.example", "/", nil), ("A.example", "/", nil),
+        ] as [(String, String, Int?)]
+    )
+    func `the longest prefix of whole segments wins`(host: String, path: String, entry: Int?) {
+        #expect(self.table.entry(host: host, path: Array(path.utf8).span) == entry)
+    }
+
+    @Test func `an empty table knows nothing`() {
+        #expect(RouteTable([]).entry(host: "a.example", path: Array("/".utf8).span) == nil)
+    }
+
+    @Test func `ten thousand routes are told apart`() {
+        var entries: [(host: String, path: String)] = []
+        for number in 0..<5000 {
+            entries.append((host: "host-\(number % 100).example", path: "/app-\(number)"))
+            entries.append((host: "host-\(number % 100).example", path: "/app-\(number)/deep/\(number)"))
+        }
+        let table = RouteTable(entries)
+        for (index, entry) in entries.enumerated() {
+            #expect(table.entry(host: entry.host, path: Array(entry.path.utf8).span) == index)
+            #expect(table.entry(host: entry.host, path: Array("\(entry.path)/x".utf8).span) == index)
+            #expect(
+                table.entry(host: entry.host, path: Array("\(entry.path)x".utf8).span)
+                    == (index % 2 == 0 ? nil : index - 1)
+            )
+        }
+        #expect(table.entry(host: "host-1.example", path: Array("/app-2".utf8).span) == nil)
+    }
+
+    @Test func `a long path costs no more than its host's longest prefix`() {
+        let path = "/foo/bar" + String(repeating: "/a", count: 1_000_000)
+        #expect(self.table.entry(host: "a.example", path: Array(path.utf8).span) == 2)
+    }
+
+    @Test func `the table agrees with a plain search`() {
+        let segments = ["a", "b", "ab", "a-b", ""]
+        var paths: [String] = ["/"]
+        for first in segments {
+            for second in segments {
+                paths.append("/\(first)/\(second)")
+            }
+        }
+        let entries = paths.filter { !$0.contains("//") }.map { (host: "h.example", path: $0) }
+        let table = RouteTable(entries)
+        for path in paths.flatMap({ [$0, "\($0)/a", "\($0)b"] }) {
+            let fitting = entries.enumerated().filter { Self.plainly(path, isBelow: $0.element.path) }
+            let longest = fitting.map { Self.trimmed($0.element.path).utf8.count }.max()
+            let expected = fitting.first { Self.trimmed($0.element.path).utf8.count == longest }?.offset
+            #expect(table.entry(host: "h.example", path: Array(path.utf8).span) == expected)
+        }
+    }
+
+    private static func trimmed(_ path: String) -> String { path.hasSuffix("/") ? String(path.dropLast()) : path }
+
+    private static func plainly(_ path: String, isBelow prefix: String) -> Bool {
+        path == self.trimmed(prefix) || path.hasPrefix("\(self.trimmed(prefix))/")
+    }
+}
