@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads the field lines of a head in one pass, checking every byte.
+struct FieldScanner {
+    /// What the scan of the next line found.
+    enum Line {
+        /// A field line, now in the table.
+        case field(FieldSlot)
+        /// The empty line; the head ends at this offset.
+        case end(Int)
+        /// The bytes ran out.
+        case more
+    }
+
+    let names: FieldNames
+    let limits: HeadLimits
+    /// Requests accept `[A-Za-z0-9-]` in names only; an answer may use every token character.
+    let plainNamesOnly: Bool
+    let status: Int
+
+    /// Reads the line that starts at `start`.
+    ///
+    /// - Throws: A refusal with this scanner's status, or 431.
+    func line(of bytes: Span<UInt8>, at start: Int) throws(WireRefusal) -> Line {
+        guard start < bytes.count else { return .more }
+        if bytes[start] == 0x0D {
+            guard start + 1 < bytes.count else { return .more }
+            guard bytes[start + 1] == 0x0A else { throw WireRefusal(self.status, "wire.bare_cr") }
+            return .end(start + 2)
+        }
+        var position = start
+        var hash = FieldNames.seed
+        while position < bytes.count, self.isName(bytes[position]) {
+            hash = FieldNames.step(hash, bytes[position])
+            position += 1
+        }
+        guard position < bytes.count else { return .more }
+        guard bytes[position] == UInt8(ascii: ":"), position > start else {
+            throw WireRefusal(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
+        }
+        let nameEnd = position
+        guard let value = try self.value(of: bytes, at: nameEnd + 1) else { return .more }
+        guard value.next - start <= self.limits.fieldBytes else { throw WireRefusal(431, "wire.field_too_large") }
+        let name = self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
+        return .field(
+            FieldSlot(
+                start: UInt16(truncatingIfNeeded: start),
+                nameEnd: UInt16(truncatingIfNeeded: nameEnd),
+                valueStart: UInt16(truncatingIfNeeded: value.range.lowerBound),
+                valueEnd: UInt16(truncatingIfNeeded: value.range.upperBound),
+                end: UInt16(truncatingIfNeeded: value.next),
+                name: name
+            )
+        )
+    }
+
+    private func isName(_ byte: UInt8) -> Bool {
+        self.plainNamesOnly ? ByteClass.isPlainName(byte) : ByteClass.isToken(byte)
+    }
+
+    /// The value without the white space around it and where the next line starts; nil when the bytes run out.
+    private func value(of bytes: Span<UInt8>, at start: Int) throws(WireRefusal) -> (range: Range<Int>, next: Int)? {
+        var first = start
+        while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
+            first += 1
+        }
+        var position = first
+        while position < bytes.count, ByteClass.isValue(bytes[position]) {
+            position += 1
+        }
+        guard position + 1 < bytes.count else {
+            guard position < bytes.count, bytes[position] != 0x0D else { return nil }
+            throw WireRefusal(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_value")
+        }
+        guard bytes[position] == 0x0D, bytes[position + 1] == 0x0A else {
+            throw WireRefusal(self.status, self.reason(for: bytes[position]))
+        }
+        var end = position
+        while end > first, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 {
+            end -= 1
+        }
+        return (first..<end, position + 2)
+    }
+
+    private func reason(for byte: UInt8) -> StaticString {
+        switch byte {
+        case 0x0A: "wire.bare_lf"
+        case 0x0D: "wire.bare_cr"
+        default: "wire.field_value"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// One field line of a head, as offsets into it.
+package struct FieldSlot: Sendable {
+    /// Where the line starts.
+    package let start: UInt16
+    /// Where its name ends.
+    package let nameEnd: UInt16
+    /// Where its value starts, white space skipped.
+    package let valueStart: UInt16
+    /// Where its value ends, white space cut.
+    package let valueEnd: UInt16
+    /// Where the next line starts.
+    package let end: UInt16
+    /// What the name means.
+    package let name: FieldName
+
+    /// The range of the name.
+    package var nameRange: Range<Int> { Int(self.start)..<Int(self.nameEnd) }
+    /// The range of the value.
+    package var valueRange: Range<Int> { Int(self.valueStart)..<Int(self.valueEnd) }
+    /// The range of the whole line with its line end.
+    package var lineRange: Range<Int> { Int(self.start)..<Int(self.end) }
+}
+
+/// The head of a message: one buffer and a table of offsets, every byte of it checked.
+package struct MessageHead: Sendable {
+    /// The bytes from the start line to the empty line; offsets count from its first readable byte.
+    package let bytes: ByteBuffer
+    /// The field lines in order.
+    package let fields: [FieldSlot]
+
+    /// The bytes of a range, as a slice that shares them.
+    package func slice(_ range: Range<Int>) -> ByteBufferView {
+        let start = self.bytes.readerIndex
+        let view = self.bytes.readableBytesView
+        return view[(start + range.lowerBound)..<(start + range.upperBound)]
+    }
+
+    /// The text of a range; every byte above 0x7F that is not UTF-8 becomes U+FFFD.
+    package func text(_ range: Range<Int>) -> String {
+        String(decoding: self.slice(range), as: UTF8.self)
+    }
+
+    /// The first field with a meaning, or nil.
+    package func first(_ name: FieldName) -> FieldSlot? {
+        self.fields.first { $0.name == name }
+    }
+
+    /// How many fields have a meaning.
+    package func count(_ name: FieldName) -> Int {
+        self.fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
+    }
+
+    /// The value of the first field with a meaning, or nil.
+    package func value(_ name: FieldName) -> String? {
+        self.first(name).map { self.text($0.valueRange) }
+    }
+
+    /// Whether two ranges spell the same, letter case of ASCII aside.
+    package func spells(_ range: Range<Int>, _ lowerCase: StaticString) -> Bool {
+        let slice = self.slice(range)
+        guard slice.count == lowerCase.utf8CodeUnitCount else { return false }
+        return lowerCase.description.utf8.elementsEqual(slice.lazy.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 })
+    }
+
+    /// The names in all `Connection` fields that make the removal of other fields necessary, in lower case.
+    ///
+    /// `close` and `keep-alive` are left out, so for nearly every message the list is empty and costs nothing.
+    package func connectionOptions() -> [String] {
+        var options: [String] = []
+        for field in self.fields where field.name == .connection {
+            for part in self.slice(field.valueRange).split(separator: UInt8(ascii: ",")) {
+                let name = String(decoding: part, as: UTF8.self).trimmingOptionalSpace().lowercased()
+                if name != "close", name != "keep-alive", !name.isEmpty { options.append(name) }
+            }
+        }
+        return options
+    }
+
+    /// Whether a `Connection` field has the option.
+    package func hasConnectionOption(_ wanted: StaticString) -> Bool {
+        self.fields.contains { field in
+            guard field.name == .connection else { return false }
+            if self.spells(field.valueRange, wanted) { return true }
+            return self.slice(field.valueRange).split(separator: UInt8(ascii: ",")).contains { part in
+                String(decoding: part, as: UTF8.self).trimmingOptionalSpace().lowercased() == wanted.description
+            }
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at its ends. RFC 9110 §5.6.3.
+    package func trimmingOptionalSpace() -> String {
+        let space: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let head = self.drop(while: space)
+        guard let last = head.lastIndex(where: { !space($0) }) else { return "" }
+        return String(head[...last])
+    }
+}
+
+/// How the end of a body is found.
+package enum BodyFraming: Sendable, Hashable {
+    /// There is no body.
+    case none
+    /// So many bytes.
+    case length(Int64)
+    /// Chunks, RFC 9112 §7.1.
+    case chunked
+    /// All until the connection closes; answers only.
+    case untilClose
+}

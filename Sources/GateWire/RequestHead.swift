@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import NIOCore
+
+/// The methods the gateway passes on; all others are answered 405 or 501. RFC 9110 §9.
+package enum RequestMethod: String, Sendable, CaseIterable {
+    /// `GET`
+    case get = "GET"
+    /// `HEAD`
+    case head = "HEAD"
+    /// `POST`
+    case post = "POST"
+    /// `PUT`
+    case put = "PUT"
+    /// `PATCH`
+    case patch = "PATCH"
+    /// `DELETE`
+    case delete = "DELETE"
+    /// `OPTIONS`
+    case options = "OPTIONS"
+
+    /// Whether the method only reads. RFC 9110 §9.2.1.
+    package var isSafe: Bool { self == .get || self == .head || self == .options }
+}
+
+/// A request head that has passed every check.
+package struct RequestHead: Sendable {
+    /// The bytes and the table of field lines.
+    package var message: MessageHead
+    /// The method.
+    package var method: RequestMethod
+    /// Whether the request is for the server as a whole: `OPTIONS *`.
+    package var isAsterisk = false
+    /// The path to match and to forward; empty for `OPTIONS *`.
+    package var path: CanonicalPath
+    /// Where the query stands in ``message``, without `?`; nil if there is no `?`.
+    package var query: Range<Int>?
+    /// The host that is asked.
+    package var authority: RequestAuthority
+    /// How the body ends: never ``BodyFraming/untilClose``.
+    package var framing: BodyFraming
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    package var minorVersion: Int
+    /// Whether the client wants the connection kept.
+    package var keepsAlive: Bool
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    package var expectsContinue: Bool
+
+    /// The query as text, or nil.
+    package var queryText: String? { self.query.map(self.message.text) }
+
+    /// Path and query as they are forwarded.
+    package var target: String {
+        let path = self.path.text(in: self.message)
+        return self.queryText.map { "\(path)?\($0)" } ?? path
+    }
+}
+
+/// The host of a request in its normal form. RFC 9112 §3.2.
+package struct RequestAuthority: Sendable, Hashable {
+    /// The host in lower case, without port and trailing dot.
+    package let host: String
+    /// The port as written, or nil.
+    package let port: Int?
+    /// Host and port as they are passed on.
+    package let text: String
+
+    init?(_ text: String) {
+        guard text.utf8.count <= 255, let sides = WebAddress.split(authority: text) else { return nil }
+        guard let host = Origin.normalHost(sides.host) else { return nil }
+        self.host = host
+        self.port = sides.port
+        self.text = sides.port.map { "\(host):\($0)" } ?? host
+    }
+}
+
+/// A path in its one spelling: matched against routes and rules, and forwarded, as the same bytes.
+package enum CanonicalPath: Sendable {
+    /// The path came in its canonical spelling and stands in the head.
+    case received(Range<Int>)
+    /// The path came in another spelling; this is the canonical one.
+    case rewritten([UInt8])
+
+    /// The path as text.
+    package func text(in message: MessageHead) -> String {
+        switch self {
+        case .received(let range): message.text(range)
+        case .rewritten(let bytes): String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Lends the bytes of the path.
+    package func withSpan<Value>(of message: MessageHead, _ body: (Span<UInt8>) -> Value) -> Value {
+        switch self {
+        case .received(let range): body(message.bytes.readableBytesUInt8Span.extracting(range))
+        case .rewritten(let bytes): body(bytes.span)
+        }
+    }
+
+    /// Appends the path to a buffer.
+    package func write(of message: MessageHead, to buffer: inout ByteBuffer) {
+        switch self {
+        case .received(let range): buffer.writeBytes(message.slice(range))
+        case .rewritten(let bytes): buffer.writeBytes(bytes)
+        }
+    }
+}

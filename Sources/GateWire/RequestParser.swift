@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import NIOCore
+
+/// Reads request heads off a connection, strictly: what RFC 9112 leaves open is refused.
+///
+/// A head is parsed in one pass when its end has arrived; until then only the new bytes are searched for that end.
+package struct RequestParser: Sendable {
+    /// The names with a meaning; a reload may change them between two requests.
+    package var names: FieldNames
+    private let limits: HeadLimits
+    private let scheme: String
+    /// How many bytes of an unfinished head have been searched for its end.
+    private var searched = 0
+    private var skippedEmptyLine = false
+    private var authority: KnownAuthority?
+
+    /// A parser for one connection.
+    ///
+    /// - Parameters:
+    ///   - names: The names with a meaning.
+    ///   - limits: The bounds.
+    ///   - isSecure: Whether the connection is TLS, which an absolute target must agree with.
+    package init(names: FieldNames, limits: HeadLimits = .request, isSecure: Bool) {
+        self.names = names
+        self.limits = limits
+        self.scheme = isSecure ? "https" : "http"
+    }
+
+    /// Takes the next head off the buffer; nil when more bytes are needed.
+    ///
+    /// - Throws: A refusal; the connection cannot be used further.
+    package mutating func head(from buffer: inout ByteBuffer) throws(WireRefusal) -> RequestHead? {
+        guard try self.skipEmptyLine(in: &buffer), try self.isComplete(buffer) else { return nil }
+        var scan = RequestScan(names: self.names, limits: self.limits, scheme: self.scheme)
+        guard let end = try scan.run(over: buffer.readableBytesUInt8Span) else { return nil }
+        guard let bytes = buffer.readSlice(length: end) else { return nil }
+        self.searched = 0
+        self.skippedEmptyLine = false
+        return try scan.head(of: bytes, known: &self.authority)
+    }
+
+    /// One empty line before a request is let pass, RFC 9112 §2.2. False when more bytes are needed.
+    private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRefusal) -> Bool {
+        guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else { return false }
+        guard first == 0x0D else { return true }
+        guard let pair = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) else { return false }
+        guard pair == 0x0D0A, !self.skippedEmptyLine else { throw .malformed("wire.empty_lines") }
+        self.skippedEmptyLine = true
+        buffer.moveReaderIndex(forwardBy: 2)
+        return buffer.readableBytes > 0
+    }
+
+    private mutating func isComplete(_ buffer: ByteBuffer) throws(WireRefusal) -> Bool {
+        let span = buffer.readableBytesUInt8Span
+        let last = span.count - 1
+        if last >= 3, span[last] == 0x0A, span[last - 1] == 0x0D, span[last - 2] == 0x0A, span[last - 3] == 0x0D {
+            return true
+        }
+        var position = max(1, self.searched)
+        while position < span.count {
+            if span[position] == 0x0A {
+                guard span[position - 1] == 0x0D else { throw .malformed("wire.bare_lf") }
+                if position >= 3, span[position - 2] == 0x0A { return true }
+            }
+            position += 1
+        }
+        guard span.first(0) != 0x0A else { throw .malformed("wire.bare_lf") }
+        self.searched = span.count
+        guard span.count <= self.limits.bytes else { throw self.overflow(span) }
+        return false
+    }
+
+    private func overflow(_ span: Span<UInt8>) -> WireRefusal {
+        for index in 0..<min(span.count, self.limits.targetBytes + 16) where span[index] == 0x0D {
+            return WireRefusal(431, "wire.head_too_large")
+        }
+        return WireRefusal(414, "wire.target_too_long")
+    }
+}
+
+extension Span<UInt8> {
+    /// The element at a position, or nil outside.
+    func first(_ position: Int) -> UInt8? {
+        position < self.count ? self[position] : nil
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import NIOCore
+
+/// One pass over a complete head.
+struct RequestScan {
+    let names: FieldNames
+    let limits: HeadLimits
+    let scheme: String
+    private var line = RequestLine()
+    private var fields: [FieldSlot] = []
+
+    init(names: FieldNames, limits: HeadLimits, scheme: String) {
+        self.names = names
+        self.limits = limits
+        self.scheme = scheme
+    }
+
+    /// Reads the start line and all field lines; answers where the head ends.
+    mutating func run(over bytes: Span<UInt8>) throws(WireRefusal) -> Int? {
+        guard let start = try self.line.read(bytes, limits: self.limits) else { return nil }
+        let scanner = FieldScanner(names: self.names, limits: self.limits, plainNamesOnly: true, status: 400)
+        self.fields.reserveCapacity(20)
+        var position = start
+        while true {
+            switch try scanner.line(of: bytes, at: position) {
+            case .more:
+                return nil
+            case .end(let end):
+                guard end <= self.limits.bytes else { throw WireRefusal(431, "wire.head_too_large") }
+                return end
+            case .field(let slot):
+                guard self.fields.count < self.limits.fields else { throw WireRefusal(431, "wire.too_many_fields") }
+                guard Int(slot.end) > position, Int(slot.end) <= self.limits.bytes else {
+                    throw WireRefusal(431, "wire.head_too_large")
+                }
+                self.fields.append(slot)
+                position = Int(slot.end)
+            }
+        }
+    }
+
+    /// The checked head over the bytes that ``run(over:)`` read.
+    func head(of bytes: ByteBuffer, known: inout KnownAuthority?) throws(WireRefusal) -> RequestHead {
+        let message = MessageHead(bytes: bytes, fields: self.fields)
+        let census = try FieldCensus(of: message)
+        let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
+        let found = try census.authority(of: message, known: known)
+        known = found
+        let authority = found.authority
+        guard target.agrees(with: authority) else { throw .malformed("request.host_differs_from_target") }
+        let framing = try census.framing(of: message, minorVersion: self.line.minorVersion)
+        try census.refuseBody(framing, of: self.line.method)
+        return RequestHead(
+            message: message,
+            method: self.line.method,
+            isAsterisk: target.isAsterisk,
+            path: target.path,
+            query: target.query,
+            authority: authority,
+            framing: framing,
+            minorVersion: self.line.minorVersion,
+            keepsAlive: census.keepsAlive(message, minorVersion: self.line.minorVersion),
+            expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion)
+        )
+    }
+}
+
+/// The start line: method, target and version, each at its offset. RFC 9112 §3.
+struct RequestLine {
+    private(set) var method = RequestMethod.get
+    private(set) var target = 0..<0
+    private(set) var minorVersion = 1
+
+    /// Reads the line; answers where the next one starts, nil when the bytes run out.
+    mutating func read(_ bytes: Span<UInt8>, limits: HeadLimits) throws(WireRefusal) -> Int? {
+        var position = 0
+        while position < bytes.count, ByteClass.isToken(bytes[position]), position < 24 {
+            position += 1
+        }
+        guard position < bytes.count else { return nil }
+        guard bytes[position] == 0x20, position > 0 else { throw .malformed("request.start_line") }
+        let methodEnd = position
+        position += 1
+        let targetStart = position
+        while position < bytes.count, ByteClass.isTarget(bytes[position]) {
+            position += 1
+        }
+        guard position < bytes.count else { return nil }
+        guard position - targetStart <= limits.targetBytes else { throw WireRefusal(414, "wire.target_too_long") }
+        guard bytes[position] == 0x20, position > targetStart else {
+            throw .malformed(bytes[position] == UInt8(ascii: "#") ? "request.fragment" : "request.target")
+        }
+        self.target = targetStart..<position
+        let version = position + 1
+        guard version + 10 <= bytes.count else { throw .malformed("request.version") }
+        try self.readVersion(bytes, at: version)
+        self.method = try RequestLine.method(bytes, 0..<methodEnd)
+        return version + 10
+    }
+
+    private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRefusal) {
+        let expected: StaticString = "HTTP/1."
+        for (index, byte) in expected.description.utf8.enumerated() where bytes[start + index] != byte {
+            throw .malformed("request.version")
+        }
+        let minor = bytes[start + 7]
+        guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .malformed("request.version") }
+        guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed("request.start_line") }
+        self.minorVersion = Int(minor - UInt8(ascii: "0"))
+    }
+
+    private static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
+        if range.count == 3, bytes[0] == UInt8(ascii: "G"), bytes[1] == UInt8(ascii: "E"), bytes[2] == UInt8(ascii: "T") {
+            return .get
+        }
+        let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
+        if let method = RequestMethod(rawValue: text) { return method }
+        switch text {
+        case "CONNECT", "TRACE", "TRACK": throw WireRefusal(405, "request.method_not_allowed")
+        default: throw WireRefusal(501, "request.method_unknown")
+        }
+    }
+}
+
+/// What the target of the start line says. RFC 9112 §3.2.
+struct RequestTarget {
+    let path: CanonicalPath
+    let query: Range<Int>?
+    let isAsterisk: Bool
+    private let authority: (host: String, port: Int)?
+    private let scheme: String
+
+    init(_ line: RequestLine, in message: MessageHead, scheme: String) throws(WireRefusal) {
+        self.scheme = scheme
+        let bytes = message.bytes.readableBytesUInt8Span
+        var range = line.target
+        self.isAsterisk = range.count == 1 && bytes[range.lowerBound] == UInt8(ascii: "*")
+        guard !self.isAsterisk else {
+            guard line.method == .options else { throw .malformed("request.target") }
+            (self.path, self.query, self.authority) = (.received(range.lowerBound..<range.lowerBound), nil, nil)
+            return
+        }
+        if bytes[range.lowerBound] == UInt8(ascii: "/") {
+            self.authority = nil
+        } else {
+            let absolute = try RequestTarget.absolute(message.text(range), scheme: scheme)
+            self.authority = absolute.authority
+            range = (range.lowerBound + absolute.length)..<range.upperBound
+        }
+        let mark = range.first { bytes[$0] == UInt8(ascii: "?") } ?? range.upperBound
+        self.query = mark < range.upperBound ? (mark + 1)..<range.upperBound : nil
+        self.path = try RequestTarget.path(message, range.lowerBound..<mark)
+    }
+
+    /// Whether an absolute target names the same site as the `Host` field.
+    func agrees(with host: RequestAuthority) -> Bool {
+        guard let authority else { return true }
+        return authority.host == host.host && authority.port == (host.port ?? (self.scheme == "https" ? 443 : 80))
+    }
+
+    private static func path(_ message: MessageHead, _ range: Range<Int>) throws(WireRefusal) -> CanonicalPath {
+        guard !range.isEmpty else { return .rewritten([UInt8(ascii: "/")]) }
+        guard !PathCanonicalizer.isCanonical(message.bytes.readableBytesUInt8Span, range) else {
+            return .received(range)
+        }
+        let received = Array(message.slice(range))
+        let canonical = try PathCanonicalizer.canonical(received)
+        return canonical == received ? .received(range) : .rewritten(canonical)
+    }
+
+    /// The authority of an absolute target and how many bytes scheme and authority take.
+    private static func absolute(
+        _ text: String, scheme: String
+    ) throws(WireRefusal) -> (authority: (host: String, port: Int), length: Int) {
+        let start = scheme + "://"
+        guard text.lowercased().hasPrefix(start) else { throw .malformed("request.target") }
+        let rest = text.dropFirst(start.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard let sides = WebAddress.split(authority: authority),
+            let origin = Origin(scheme: scheme, host: sides.host, port: sides.port)
+        else { throw .malformed("request.target") }
+        return ((origin.host, origin.port), start.utf8.count + authority.utf8.count)
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// The head of an upstream's answer that has passed every check.
+package struct ResponseHead: Sendable {
+    /// The bytes and the table of field lines.
+    package let message: MessageHead
+    /// The status, 100 to 599.
+    package let status: Int
+    /// How the body ends.
+    package let framing: BodyFraming
+    /// Whether the upstream keeps the connection.
+    package let keepsAlive: Bool
+
+    /// Whether it is only an interim answer. RFC 9110 §15.2.
+    package var isInterim: Bool { self.status < 200 }
+}
+
+/// Reads the heads of answers off an upstream connection; what is doubtful is refused with 502.
+package struct ResponseParser: Sendable {
+    private let names: FieldNames
+    private let limits: HeadLimits
+
+    /// A parser for one connection.
+    package init(names: FieldNames, limits: HeadLimits = .response) {
+        self.names = names
+        self.limits = limits
+    }
+
+    /// Takes the next head off the buffer; nil when more bytes are needed.
+    ///
+    /// - Parameters:
+    ///   - buffer: What the upstream sent.
+    ///   - method: The method of the request it answers.
+    /// - Throws: A refusal; the connection cannot be used further.
+    package func head(from buffer: inout ByteBuffer, answering method: RequestMethod) throws(WireRefusal) -> ResponseHead? {
+        let scan: (start: StatusLine, end: Int, fields: [FieldSlot])?
+        do {
+            scan = try self.scan(buffer.readableBytesUInt8Span)
+        } catch {
+            throw error.status == 431 ? WireRefusal(502, "upstream.head_too_large") : error
+        }
+        guard let scan, let bytes = buffer.readSlice(length: scan.end) else {
+            guard buffer.readableBytes <= self.limits.bytes else { throw WireRefusal(502, "upstream.head_too_large") }
+            return nil
+        }
+        let message = MessageHead(bytes: bytes, fields: scan.fields)
+        return ResponseHead(
+            message: message,
+            status: scan.start.status,
+            framing: try self.framing(of: message, scan.start, answering: method),
+            keepsAlive: self.keepsAlive(message, scan.start)
+        )
+    }
+
+    private func scan(_ bytes: Span<UInt8>) throws(WireRefusal) -> (start: StatusLine, end: Int, fields: [FieldSlot])? {
+        guard let (line, start) = try StatusLine.read(bytes) else { return nil }
+        let scanner = FieldScanner(names: self.names, limits: self.limits, plainNamesOnly: false, status: 502)
+        var fields: [FieldSlot] = []
+        fields.reserveCapacity(16)
+        var position = start
+        while true {
+            switch try scanner.line(of: bytes, at: position) {
+            case .more:
+                return nil
+            case .end(let end):
+                guard end <= self.limits.bytes else { throw WireRefusal(502, "upstream.head_too_large") }
+                return (line, end, fields)
+            case .field(let slot):
+                guard fields.count < self.limits.fields, Int(slot.end) > position else {
+                    throw WireRefusal(502, "upstream.head_too_large")
+                }
+                fields.append(slot)
+                position = Int(slot.end)
+            }
+        }
+    }
+
+    /// RFC 9112 §6.3; anything that two readers could see differently is refused.
+    private func framing(
+        of message: MessageHead, _ line: StatusLine, answering method: RequestMethod
+    ) throws(WireRefusal) -> BodyFraming {
+        let lengths = message.count(.contentLength)
+        let codings = message.count(.transferEncoding)
+        guard lengths <= 1, codings <= 1, lengths + codings <= 1 else { throw WireRefusal(502, "upstream.framing") }
+        let noBody = method == .head || line.status < 200 || line.status == 204 || line.status == 304
+        if let coding = message.first(.transferEncoding) {
+            guard line.minorVersion == 1, message.spells(coding.valueRange, "chunked") else {
+                throw WireRefusal(502, "upstream.coding")
+            }
+            return noBody ? .none : .chunked
+        }
+        guard let field = message.first(.contentLength) else { return noBody ? .none : .untilClose }
+        guard let length = contentLength(in: message, field.valueRange) else { throw WireRefusal(502, "upstream.length") }
+        return noBody || length == 0 ? .none : .length(length)
+    }
+
+    private func keepsAlive(_ message: MessageHead, _ line: StatusLine) -> Bool {
+        line.minorVersion == 1 ? !message.hasConnectionOption("close") : message.hasConnectionOption("keep-alive")
+    }
+}
+
+/// `HTTP/1.1 200 …`; the reason phrase is checked and dropped. RFC 9112 §4.
+private struct StatusLine {
+    let status: Int
+    let minorVersion: Int
+
+    static func read(_ bytes: Span<UInt8>) throws(WireRefusal) -> (StatusLine, Int)? {
+        let expected: StaticString = "HTTP/1."
+        for (index, byte) in expected.description.utf8.enumerated() {
+            guard index < bytes.count else { return nil }
+            guard bytes[index] == byte else { throw WireRefusal(502, "upstream.start_line") }
+        }
+        var end = 7
+        while end < bytes.count, ByteClass.isValue(bytes[end]), end < 1024 {
+            end += 1
+        }
+        guard end + 1 < bytes.count else { return nil }
+        guard end >= 12, bytes[end] == 0x0D, bytes[end + 1] == 0x0A, bytes[8] == 0x20 else {
+            throw WireRefusal(502, "upstream.start_line")
+        }
+        guard end == 12 || bytes[12] == 0x20, bytes[7] == UInt8(ascii: "0") || bytes[7] == UInt8(ascii: "1") else {
+            throw WireRefusal(502, "upstream.start_line")
+        }
+        var status = 0
+        for index in 9..<12 {
+            guard ByteClass.isDigit(bytes[index]) else { throw WireRefusal(502, "upstream.start_line") }
+            status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+        }
+        guard (100...599).contains(status) else { throw WireRefusal(502, "upstream.status") }
+        return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
+    }
+}
