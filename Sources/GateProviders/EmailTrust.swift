@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a provider's word about an e-mail address is worth.
+struct EmailTrust: Sendable, Hashable {
+    /// Who is the authority for an address, not only somebody who once checked it.
+    enum Authority: Sendable, Hashable {
+        /// The provider is it for no address.
+        case none
+        /// For these domains, and for verified addresses of accounts that have a tenant; so it is with Google.
+        case domainsAndTenants([String])
+        /// For every address whose `email_verified` chain says true; so it is with Microsoft's `xms_edov`.
+        case verifiedClaim
+    }
+
+    /// Tenants, all of whose addresses are verified.
+    var verifiedTenants: Set<String> = []
+    /// Who is the authority for an address.
+    var authority = Authority.none
+}
