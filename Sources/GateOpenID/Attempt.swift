@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// One sign-in that a browser has begun; it lives in that browser's cookie until the provider sends the browser back.
+package struct Attempt: Sendable, Hashable {
+    /// How long a person may take at the provider.
+    package static let lifetime = Duration.seconds(600)
+    /// The longest return path that an attempt keeps; a longer one becomes the front page, so that the cookie's value
+    /// stays below 2.5 KB.
+    package static let maximumReturnPath = 1280
+    /// The longest hand-over text.
+    package static let maximumHandover = 256
+
+    /// The random id, 22 characters of base64url, by which the cookie and a spent attempt are found.
+    package let id: String
+    /// The `state` parameter: the id, a dot and 256 random bits.
+    ///
+    /// RFC 6749 §10.12.
+    package let state: String
+    /// The `nonce` parameter.
+    ///
+    /// OpenID Connect Core §3.1.2.1.
+    package let nonce: String
+    /// The PKCE verifier, 43 characters.
+    ///
+    /// RFC 7636 §4.1.
+    package let verifier: String
+    /// The provider that was chosen.
+    package let provider: String
+    /// Where the person wanted to go.
+    package let returnPath: ReturnPath
+    /// What the caller wants back at the end; opaque here.
+    package let handover: String?
+    /// When the attempt ends.
+    package let expiry: Instant
+
+    init(
+        id: String,
+        state: String,
+        nonce: String,
+        verifier: String,
+        provider: String,
+        returnPath: ReturnPath,
+        handover: String?,
+        expiry: Instant
+    ) {
+        self.id = id
+        self.state = state
+        self.nonce = nonce
+        self.verifier = verifier
+        self.provider = provider
+        self.returnPath = returnPath
+        self.handover = handover
+        self.expiry = expiry
+    }
+
+    /// A new attempt with fresh secrets.
+    init(provider: String, returnPath: ReturnPath, handover: String?, now: Instant, random: RandomBytes) {
+        let id = random.token(16)
+        self.init(
+            id: id,
+            state: "\(id).\(random.token(32))",
+            nonce: random.token(32),
+            verifier: random.token(32),
+            provider: provider,
+            returnPath: returnPath.value.utf8.count <= Attempt.maximumReturnPath ? returnPath : .root,
+            handover: handover,
+            expiry: now.advanced(by: Attempt.lifetime)
+        )
+    }
+
+    /// The id of the attempt that a callback's `state` names, or nil if it cannot be one of ours.
+    package static func id(inState state: String) -> String? {
+        let parts = state.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard state.utf8.count == 66, parts.count == 2, parts[0].count == 22 else { return nil }
+        guard Base64URL.decode(parts[0]) != nil, Base64URL.decode(parts[1]) != nil else { return nil }
+        return String(decoding: parts[0], as: UTF8.self)
+    }
+}

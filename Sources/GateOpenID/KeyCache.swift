@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+internal import Synchronization
+
+/// Finds the keys for a token, and fetches the key set when a token names a key that is not there yet.
+final class KeyCache: Sendable {
+    private let document: SharedDocument<KeySet>
+    private let unknown = Mutex(UnknownKeys())
+    private let clock: WallClock
+
+    init(_ document: SharedDocument<KeySet>, clock: WallClock) {
+        self.document = document
+        self.clock = clock
+    }
+
+    /// The keys that may have signed the token; none if it names a key that the provider does not have.
+    ///
+    /// The caller has checked before that the token came from the provider's own token endpoint with an algorithm that
+    /// it may use.
+    func candidates(id: String?, algorithm: SignatureAlgorithm) async throws(Failure) -> [JSONWebKey] {
+        let keys = try await self.document.current()
+        guard let id, !keys.contains(id) else { return keys.candidates(id: id, algorithm: algorithm) }
+        let now = self.clock.now
+        guard self.unknown.withLock({ $0.mayFetch(id, at: now) }) else {
+            return await self.document.settled()?.candidates(id: id, algorithm: algorithm) ?? []
+        }
+        let newer = await self.document.newer() ?? keys
+        if !newer.contains(id) { self.unknown.withLock { $0.stillAbsent(id, at: now) } }
+        return newer.candidates(id: id, algorithm: algorithm)
+    }
+
+    /// Fetches the key set unless a fresh one is there.
+    func prepare() async throws(Failure) {
+        _ = try await self.document.current()
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+/// Where a provider's endpoints are.
+///
+/// OpenID Connect Discovery §3, RFC 8414 §2.
+struct ProviderMetadata: Sendable, Equatable {
+    let issuer: String
+    let authorization: WebAddress
+    let token: WebAddress
+    let keys: WebAddress?
+    let userinfo: WebAddress?
+    let endSession: WebAddress?
+    let requiresCallbackIssuer: Bool
+    let clientAuthentication: ProviderDefinition.ClientAuthentication
+
+    /// The metadata of a provider with fixed endpoints.
+    init(_ endpoints: ProviderDefinition.OAuth2Endpoints, of definition: ProviderDefinition) {
+        self.issuer = definition.issuer.canonical(for: nil)
+        self.authorization = endpoints.authorization
+        self.token = endpoints.token
+        self.keys = nil
+        self.userinfo = nil
+        self.endSession = nil
+        self.requiresCallbackIssuer = false
+        self.clientAuthentication = definition.clientAuthentication
+    }
+
+    /// Reads a discovery document; it must be of the issuer that was configured.
+    ///
+    /// OpenID Connect Discovery §4.3.
+    init(_ document: JSON, of definition: ProviderDefinition) throws(Failure) {
+        guard let issuer = document["issuer"]?.string, definition.issuer.admits(discovered: issuer) else {
+            let found = document["issuer"]?.string.map { ReceivedText.quoted($0) } ?? "none"
+            throw Failure(.providerFailed, "openid.issuer_mismatch", "discovery names the issuer \(found)")
+        }
+        try ProviderMetadata.checkChallengeMethods(document, of: definition)
+        let plain = WebAddress(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+        let reader = EndpointReader(document: document, allowsPlainLoopback: plain)
+        self.issuer = issuer
+        self.authorization = try reader.required("authorization_endpoint")
+        self.token = try reader.required("token_endpoint")
+        self.keys = try reader.required("jwks_uri")
+        self.userinfo = try reader.optional("userinfo_endpoint")
+        self.endSession = try reader.optional("end_session_endpoint")
+        self.requiresCallbackIssuer = document["authorization_response_iss_parameter_supported"]?.bool == true
+        self.clientAuthentication = ProviderMetadata.clientAuthentication(document, of: definition)
+    }
+
+    /// A provider that lists its methods without S256 would ignore the challenge.
+    ///
+    /// RFC 9700 §2.1.1.
+    private static func checkChallengeMethods(_ document: JSON, of definition: ProviderDefinition) throws(Failure) {
+        guard !definition.forcesPKCE, let methods = document["code_challenge_methods_supported"]?.array else { return }
+        guard methods.contains("S256") else {
+            throw Failure(.providerFailed, "openid.metadata", "the provider does not support PKCE with S256")
+        }
+    }
+
+    private static func clientAuthentication(
+        _ document: JSON,
+        of definition: ProviderDefinition
+    ) -> ProviderDefinition.ClientAuthentication {
+        guard definition.clientAuthentication == .advertised else { return definition.clientAuthentication }
+        let methods = document["token_endpoint_auth_methods_supported"]?.array ?? ["client_secret_basic"]
+        let postOnly = methods.contains("client_secret_post") && !methods.contains("client_secret_basic")
+        return postOnly ? .secretPost : .secretBasic
+    }
+}
+
+/// Reads endpoints out of a discovery document; they are https, or plain on this machine if the issuer is.
+private struct EndpointReader {
+    let document: JSON
+    let allowsPlainLoopback: Bool
+
+    func required(_ name: String) throws(Failure) -> WebAddress {
+        guard let address = try self.optional(name) else {
+            throw Failure(.providerFailed, "openid.metadata", "discovery has no \(name)")
+        }
+        return address
+    }
+
+    func optional(_ name: String) throws(Failure) -> WebAddress? {
+        guard let value = self.document[name], value != .null else { return nil }
+        guard let address = value.string.flatMap({ WebAddress($0) }), self.isAllowed(address.origin) else {
+            throw Failure(.providerFailed, "openid.metadata", "\(name) is no https address")
+        }
+        return address
+    }
+
+    private func isAllowed(_ origin: Origin) -> Bool {
+        origin.isSecure || (self.allowsPlainLoopback && origin.isLoopback)
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The token must not have expired.
+///
+/// OpenID Connect Core §3.1.3.7, rule 9.
+struct ExpiryRule: IDTokenRule {
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: clockLeeway) else {
+            return Refusal("id_token.expired", "OpenID Connect Core §3.1.3.7, rule 9")
+        }
+        return nil
+    }
+}

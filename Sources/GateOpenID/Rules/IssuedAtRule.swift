@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The token must have been issued in the last ten minutes, not in the future.
+///
+/// It was fetched this moment, so an older one was kept by somebody. OpenID Connect Core §3.1.3.7, rule 10.
+struct IssuedAtRule: IDTokenRule {
+    static let oldest = Duration.seconds(600)
+
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        guard let issued = token.claims["iat"]?.numericDate, issued <= now.advanced(by: clockLeeway),
+            now <= issued.advanced(by: IssuedAtRule.oldest + clockLeeway)
+        else { return Refusal("id_token.issued_at", "OpenID Connect Core §3.1.3.7, rule 10") }
+        return nil
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+/// The token must be of the provider's own issuer, and of a tenant that may sign in.
+///
+/// OpenID Connect Core §3.1.3.7, rule 2.
+struct IssuerClaimRule: IDTokenRule {
+    let issuer: IssuerRule
+    let discovered: String
+
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        switch self.issuer.verdict(on: token.claims, discovered: self.discovered) {
+        case .accepted: nil
+        case .foreign: Refusal("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2")
+        case .tenantRefused: Refusal("provider.tenant", "the tenant that the configuration names", .forbidden)
+        }
+    }
+}

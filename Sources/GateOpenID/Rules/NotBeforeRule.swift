@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// A token that says when it begins must have begun.
+///
+/// RFC 7519 §4.1.5.
+struct NotBeforeRule: IDTokenRule {
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        guard let claim = token.claims["nbf"] else { return nil }
+        guard let begin = claim.numericDate, begin <= now.advanced(by: clockLeeway) else {
+            return Refusal("id_token.not_before", "RFC 7519 §4.1.5")
+        }
+        return nil
+    }
+}

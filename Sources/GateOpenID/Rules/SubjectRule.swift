@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The token must name a person: a text of 1 to 255 bytes.
+///
+/// OpenID Connect Core §2.
+struct SubjectRule: IDTokenRule {
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count) else {
+            return Refusal("id_token.subject", "OpenID Connect Core §2")
+        }
+        return nil
+    }
+}

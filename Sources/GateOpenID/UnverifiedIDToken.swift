@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+/// An ID token as it was received: well formed, but nobody has vouched for a word of it.
+///
+/// Strictly a JWS in compact form, RFC 7515 §7.1: two dots, canonical base64url, JSON objects without repeated names.
+/// Header fields that bring or point at keys (`jku`, `jwk`, `x5u`, `x5c`) are never read. RFC 8725 §3.
+struct UnverifiedIDToken: Sendable {
+    static let maximumSize = 65_536
+
+    /// The text as it was received.
+    let text: String
+    /// The name of the key, at most 256 bytes.
+    let keyID: String?
+    /// The algorithm, one of those that this provider may use.
+    let algorithm: SignatureAlgorithm
+    /// What is said.
+    let claims: JSON
+    /// What the signature is over.
+    ///
+    /// RFC 7515 §5.1.
+    let signingInput: [UInt8]
+    /// The signature.
+    let signature: [UInt8]
+
+    /// Reads a token, or says why it is none.
+    static func parsed(
+        _ text: String,
+        allowed: Set<SignatureAlgorithm>
+    ) -> Result<UnverifiedIDToken, RefusedToken> {
+        do throws(RefusedToken) {
+            return .success(try UnverifiedIDToken(text, allowed: allowed))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private init(_ text: String, allowed: Set<SignatureAlgorithm>) throws(RefusedToken) {
+        let malformed = RefusedToken("id_token.malformed", "RFC 7515 §7.1")
+        guard text.utf8.count <= UnverifiedIDToken.maximumSize else {
+            throw RefusedToken("id_token.size", "RFC 8725 §3")
+        }
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = UnverifiedIDToken.object(parts[0]) else { throw malformed }
+        guard let claims = UnverifiedIDToken.object(parts[1]), let signature = Base64URL.decode(parts[2]) else {
+            throw malformed
+        }
+        guard !signature.isEmpty else { throw RefusedToken("id_token.unsigned", "RFC 8725 §3.2") }
+        guard header["crit"] == nil, header["b64"] == nil, header["zip"] == nil, header["enc"] == nil else {
+            throw RefusedToken("id_token.critical_header", "RFC 7515 §4.1.11")
+        }
+        guard UnverifiedIDToken.isIDTokenType(header["typ"]) else {
+            throw RefusedToken("id_token.type", "RFC 8725 §3.11")
+        }
+        let algorithm = header["alg"]?.string.flatMap(SignatureAlgorithm.init)
+        guard let algorithm, allowed.contains(algorithm) else {
+            throw RefusedToken("id_token.algorithm", "RFC 8725 §3.1")
+        }
+        guard let keyID = UnverifiedIDToken.keyID(header["kid"]) else {
+            throw RefusedToken("id_token.key_id", "RFC 7515 §4.1.4")
+        }
+        self.text = text
+        self.keyID = keyID.isEmpty ? nil : keyID
+        self.algorithm = algorithm
+        self.claims = claims
+        self.signingInput = Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count))
+        self.signature = signature
+    }
+
+    /// The JSON object in one part of the token.
+    private static func object(_ part: Substring.UTF8View) -> JSON? {
+        guard let bytes = Base64URL.decode(part), let json = try? JSON(parsing: bytes, depth: 32) else { return nil }
+        return json.object == nil ? nil : json
+    }
+
+    /// Absent or `JWT`: logout tokens and access tokens name types of their own.
+    private static func isIDTokenType(_ value: JSON?) -> Bool {
+        guard let value else { return true }
+        return value.string?.lowercased() == "jwt"
+    }
+
+    /// The name, empty if there is none; nil if it cannot be one.
+    private static func keyID(_ value: JSON?) -> String? {
+        guard let value else { return "" }
+        guard let id = value.string, (1...256).contains(id.utf8.count) else { return nil }
+        return id
+    }
+}
+
+/// A refusal on its way out of the reading of a token.
+struct RefusedToken: Error, Equatable {
+    /// Why.
+    let refusal: Refusal
+
+    init(_ code: StaticString, _ source: StaticString) {
+        self.refusal = Refusal(code, source)
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GateOpenID
+
+@Suite struct AttemptTests {
+    private static let now = Instant(seconds: 1_790_000_000)
+    private let sealer = AttemptSealer(
+        Sealer([Secret(text: String(repeating: "k", count: 32))], random: countingRandom())
+    )
+
+    private func attempt(_ path: String = "/wiki?page=1", handover: String? = "app") throws -> Attempt {
+        Attempt(
+            provider: "staff",
+            returnPath: try #require(ReturnPath(path)),
+            handover: handover,
+            now: Self.now,
+            random: countingRandom()
+        )
+    }
+
+    @Test(arguments: [nil, "", "wiki.example.com\u{1F600}"])
+    func `an attempt comes out of its cookie as it went in`(handover: String?) throws {
+        let attempt = try self.attempt(handover: handover)
+        let value = self.sealer.seal(attempt, cookie: "__Host-attempt-1")
+        #expect(self.sealer.open(value, cookie: "__Host-attempt-1", at: Self.now) == attempt)
+    }
+
+    @Test func `T-03 a cookie opens under its own name only, and only unchanged`() throws {
+        let value = self.sealer.seal(try self.attempt(), cookie: "__Host-attempt-1")
+        #expect(self.sealer.open(value, cookie: "__Host-attempt-2", at: Self.now) == nil)
+        let flipped = value.dropLast() + (value.hasSuffix("A") ? "Q" : "A")
+        for changed in ["", "A", String(flipped), "\(value)A", "\(value)=", String(value.dropLast(4))] {
+            #expect(self.sealer.open(changed, cookie: "__Host-attempt-1", at: Self.now) == nil)
+        }
+        let other = AttemptSealer(Sealer([Secret(text: String(repeating: "x", count: 32))]))
+        #expect(other.open(value, cookie: "__Host-attempt-1", at: Self.now) == nil)
+    }
+
+    @Test func `an attempt ends after ten minutes`() throws {
+        let value = self.sealer.seal(try self.attempt(), cookie: "c")
+        #expect(self.sealer.open(value, cookie: "c", at: Self.now.advanced(by: .seconds(599))) != nil)
+        #expect(self.sealer.open(value, cookie: "c", at: Self.now.advanced(by: .seconds(600))) == nil)
+    }
+
+    @Test func `the largest attempt fits 2500 characters and opens, and a longer path becomes the front page`() throws {
+        let longest = "/" + String(repeating: "a", count: Attempt.maximumReturnPath - 1)
+        let handover = String(repeating: "h", count: 256)
+        let name = String(repeating: "p", count: 63)
+        let attempt = Attempt(
+            provider: name,
+            returnPath: try #require(ReturnPath(longest)),
+            handover: handover,
+            now: Self.now,
+            random: countingRandom()
+        )
+        #expect(attempt.returnPath.value == longest)
+        let value = self.sealer.seal(attempt, cookie: "c")
+        #expect(value.utf8.count <= 2500)
+        #expect(self.sealer.open(value, cookie: "c", at: Self.now) == attempt)
+        #expect(self.sealer.seal(try self.attempt(), cookie: "c").utf8.count <= 500)
+        let shortened = try self.attempt(longest + "a").returnPath
+        #expect(shortened.value == "/")
+    }
+
+    @Test func `T-04 state, nonce and verifier are random, of 256 bits, and differ per attempt`() throws {
+        let random = countingRandom()
+        let attempts = (0..<3).map { _ in
+            Attempt(provider: "staff", returnPath: .root, handover: nil, now: Self.now, random: random)
+        }
+        let secrets = attempts.flatMap { [$0.state, $0.nonce, $0.verifier] }
+        #expect(Set(secrets).count == 9)
+        #expect(attempts.allSatisfy { $0.verifier.utf8.count == 43 && $0.nonce.utf8.count == 43 })
+        #expect(attempts.allSatisfy { Attempt.id(inState: $0.state) == $0.id })
+    }
+
+    @Test(arguments: [
+        "", ".", "a.b", String(repeating: "a", count: 66), "../etc", String(repeating: "a", count: 100_000),
+    ])
+    func `a foreign state names no attempt`(state: String) {
+        #expect(Attempt.id(inState: state) == nil)
+    }
+
+    @Test func `the challenge is the S256 example of RFC 7636`() {
+        let attempt = Attempt(
+            id: "",
+            state: "",
+            nonce: "",
+            verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+            provider: "",
+            returnPath: .root,
+            handover: nil,
+            expiry: Self.now
+        )
+        #expect(attempt.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+    }
+
+    @Test func `T-02 an attempt is used once until it would have ended`() throws {
+        let spent = SpentAttempts()
+        let attempt = try self.attempt()
+        #expect(spent.take(attempt, at: Self.now))
+        #expect(!spent.take(attempt, at: Self.now))
+        #expect(!spent.take(attempt, at: Self.now.advanced(by: .seconds(599))))
+    }
+}

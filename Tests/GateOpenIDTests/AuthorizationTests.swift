@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct AuthorizationTests {
+    private func query(_ location: String) throws -> Form {
+        let address = try #require(WebAddress(location))
+        return try #require(Form(encoded: address.query ?? ""))
+    }
+
+    @Test func `T-05 the request asks for a code with S256, state and nonce, and for nothing else`() async throws {
+        let stage = try Stage()
+        let (location, attempt) = try await stage.begin("/wiki?page=1")
+        let query = try self.query(location)
+        #expect(location.hasPrefix("\(Stage.issuer)/authorize?"))
+        #expect(query["response_type"] == "code")
+        #expect(query["client_id"] == "gate:house")
+        #expect(query["redirect_uri"] == Stage.callback)
+        #expect(query["scope"] == "openid email profile")
+        #expect(query["state"] == attempt.state)
+        #expect(query["nonce"] == attempt.nonce)
+        #expect(query["code_challenge_method"] == "S256")
+        #expect(query["code_challenge"]?.utf8.count == 43)
+        #expect(query.fields.count == 8)
+        #expect(!location.contains(attempt.verifier))
+        #expect(attempt.returnPath.value == "/wiki?page=1")
+        #expect(attempt.expiry == Instant(seconds: 1_790_000_700))
+    }
+
+    @Test func `an endpoint with a query of its own keeps it`() async throws {
+        let metadata = Stage.metadata.with(["authorization_endpoint": .string("\(Stage.issuer)/authorize?realm=a%26b")])
+        let (location, _) = try await Stage(metadata: metadata).begin()
+        #expect(location.hasPrefix("\(Stage.issuer)/authorize?realm=a%26b&response_type=code&"))
+    }
+
+    @Test func `Google is asked to let the person choose, with the hosted domain as a hint`() async throws {
+        var google = Stage.settings(.google, id: "google")
+        google.hostedDomains = ["example.org"]
+        let stage = try Stage(google, metadata: Stage.metadata.with(["issuer": "https://accounts.google.com"]))
+        let query = try self.query(try await stage.begin().location)
+        #expect(query["prompt"] == "select_account")
+        #expect(query["hd"] == "example.org")
+    }
+
+    @Test func `GitHub is asked without a nonce and without discovery`() async throws {
+        let stage = try Stage(Stage.settings(.github, id: "github"))
+        let (location, _) = try await stage.begin()
+        let query = try self.query(location)
+        #expect(location.hasPrefix("https://github.com/login/oauth/authorize?"))
+        #expect(query["nonce"] == nil)
+        #expect(query["scope"] == "user:email")
+        #expect(query["code_challenge_method"] == "S256")
+        #expect(stage.transport.requests.isEmpty)
+    }
+
+    @Test func `a hand-over comes back, unless it is too long`() async throws {
+        let stage = try Stage()
+        let attempt = try await stage.party.authorization(returnPath: .root, handover: "h").attempt
+        #expect(attempt.handover == "h")
+        await #expect(throws: Failure.self) {
+            try await stage.party.authorization(returnPath: .root, handover: String(repeating: "h", count: 257))
+        }
+    }
+}

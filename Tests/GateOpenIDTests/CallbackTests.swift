@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct CallbackTests {
+    @Test func `a callback that is in order signs the person in`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt, ["sid": "s-1"])
+        let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+        #expect(signIn.profile.user == "staff:ada")
+        #expect(signIn.profile.issuer == Stage.issuer)
+        #expect(signIn.profile.name == "Ada")
+        #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
+        #expect(signIn.providerSession == "s-1")
+        #expect(signIn.endSessionEndpoint?.description == "\(Stage.issuer)/logout")
+        #expect(signIn.idToken != nil)
+        #expect(
+            stage.transport.addresses == [
+                "\(Stage.issuer)/.well-known/openid-configuration", "\(Stage.issuer)/token", "\(Stage.issuer)/keys",
+                "\(Stage.issuer)/userinfo",
+            ]
+        )
+    }
+
+    @Test func `T-03 the state of another browser redeems nothing`() async throws {
+        let stage = try Stage()
+        let (_, mine) = try await stage.begin()
+        let (_, theirs) = try await stage.begin()
+        try stage.issue(for: mine)
+        #expect(await stage.refusal(stage.callback(theirs), mine) == "openid.state_mismatch")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    @Test func `T-02 a state is taken once, also when the first use failed`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let denied = stage.callback(attempt, ["code": nil, "error": "access_denied"])
+        #expect(await stage.refusal(denied, attempt) == "provider.denied")
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_spent")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    @Test func `T-13 of many equal callbacks one redeems the code`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        let form = stage.callback(attempt)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask { _ = await stage.refusal(form, attempt) }
+            }
+        }
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 1)
+    }
+
+    @Test func `an attempt that is over redeems nothing`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        stage.clock.advance(by: 600)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_expired")
+    }
+
+    @Test func `T-08 an attempt with one provider ends at no other's callback`() async throws {
+        let staff = try Stage()
+        let other = try Stage(Stage.settings(id: "other"))
+        let (_, attempt) = try await staff.begin()
+        #expect(await other.refusal(other.callback(attempt), attempt) == "openid.provider_mismatch")
+        #expect(other.transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["state", "code", "iss", "error"])
+    func `a parameter that is there twice is refused`(name: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        var form = stage.callback(attempt, ["iss": Stage.issuer])
+        form.append(name, form[name] ?? "x")
+        form.append(name, form[name] ?? "x")
+        #expect(await stage.refusal(form, attempt) == "openid.repeated_parameter")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    @Test(arguments: ["access_token", "id_token"])
+    func `T-07 T-12 a token in the callback is refused`(name: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(attempt, [name: "x"]), attempt) == "openid.token_in_callback")
+    }
+
+    @Test(arguments: ["state", "code", "iss"], ["", String(repeating: "a", count: 100_000), "a\r\nb", "\u{E9}"])
+    func `a value that is empty, huge or not plain is refused`(name: String, value: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(attempt, [name: value]), attempt) == "openid.parameter_value")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    @Test func `a callback needs a state, and one of code and error`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(attempt, ["state": nil]), attempt) == "openid.state_missing")
+        #expect(await stage.refusal(stage.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed")
+        let both = stage.callback(attempt, ["error": "access_denied"])
+        #expect(await stage.refusal(both, attempt) == "openid.callback_malformed")
+    }
+
+    @Test func `what else a provider adds to the callback is ignored`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        let form = stage.callback(
+            attempt,
+            ["authuser": "0", "hd": "example.org", "session_state": "x", "scope": "a b"]
+        )
+        #expect(await stage.refusal(form, attempt) == nil)
+    }
+
+    @Test(arguments: ["https://evil.example", "\(Stage.issuer)/", "HTTPS://id.example.com", "id.example.com"])
+    func `T-09 T-16 another issuer in the callback stops before the token endpoint`(issuer: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    @Test func `T-15 a provider that says it sends iss must send it`() async throws {
+        let metadata = Stage.metadata.with(["authorization_response_iss_parameter_supported": true])
+        let stage = try Stage(metadata: metadata)
+        let (_, first) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(first), first) == "openid.issuer_missing")
+        let (_, second) = try await stage.begin()
+        try stage.issue(for: second)
+        #expect(await stage.refusal(stage.callback(second, ["iss": Stage.issuer]), second) == nil)
+    }
+
+    @Test func `T-17 an error of another issuer is not believed either`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let form = stage.callback(attempt, ["code": nil, "error": "access_denied", "iss": "https://evil.example"])
+        #expect(await stage.refusal(form, attempt) == "openid.issuer_mismatch")
+    }
+
+    @Test(arguments: [
+        ("access_denied", Failure.Kind.forbidden, "provider.denied"),
+        ("server_error", .providerFailed, "provider.unavailable"),
+        ("temporarily_unavailable", .providerFailed, "provider.unavailable"),
+        ("interaction_required", .providerFailed, "provider.refused"),
+        ("<script>", .providerFailed, "provider.refused"),
+    ])
+    func `a provider's error becomes a code of ours`(error: String, kind: Failure.Kind, code: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let description =
+            "AADSTS65004: User declined.\r\nSet-Cookie: a=b\u{1B}[31m" + String(repeating: "x", count: 9000)
+        let form = stage.callback(attempt, ["code": nil, "error": error, "error_description": description])
+        do throws(Failure) {
+            _ = try await stage.party.signIn(callback: form, attempt: attempt)
+            Issue.record("nobody signed in")
+        } catch {
+            #expect(error.kind == kind && error.code == code)
+            #expect(error.detail.utf8.count < 2000)
+            #expect(error.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) })
+        }
+    }
+}

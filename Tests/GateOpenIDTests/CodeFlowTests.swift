@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct CodeFlowTests {
+    private func tokenRequest(_ stage: Stage) throws -> (request: ProviderRequest, form: Form) {
+        let request = try #require(stage.transport.requests.first { $0.address.path.hasSuffix("token") })
+        let body = String(decoding: try #require(request.body), as: UTF8.self)
+        return (request, try #require(Form(encoded: body)))
+    }
+
+    private func header(_ name: String, _ request: ProviderRequest) -> String? {
+        request.headers.first { $0.name == name }?.value
+    }
+
+    @Test func `the code goes to the token endpoint with verifier and Basic authentication`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        let (request, form) = try self.tokenRequest(stage)
+        #expect(request.method == "POST" && request.limit == 262_144 && request.timeout == .seconds(10))
+        #expect(form["grant_type"] == "authorization_code" && form["code"] == "c/1")
+        #expect(form["redirect_uri"] == Stage.callback && form["code_verifier"] == attempt.verifier)
+        #expect(form["client_secret"] == nil && form["client_id"] == nil)
+        let pair = Data("gate%3Ahouse:s%2Bc%20r%2Ft".utf8).base64EncodedString()
+        #expect(self.header("Authorization", request) == "Basic \(pair)")
+        #expect(self.header("Content-Type", request) == "application/x-www-form-urlencoded")
+        #expect(self.header("Origin", request) == nil)
+    }
+
+    @Test func `a provider that lists only the body gets the secret in the body`() async throws {
+        let stage = try Stage(
+            metadata: Stage.metadata.with(["token_endpoint_auth_methods_supported": ["client_secret_post"]])
+        )
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        let (request, form) = try self.tokenRequest(stage)
+        #expect(form["client_secret"] == "s+c r/t" && form["client_id"] == "gate:house")
+        #expect(self.header("Authorization", request) == nil)
+    }
+
+    @Test func `T-06 after a bad nonce nothing is asked with the access token`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt, ["nonce": "other"])
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "id_token.nonce")
+        #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+    }
+
+    @Test func `a provider of OpenID Connect must give an ID token`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        stage.transport.answer("\(Stage.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.id_token_missing")
+        #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+    }
+
+    @Test(arguments: [["sub": "eve"], ["name": "Ada"], ["sub": 1], []] as [JSON])
+    func `userinfo about anybody else ends the sign-in`(userinfo: JSON) async throws {
+        let stage = try Stage()
+        stage.transport.answer("\(Stage.issuer)/userinfo", userinfo)
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.userinfo_subject")
+    }
+
+    @Test func `the access token goes to userinfo in the header only`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        let request = try #require(stage.transport.requests.last)
+        #expect(request.address.description == "\(Stage.issuer)/userinfo")
+        #expect(self.header("Authorization", request) == "Bearer at-1" && request.body == nil)
+    }
+
+    @Test func `userinfo that is no JSON, or a redirect, ends the sign-in`() async throws {
+        for (status, type, code) in [
+            (200, "text/html", "provider.content_type"), (302, "application/json", "provider.redirected"),
+            (401, "text/html", "provider.unavailable"), (200, "application/jwt", "provider.content_type"),
+        ] {
+            let stage = try Stage()
+            stage.transport.answer("\(Stage.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
+            let (_, attempt) = try await stage.begin()
+            try stage.issue(for: attempt)
+            #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+        }
+    }
+
+    @Test func `GitHub signs a person in by two calls with its headers`() async throws {
+        let stage = try Stage(Stage.settings(.github, id: "github"))
+        self.answerAsGitHub(stage.transport)
+        let (_, attempt) = try await stage.begin()
+        let callback = stage.callback(attempt, ["iss": "https://github.com/login/oauth"])
+        let signIn = try await stage.party.signIn(callback: callback, attempt: attempt)
+        #expect(signIn.profile.user == "github:73205511")
+        #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
+        #expect(signIn.idToken == nil && signIn.endSessionEndpoint == nil)
+        let (_, form) = try self.tokenRequest(
+            stage,
+            path: "https://github.com/login/oauth/access_token"
+        )
+        #expect(form["client_secret"] == "s+c r/t" && form["code_verifier"] == attempt.verifier)
+        for request in stage.transport.requests.dropFirst() {
+            #expect(self.header("User-Agent", request) == "gatehouse")
+            #expect(self.header("Accept", request) == "application/vnd.github+json")
+            #expect(self.header("X-GitHub-Api-Version", request) == "2022-11-28")
+            #expect(self.header("Authorization", request) == "Bearer gho_INVENTED0123456789abcdefABCDEF012345")
+        }
+    }
+
+    @Test func `GitHub without the right to read addresses gives a person without one`() async throws {
+        for status in [403, 404] {
+            let stage = try Stage(Stage.settings(.github, id: "github"))
+            self.answerAsGitHub(stage.transport)
+            stage.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
+            let (_, attempt) = try await stage.begin()
+            let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+            #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
+        }
+    }
+
+    @Test func `GitHub's person cannot be missing, and its issuer must be its own`() async throws {
+        let stage = try Stage(Stage.settings(.github, id: "github"))
+        self.answerAsGitHub(stage.transport)
+        stage.transport.answer("https://api.github.com/user?per_page=100", 401, #"{"message":"Bad credentials"}"#)
+        let (_, first) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(first), first) == "provider.unavailable")
+        let (_, second) = try await stage.begin()
+        let foreign = stage.callback(second, ["iss": "https://accounts.google.com"])
+        #expect(await stage.refusal(foreign, second) == "openid.issuer_mismatch")
+    }
+
+    @Test func `Google signs a person in with either spelling of its issuer and without userinfo`() async throws {
+        for issuer in ["https://accounts.google.com", "accounts.google.com"] {
+            let metadata = Stage.metadata.with(["issuer": "https://accounts.google.com"])
+            let stage = try Stage(Stage.settings(.google, id: "google"), metadata: metadata)
+            let (_, attempt) = try await stage.begin()
+            try stage.issue(
+                for: attempt,
+                ["iss": .string(issuer), "azp": "gate:house", "sub": "104729384756102938475"]
+            )
+            let callback = stage.callback(attempt, ["iss": "https://accounts.google.com"])
+            let signIn = try await stage.party.signIn(callback: callback, attempt: attempt)
+            #expect(signIn.profile.user == "google:104729384756102938475")
+            #expect(signIn.profile.issuer == "https://accounts.google.com")
+            #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+        }
+    }
+
+    private func answerAsGitHub(_ transport: FakeTransport) {
+        transport.answer(
+            "https://github.com/login/oauth/access_token",
+            200,
+            #"{"access_token":"gho_INVENTED0123456789abcdefABCDEF012345","scope":"user:email","token_type":"bearer"}"#
+        )
+        transport.answer(
+            "https://api.github.com/user?per_page=100",
+            200,
+            #"{"login":"ada-example","id":73205511,"name":null}"#
+        )
+        transport.answer(
+            "https://api.github.com/user/emails?per_page=100",
+            200,
+            #"[{"email":"ada@example.org","primary":true,"verified":true,"visibility":"private"}]"#
+        )
+    }
+
+    private func tokenRequest(_ stage: Stage, path: String) throws -> (request: ProviderRequest, form: Form) {
+        let request = try #require(stage.transport.requests.first { $0.address.description == path })
+        let body = String(decoding: try #require(request.body), as: UTF8.self)
+        return (request, try #require(Form(encoded: body)))
+    }
+}

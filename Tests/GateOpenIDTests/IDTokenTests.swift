@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Foundation
+import GateCore
+import GateProviders
+import Testing
+
+@testable import GateOpenID
+
+@Suite struct IDTokenTests {
+    private static let now = Instant(seconds: 1_790_000_100)
+    private static let claims: JSON = [
+        "iss": "https://id.example.com", "aud": "client", "sub": "ada", "nonce": "n-1", "iat": 1_790_000_000,
+        "exp": 1_790_003_600,
+    ]
+
+    /// The code of the refusal of a token, nil if it is verified.
+    private func refusal(_ text: String, keys: [JSON]? = nil, accessToken: String = "at") async throws -> String? {
+        var settings = ProviderSettings(id: "staff", type: .oidc, clientID: "client", clientSecret: Secret([]))
+        settings.issuer = "https://id.example.com"
+        let keys = keys ?? TestKey.all.map { $0.named("k1") }
+        let document = SharedDocument<KeySet>(clock: .fixed(Self.now)) { (_) throws(Failure) in
+            (try KeySet(["keys": .array(keys)], at: Self.now), Freshness.standard)
+        }
+        let expected = IDToken.Expectation(
+            definition: try ProviderDefinition(settings),
+            discoveredIssuer: "https://id.example.com",
+            clientID: "client",
+            nonce: "n-1",
+            accessToken: accessToken,
+            now: Self.now
+        )
+        do throws(Failure) {
+            let cache = KeyCache(document, clock: .fixed(Self.now))
+            let verified = try await IDToken.verified(text, by: cache, expecting: expected)
+            #expect(verified.subject == "ada" && verified.text == text)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    private func refusal(claims changes: [String: JSON?]) async throws -> String? {
+        try await self.refusal(try token(Self.claims.with(changes), by: .rs256))
+    }
+
+    @Test(arguments: TestKey.all)
+    func `a token of each algorithm is verified, and by no other key`(key: TestKey) async throws {
+        let text = try token(Self.claims, by: key)
+        #expect(try await self.refusal(text) == nil)
+        let others = TestKey.all.filter { $0.jwk["kty"] != key.jwk["kty"] }.map { $0.named("k1") }
+        #expect(try await self.refusal(text, keys: others + [TestKey.otherRS256.named("k2")]) == "id_token.key_unknown")
+    }
+
+    @Test(arguments: TestKey.all)
+    func `a changed byte of the claims or the signature is noticed`(key: TestKey) async throws {
+        let parts = try token(Self.claims, by: key).split(separator: ".").map(String.init)
+        let claims = Base64URL.encode(Self.claims.with(["sub": "eve"]).encoded)
+        var signature = try #require(Base64URL.decode(parts[2]))
+        signature[10] ^= 1
+        #expect(try await self.refusal("\(parts[0]).\(claims).\(parts[2])") == "id_token.signature")
+        let changed = "\(parts[0]).\(parts[1]).\(Base64URL.encode(signature))"
+        #expect(try await self.refusal(changed) == "id_token.signature")
+    }
+
+    @Test(arguments: [
+        "none", "None", "nOnE", "HS256", "rs256", "RS384", "ES512", "RSA1_5", "PBES2-HS256+A128KW", "", nil,
+    ])
+    func `T-30 an algorithm that was not agreed on is refused`(algorithm: String?) async throws {
+        let text = try token(Self.claims, by: .rs256, header: ["alg": algorithm.map(JSON.string)])
+        #expect(try await self.refusal(text) == "id_token.algorithm")
+        let unsigned = text.split(separator: ".").prefix(2).joined(separator: ".") + "."
+        #expect(try await self.refusal(unsigned) == "id_token.unsigned")
+    }
+
+    @Test func `T-31 a public key is no secret of an HMAC, and a key fits its own algorithm only`() async throws {
+        let modulus = try #require(TestKey.rs256.jwk["n"]?.string)
+        let secret = SymmetricKey(data: Array(modulus.utf8))
+        let hmac = TestKey(algorithm: "HS256", jwk: [:]) { bytes in
+            Array(HMAC<SHA256>.authenticationCode(for: bytes, using: secret))
+        }
+        #expect(try await self.refusal(try token(Self.claims, by: hmac)) == "id_token.algorithm")
+        let text = try token(Self.claims, by: .rs256)
+        let ps256Only = [TestKey.rs256.named("k1", ["alg": "PS256"])]
+        #expect(try await self.refusal(text, keys: ps256Only) == "id_token.key_unknown")
+        #expect(try await self.refusal(text, keys: [TestKey.rs256.named("k1", ["alg": "RS256"])]) == nil)
+        let relabelled = try token(Self.claims, by: .rs256, header: ["alg": "PS256"])
+        #expect(try await self.refusal(relabelled) == "id_token.signature")
+    }
+
+    @Test func `T-32 a signature of zeros, in DER or of another length is none`() async throws {
+        let zeros = TestKey(algorithm: "ES256", jwk: [:]) { _ in [UInt8](repeating: 0, count: 64) }
+        let der = TestKey(algorithm: "ES256", jwk: [:]) { try TestKey.es256DER(over: $0) }
+        let long = TestKey(algorithm: "ES256", jwk: [:]) { try TestKey.es256.sign($0) + [0] }
+        let short = TestKey(algorithm: "EdDSA", jwk: [:]) { try TestKey.edDSA.sign($0).dropLast() }
+        let order = [UInt8](repeating: 0xFF, count: 64)
+        let huge = TestKey(algorithm: "ES256", jwk: [:]) { _ in order }
+        for key in [zeros, der, long, short, huge] {
+            #expect(try await self.refusal(try token(Self.claims, by: key)) == "id_token.signature")
+        }
+    }
+
+    @Test(arguments: ["../../etc/passwd", "' OR 1=1 --", "https://evil.example/key"])
+    func `T-34 a key's name is a name and nothing else`(id: String) async throws {
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: id)) == "id_token.key_unknown")
+        let keys = [TestKey.rs256.named(id)]
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: id), keys: keys) == nil)
+    }
+
+    @Test func `T-34 a key's name is a text of at most 256 bytes`() async throws {
+        let long = String(repeating: "k", count: 10_000)
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: long)) == "id_token.key_id")
+        for kid in [1, "", ["k1"], .null] as [JSON] {
+            #expect(
+                try await self.refusal(try token(Self.claims, by: .rs256, header: ["kid": kid])) == "id_token.key_id"
+            )
+        }
+    }
+
+    @Test func `T-34 of equal names each key of the right type is tried, but not more than four`() async throws {
+        let text = try token(Self.claims, by: .rs256)
+        let other = TestKey.otherRS256.named("k1")
+        let mine = TestKey.rs256.named("k1")
+        #expect(try await self.refusal(text, keys: [TestKey.es256.named("k1"), other, other, other, mine]) == nil)
+        #expect(try await self.refusal(text, keys: [other, other, other, other, mine]) == "id_token.signature")
+    }
+
+    @Test func `T-35 keys and addresses in the header are never used`() async throws {
+        let header: [String: JSON?] = [
+            "jku": "https://evil.example/keys", "x5u": "https://evil.example/cert",
+            "jwk": TestKey.otherRS256.named("k1"),
+            "x5c": ["MIIC"],
+        ]
+        let forged = try token(Self.claims, by: .otherRS256, header: header)
+        #expect(try await self.refusal(forged) == "id_token.signature")
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: header)) == nil)
+    }
+
+    @Test(
+        arguments: [["crit": ["exp"]], ["crit": []], ["b64": false], ["b64": true], ["zip": "DEF"], ["enc": "A128GCM"]]
+            as [[String: JSON]]
+    )
+    func `T-36 T-41 a header that demands or hides something is refused`(header: [String: JSON]) async throws {
+        let text = try token(Self.claims, by: .rs256, header: header.mapValues { $0 })
+        #expect(try await self.refusal(text) == "id_token.critical_header")
+    }
+
+    @Test func `T-37 a name that is there twice is refused, in claims and header`() async throws {
+        let claims = Array(
+            #"{"iss":"https://evil.example","iss":"https://id.example.com","aud":"client","sub":"ada"}"#.utf8
+        )
+        let header = Array(#"{"alg":"RS256","kid":"k1","alg":"RS256"}"#.utf8)
+        let good = Base64URL.encode(Array(#"{"alg":"RS256","kid":"k1"}"#.utf8))
+        for input in [
+            "\(good).\(Base64URL.encode(claims))",
+            "\(Base64URL.encode(header)).\(Base64URL.encode(Self.claims.encoded))",
+        ] {
+            let signature = Base64URL.encode(try TestKey.rs256.sign(Array(input.utf8)))
+            #expect(try await self.refusal("\(input).\(signature)") == "id_token.malformed")
+        }
+    }
+
+    @Test(
+        arguments: [
+            "1790003600", .number("1e300"), .number("-1"), 1_790_000_039, nil, .null, true,
+            .number("9007199254740993000"),
+        ] as [JSON?]
+    )
+    func `T-38 an end that is no number, out of range or past is refused`(value: JSON?) async throws {
+        #expect(try await self.refusal(claims: ["exp": value]) == "id_token.expired")
+    }
+
+    @Test(
+        arguments: [
+            ("1790000000", "id_token.issued_at"), (nil, "id_token.issued_at"), (1_790_000_161, "id_token.issued_at"),
+            (1_789_999_439, "id_token.issued_at"), (.number("1e300"), "id_token.issued_at"),
+            (1_789_999_441, nil), (1_790_000_160, nil), (.number("1790000000.75"), nil),
+        ] as [(JSON?, String?)]
+    )
+    func `T-38 a token was issued within ten minutes, give or take one`(value: JSON?, code: String?) async throws {
+        #expect(try await self.refusal(claims: ["iat": value]) == code)
+    }
+
+    @Test(
+        arguments: [
+            (1_790_000_160, nil), (1_790_000_161, "id_token.not_before"), ("1", "id_token.not_before"),
+            (.null, "id_token.not_before"),
+        ] as [(JSON, String?)]
+    )
+    func `T-38 a token that begins later is refused`(value: JSON, code: String?) async throws {
+        #expect(try await self.refusal(claims: ["nbf": value]) == code)
+    }
+
+    @Test func `an end a minute ago is still accepted, a life of more than a day is not`() async throws {
+        #expect(try await self.refusal(claims: ["exp": 1_790_000_041]) == nil)
+        #expect(try await self.refusal(claims: ["exp": 1_790_000_040]) == "id_token.expired")
+        #expect(try await self.refusal(claims: ["exp": 1_790_086_400]) == nil)
+        #expect(try await self.refusal(claims: ["exp": 1_790_086_401]) == "id_token.lifetime")
+        #expect(try await self.refusal(claims: ["iat": 1_790_000_150, "exp": 1_790_000_149]) == "id_token.lifetime")
+    }
+
+    @Test(
+        arguments: [
+            ("other", "id_token.audience"), ([], "id_token.audience"), (["client", "other"], "id_token.audience"),
+            (1, "id_token.audience"), (nil, "id_token.audience"), ([["client"]], "id_token.audience"),
+            ("client ", "id_token.audience"), (["client"], nil), (["client", "client"], nil),
+        ] as [(JSON?, String?)]
+    )
+    func `T-39 the audience is us alone`(value: JSON?, code: String?) async throws {
+        #expect(try await self.refusal(claims: ["aud": value]) == code)
+    }
+
+    @Test(arguments: [("client", nil), ("other", true), (["client"], true), (.null, true)] as [(JSON, Bool?)])
+    func `T-39 the authorized party, if there is one, is us`(value: JSON, isRefused: Bool?) async throws {
+        let code = isRefused == nil ? nil : "id_token.authorized_party"
+        #expect(try await self.refusal(claims: ["azp": value]) == code)
+    }
+
+    @Test func `T-40 what is not strictly a compact signed token is refused before anything else`() async throws {
+        let text = try token(Self.claims, by: .rs256)
+        let parts = text.split(separator: ".").map(String.init)
+        let huge = String(repeating: "A", count: 70_000)
+        #expect(try await self.refusal("\(parts[0]).\(huge).\(parts[2])") == "id_token.size")
+        let malformed = [
+            "", ".", "..", "...", String(repeating: ".", count: 60_000), "\(text).", "\(text).x",
+            "\(parts[0]).\(parts[1])",
+            "\(text)=", " \(text)", "\(text)\n", text.replacing(".", with: ". "),
+            "\(parts[0])+.\(parts[1]).\(parts[2])",
+            "\(parts[0])=.\(parts[1]).\(parts[2])", "\u{E9}.\(parts[1]).\(parts[2])",
+        ]
+        for one in malformed {
+            #expect(try await self.refusal(one) == "id_token.malformed")
+        }
+    }
+
+    @Test func `T-40 stray bits behind the last byte are refused`() async throws {
+        let text = try token(Self.claims, by: .rs256)
+        let last = try #require(text.last)
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let index = try #require(alphabet.firstIndex(of: last))
+        #expect(try await self.refusal(String(text.dropLast()) + String(alphabet[index + 1])) == "id_token.malformed")
+    }
+
+    @Test func `T-41 an encrypted token is refused`() async throws {
+        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
+        let nested = JSON(parsingNested: 40)
+        #expect(try await self.refusal(claims: ["deep": nested]) == "id_token.malformed")
+    }
+
+    @Test(arguments: ["logout+jwt", "at+jwt", "application/jwt", "JWE", ""])
+    func `T-42 a token of another type is no ID token`(type: String) async throws {
+        let text = try token(Self.claims, by: .rs256, header: ["typ": .string(type)])
+        #expect(try await self.refusal(text) == "id_token.type")
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": nil])) == nil)
+        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": "jwt"])) == nil)
+    }
+
+    @Test(arguments: [["a"], "text", 1, .null, true] as [JSON])
+    func `T-44 claims that are no object are refused`(claims: JSON) async throws {
+        #expect(try await self.refusal(try token(claims, by: .rs256)) == "id_token.malformed")
+    }
+
+    @Test(arguments: ["https://evil.example", "https://id.example.com/", 1, nil] as [JSON?])
+    func `the issuer is the provider's own`(issuer: JSON?) async throws {
+        #expect(try await self.refusal(claims: ["iss": issuer]) == "id_token.issuer")
+    }
+
+    @Test(arguments: ["n-2", "", "n-1 ", 1, nil] as [JSON?])
+    func `the nonce is that of the attempt`(nonce: JSON?) async throws {
+        #expect(try await self.refusal(claims: ["nonce": nonce]) == "id_token.nonce")
+    }
+
+    @Test(arguments: ["", 1, nil, .null, .string(String(repeating: "s", count: 256))] as [JSON?])
+    func `the subject is a text of 1 to 255 bytes`(subject: JSON?) async throws {
+        #expect(try await self.refusal(claims: ["sub": subject]) == "id_token.subject")
+    }
+
+    @Test func `the hash of the access token must be right if it is there`() async throws {
+        let example = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
+        let good = try token(Self.claims.with(["at_hash": "77QmUPtjPfzWtF2AnpK9RQ"]), by: .rs256)
+        #expect(try await self.refusal(good, accessToken: example) == nil)
+        #expect(try await self.refusal(good, accessToken: "other") == "id_token.access_token_hash")
+        #expect(try await self.refusal(claims: ["at_hash": 1]) == "id_token.access_token_hash")
+        let digest = SHA384.hash(data: Array("at".utf8)).prefix(24)
+        let es384 = try token(Self.claims.with(["at_hash": .string(Base64URL.encode(digest))]), by: .es384)
+        #expect(try await self.refusal(es384) == nil)
+    }
+
+    @Test func `a token without a key name is verified only if exactly one key fits`() async throws {
+        let text = try token(Self.claims, by: .rs256, kid: nil)
+        let one = [TestKey.rs256.named("a"), TestKey.es256.named("b")]
+        #expect(try await self.refusal(text, keys: one) == nil)
+        #expect(try await self.refusal(text, keys: one + [TestKey.otherRS256.named("c")]) == "id_token.key_unknown")
+        let encryption = TestKey.otherRS256.named("c", ["use": "enc"])
+        #expect(try await self.refusal(text, keys: one + [encryption]) == nil)
+    }
+}
+
+extension JSON {
+    /// Arrays within arrays.
+    init(parsingNested depth: Int) {
+        self = (0..<depth).reduce(JSON.null) { value, _ in .array([value]) }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct MicrosoftTests {
+    private static let base = "https://login.microsoftonline.com"
+    private static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
+    private static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
+
+    private func stage(_ tenant: String = "common", keyIssuer: String? = nil) throws -> Stage {
+        var settings = Stage.settings(.microsoft, id: "microsoft")
+        settings.tenant = tenant
+        let named = tenant == "common" || tenant == "organizations" ? "{tenantid}" : tenant
+        let metadata = Stage.metadata.with([
+            "issuer": .string("\(Self.base)/\(named)/v2.0"), "userinfo_endpoint": .string("\(Stage.issuer)/userinfo"),
+        ])
+        let stage = try Stage(settings, metadata: metadata)
+        var more: [String: JSON] = ["use": "sig", "x5t": "k1", "cloud_instance_name": "microsoftonline.com"]
+        more["issuer"] = keyIssuer.map(JSON.string)
+        stage.transport.answer("\(Stage.issuer)/keys", ["keys": [TestKey.rs256.named("k1", more)]])
+        return stage
+    }
+
+    private func outcome(_ stage: Stage, tenant: String, iss: String? = nil) async throws -> String? {
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(
+            for: attempt,
+            [
+                "iss": .string("\(Self.base)/\(tenant)/v2.0"), "tid": .string(tenant), "nbf": 1_790_000_000,
+                "oid": "00000000-1111-2222-3333-444455556666", "email_verified": nil,
+            ]
+        )
+        return await stage.refusal(stage.callback(attempt, ["iss": iss]), attempt)
+    }
+
+    @Test func `every tenant may sign in with common, whose metadata say nothing of S256`() async throws {
+        let template = "\(Self.base)/{tenantid}/v2.0"
+        #expect(try await self.outcome(try self.stage(keyIssuer: template), tenant: Self.tenant) == nil)
+        #expect(try await self.outcome(try self.stage(keyIssuer: template), tenant: Self.consumers) == nil)
+    }
+
+    @Test func `another tenant than the configured one is turned away`() async throws {
+        let stage = try self.stage(Self.tenant)
+        #expect(try await self.outcome(stage, tenant: Self.consumers) == "provider.tenant")
+        #expect(try await self.outcome(stage, tenant: Self.tenant) == nil)
+        let work = try self.stage("organizations")
+        #expect(try await self.outcome(work, tenant: Self.consumers) == "provider.tenant")
+    }
+
+    @Test func `a key of the personal accounts verifies no organization's token`() async throws {
+        let stage = try self.stage(keyIssuer: "\(Self.base)/\(Self.consumers)/v2.0")
+        #expect(try await self.outcome(stage, tenant: Self.tenant) == "id_token.key_issuer")
+        #expect(try await self.outcome(stage, tenant: Self.consumers) == nil)
+    }
+
+    @Test func `a tenant id that is no GUID is nobody's`() async throws {
+        #expect(try await self.outcome(try self.stage(), tenant: "common") == "id_token.issuer")
+    }
+
+    @Test func `an issuer in the callback must be that of the token`() async throws {
+        let own = "\(Self.base)/\(Self.tenant)/v2.0"
+        let other = "\(Self.base)/\(Self.consumers)/v2.0"
+        #expect(try await self.outcome(try self.stage(), tenant: Self.tenant, iss: own) == nil)
+        #expect(try await self.outcome(try self.stage(), tenant: Self.tenant, iss: other) == "openid.issuer_mismatch")
+        #expect(
+            try await self.outcome(try self.stage(), tenant: Self.tenant, iss: Stage.issuer) == "openid.issuer_mismatch"
+        )
+    }
+}

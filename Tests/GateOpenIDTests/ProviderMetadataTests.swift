@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateProviders
+import Testing
+
+@testable import GateOpenID
+
+@Suite struct ProviderMetadataTests {
+    private func metadata(
+        _ changes: [String: JSON?],
+        _ settings: ProviderSettings = Stage.settings()
+    ) throws(Failure) -> ProviderMetadata {
+        try ProviderMetadata(Stage.metadata.with(changes), of: ProviderDefinition(settings))
+    }
+
+    @Test(arguments: ["https://evil.example", "https://id.example.com/", "HTTPS://id.example.com", 1, nil] as [JSON?])
+    func `discovery must be of the issuer that was configured`(issuer: JSON?) {
+        #expect {
+            try self.metadata(["issuer": issuer])
+        } throws: { error in
+            (error as? Failure)?.code == "openid.issuer_mismatch"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["authorization_endpoint": "http://id.example.com/authorize"], ["token_endpoint": "http://127.0.0.1/token"],
+            ["jwks_uri": "file:///etc/passwd"], ["userinfo_endpoint": "http://id.example.com/u"],
+            ["token_endpoint": nil],
+            ["jwks_uri": nil], ["authorization_endpoint": 1], ["token_endpoint": "https://u:p@id.example.com/"],
+            ["end_session_endpoint": "javascript:alert(1)"], ["authorization_endpoint": nil],
+        ] as [[String: JSON?]]
+    )
+    func `T-11 every endpoint is an https address`(changes: [String: JSON?]) {
+        #expect(throws: Failure.self) { try self.metadata(changes) }
+    }
+
+    @Test func `an issuer on this machine may have plain endpoints on this machine, and only there`() throws {
+        var settings = Stage.settings()
+        settings.issuer = "http://127.0.0.1:9000"
+        let endpoints = ["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"]
+        var changes: [String: JSON?] = ["issuer": "http://127.0.0.1:9000"]
+        for name in endpoints { changes[name] = .string("http://127.0.0.1:9000/\(name)") }
+        #expect(try self.metadata(changes, settings).token.path == "/token_endpoint")
+        changes["token_endpoint"] = "http://id.example.com/token"
+        #expect(throws: Failure.self) { try self.metadata(changes, settings) }
+    }
+
+    @Test func `endpoints may be on other hosts, and userinfo and end of session may be missing`() throws {
+        let metadata = try self.metadata([
+            "token_endpoint": "https://oauth2.example.net/token", "userinfo_endpoint": nil,
+            "end_session_endpoint": .null,
+        ])
+        #expect(metadata.token.origin.host == "oauth2.example.net")
+        #expect(metadata.userinfo == nil && metadata.endSession == nil)
+    }
+
+    @Test func `a provider that lists challenge methods must list S256, unless its type is known better`() throws {
+        #expect(throws: Failure.self) { try self.metadata(["code_challenge_methods_supported": ["plain"]]) }
+        #expect(throws: Failure.self) { try self.metadata(["code_challenge_methods_supported": []]) }
+        #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": ["plain", "S256"]]) }
+        #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": nil]) }
+        var google = Stage.settings(.google, id: "google")
+        google.baseURL = WebAddress("https://id.example.com")
+        #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": ["plain"]], google) }
+    }
+
+    @Test(
+        arguments: [
+            (nil, ProviderDefinition.ClientAuthentication.secretBasic), (["client_secret_post"], .secretPost),
+            (["client_secret_post", "client_secret_basic"], .secretBasic), (["private_key_jwt"], .secretBasic),
+        ] as [(JSON?, ProviderDefinition.ClientAuthentication)]
+    )
+    func `the client authenticates as the metadata say, with Basic in doubt`(
+        methods: JSON?,
+        expected: ProviderDefinition.ClientAuthentication
+    ) throws {
+        let metadata = try self.metadata(["token_endpoint_auth_methods_supported": methods])
+        #expect(metadata.clientAuthentication == expected)
+    }
+}

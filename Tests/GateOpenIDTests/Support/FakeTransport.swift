@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateOpenID
+import Synchronization
+
+/// Answers by address and records what was asked for.
+final class FakeTransport: ProviderTransport {
+    private struct State: Sendable {
+        var routes: [String: Result<ProviderResponse, Failure>] = [:]
+        var requests: [ProviderRequest] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// What was sent, in order.
+    var requests: [ProviderRequest] { self.state.withLock(\.requests) }
+
+    /// The addresses that were asked, in order.
+    var addresses: [String] { self.requests.map(\.address.description) }
+
+    func count(_ address: String) -> Int { self.addresses.filter { $0 == address }.count }
+
+    /// Sets what an address answers from now on.
+    func answer(_ address: String, _ status: Int, _ body: String, type: String = "application/json", age: String? = nil)
+    {
+        var headers = [(name: "Content-Type", value: type)]
+        if let age { headers.append((name: "Cache-Control", value: "max-age=\(age)")) }
+        let response = ProviderResponse(status: status, headers: headers, body: Array(body.utf8))
+        self.state.withLock { $0.routes[address] = .success(response) }
+    }
+
+    func answer(_ address: String, _ body: JSON, age: String? = nil) {
+        self.answer(address, 200, body.text, age: age)
+    }
+
+    /// Lets an address fail.
+    func fail(_ address: String) {
+        let failure = Failure(.providerFailed, "provider.unavailable", "no connection")
+        self.state.withLock { $0.routes[address] = .failure(failure) }
+    }
+
+    func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
+        let result = self.state.withLock { state in
+            state.requests.append(request)
+            return state.routes[request.address.description]
+        }
+        guard let result else {
+            throw Failure(.providerFailed, "provider.unavailable", "nothing is at \(request.address)")
+        }
+        return try result.get()
+    }
+}
+
+/// A clock that the test moves.
+final class TestClock: Sendable {
+    private let seconds: Mutex<Int64>
+
+    init(_ seconds: Int64 = 1_790_000_100) {
+        self.seconds = Mutex(seconds)
+    }
+
+    var clock: WallClock { WallClock { self.now } }
+    var now: Instant { Instant(seconds: self.seconds.withLock { $0 }) }
+
+    func advance(by seconds: Int64) {
+        self.seconds.withLock { $0 += seconds }
+    }
+}
+
+/// Bytes that are never the same twice, and the same in every run.
+func countingRandom() -> RandomBytes {
+    let counter = Counter()
+    return RandomBytes { count in
+        let next = counter.next()
+        return (0..<count).map { UInt8(truncatingIfNeeded: next &* 31 &+ $0 &* 7) }
+    }
+}
+
+/// Counts up.
+final class Counter: Sendable {
+    private let value = Mutex(0)
+
+    /// The next number, from 1.
+    func next() -> Int {
+        self.value.withLock { value in
+            value += 1
+            return value
+        }
+    }
+
+    /// How many numbers were given.
+    var count: Int { self.value.withLock { $0 } }
+}
