@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateSessions
+internal import Synchronization
+
+/// Sessions in this process only; a restart ends them all.
+package final class MemoryStore: SessionStore {
+    private struct State {
+        var records: [[UInt8]: SessionRecord] = [:]
+        var families: [[UInt8]: Set<[UInt8]>] = [:]
+        var spent: [[UInt8]: Instant] = [:]
+        var isOpen = true
+
+        mutating func remove(_ key: [UInt8]) {
+            guard let record = self.records.removeValue(forKey: key) else { return }
+            self.families[record.family]?.remove(key)
+            if self.families[record.family]?.isEmpty == true {
+                self.families[record.family] = nil
+            }
+        }
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+
+    /// A store for at most `capacity` sessions, and as many spent ids.
+    package init(capacity: Int = 1_000_000) {
+        self.capacity = capacity
+    }
+
+    /// The record under a key, or nil.
+    package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
+        try self.use { (state) throws(Failure) in state.records[key] }
+    }
+
+    /// Adds a record; refuses when the store is full.
+    package func insert(_ record: SessionRecord) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            guard state.records.count < self.capacity else { throw self.full("sessions") }
+            guard state.records[record.key] == nil else { throw Failure.unavailable("the key is taken") }
+            state.records[record.key] = record
+            state.families[record.family, default: []].insert(record.key)
+        }
+    }
+
+    /// Notes a use.
+    package func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
+        try self.use { (state) throws(Failure) in state.records[key]?.lastSeen = lastSeen }
+    }
+
+    /// Removes a record.
+    package func remove(_ key: [UInt8]) async throws(Failure) {
+        try self.use { (state) throws(Failure) in state.remove(key) }
+    }
+
+    /// Removes a family.
+    package func removeFamily(_ family: [UInt8]) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            for key in state.families.removeValue(forKey: family) ?? [] {
+                state.records[key] = nil
+            }
+        }
+    }
+
+    /// Removes what is over; costs one pass over everything.
+    package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
+        try self.use { (state) throws(Failure) in
+            let over = state.records.values.filter { $0.expires <= now || $0.lastSeen.advanced(by: idle) <= now }
+            for record in over {
+                state.remove(record.key)
+            }
+            state.spent = state.spent.filter { $0.value > now }
+            return over.count
+        }
+    }
+
+    /// Notes the use of an id; refuses when too many are remembered.
+    package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try self.use { (state) throws(Failure) in
+            guard state.spent[id] == nil else { return false }
+            guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
+            state.spent[id] = until
+            return true
+        }
+    }
+
+    /// How many sessions there are.
+    package func count() async throws(Failure) -> Int {
+        try self.use { (state) throws(Failure) in state.records.count }
+    }
+
+    /// Throws if the store is closed.
+    package func check() async throws(Failure) {
+        try self.use { (_) throws(Failure) in }
+    }
+
+    /// Forgets everything.
+    package func close() async {
+        self.state.withLock { state in
+            state = State()
+            state.isOpen = false
+        }
+    }
+
+    private func use<Value: Sendable>(
+        _ body: (inout sending State) throws(Failure) -> sending Value
+    ) throws(Failure) -> sending Value {
+        try self.state.withLock { (state) throws(Failure) in
+            guard state.isOpen else { throw Failure.unavailable("the session store is closed") }
+            return try body(&state)
+        }
+    }
+
+    private func full(_ what: String) -> Failure {
+        Failure(.overloaded, "session.store_full", "the memory store is full: \(self.capacity) \(what)")
+    }
+}
+
+extension Failure {
+    /// The store cannot answer, which says nothing about any session.
+    static func unavailable(_ detail: String) -> Failure {
+        Failure(.overloaded, "session.store_unavailable", detail)
+    }
+}

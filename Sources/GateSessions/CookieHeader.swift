@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The `Cookie` field of a request, read as bytes.
+///
+/// Pairs are split at `;`, only spaces and tabs around a pair are dropped, and names are compared byte by byte. There
+/// are no quoted values, no `$Version` and no percent-encoding: servers that knew such things let a neighbouring site
+/// pass its own cookie off as a `__Host-` one.
+package struct CookieHeader: Sendable {
+    private let bytes: [UInt8]
+
+    /// The field of a request, empty if there is none; several fields are joined with `;` by the caller.
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The field as text.
+    package init(_ text: String) {
+        self.init(Array(text.utf8))
+    }
+
+    /// The one cookie of a name.
+    package func lookup(_ name: String) -> CookieLookup {
+        switch CookieScan(wanted: Array(name.utf8)).find(in: self.bytes.span) {
+        case .absent: .absent
+        case .repeated: .repeated
+        case .value(let range): .value(self.bytes[range])
+        }
+    }
+
+    /// The names that start with a prefix, in the order the browser sent them, at most 64.
+    package func names(withPrefix prefix: String) -> [String] {
+        let pairs = self.bytes.split(separator: UInt8(ascii: ";")).lazy.map { pair in
+            pair.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != UInt8(ascii: "=") }
+        }
+        let names = pairs.filter { $0.starts(with: prefix.utf8) }.prefix(64)
+        return names.compactMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The field without the cookies that ``GateCookie/isOurs(_:)`` names; nil when nothing is left of it.
+    package var withoutOurs: [UInt8]? {
+        var kept: [UInt8] = []
+        CookieHeader.forEachForeign(in: self.bytes.span) { pair in
+            if !kept.isEmpty { kept += "; ".utf8 }
+            kept += self.bytes[pair]
+        }
+        return kept.isEmpty ? nil : kept
+    }
+}
+
+extension CookieHeader {
+    /// Calls `body` with the range of each pair of a `Cookie` field that may go to an app, for the hot path.
+    ///
+    /// The same pairs as those of ``withoutOurs``.
+    package static func forEachForeign(in field: Span<UInt8>, _ body: (Range<Int>) -> Void) {
+        var start = 0
+        while start < field.count {
+            var end = start
+            while end < field.count, field[end] != UInt8(ascii: ";") {
+                end += 1
+            }
+            var first = start
+            while first < end, field[first] == 0x20 || field[first] == 0x09 {
+                first += 1
+            }
+            if first < end, !self.isOurs(field, first..<end) { body(first..<end) }
+            start = end + 1
+        }
+    }
+
+    private static func mayHide(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "=") || byte == 0x20 || byte == 0x09
+    }
+
+    /// Whether an app may read the pair as one of our cookies, as it may `=name=value` and `name =value`.
+    ///
+    /// Behind the `=` that may hide a name, all of ours start with `g` or `_`, so most pairs are decided by one byte.
+    private static func isOurs(_ field: Span<UInt8>, _ pair: Range<Int>) -> Bool {
+        var first = pair.lowerBound
+        while first < pair.upperBound, self.mayHide(field[first]) {
+            first += 1
+        }
+        guard first < pair.upperBound else { return false }
+        guard field[first] == UInt8(ascii: "g") || field[first] == UInt8(ascii: "_") else { return false }
+        return GateCookie.isOurs(setCookie: (first..<pair.upperBound).prefix(128).map { field[$0] })
+    }
+}
+
+/// What a look-up of a cookie can find.
+package enum CookieLookup: Sendable, Equatable {
+    /// There is no such cookie.
+    case absent
+    /// There is one, with this value.
+    case value(ArraySlice<UInt8>)
+    /// There are several, of which at least one is not ours; none may be used.
+    case repeated
+}
+
+/// Finds one cookie in a field without copying anything, for the hot path.
+package struct CookieScan: Sendable {
+    /// Where a cookie's value is.
+    package enum Position: Sendable, Equatable {
+        /// There is no such cookie.
+        case absent
+        /// There is one, with its value at these offsets.
+        case value(Range<Int>)
+        /// There are several; none may be used.
+        case repeated
+    }
+
+    private let wanted: [UInt8]
+
+    /// A scan for the cookie of this name.
+    package init(wanted: [UInt8]) {
+        self.wanted = wanted
+    }
+
+    /// Where the cookie is in the value of a `Cookie` field.
+    package func find(in field: Span<UInt8>) -> Position {
+        var found = Position.absent
+        var start = 0
+        while start < field.count {
+            var end = start
+            while end < field.count, field[end] != UInt8(ascii: ";") {
+                end += 1
+            }
+            if let value = self.value(in: field, from: start, to: end) {
+                guard found == .absent else { return .repeated }
+                found = .value(value)
+            }
+            start = end + 1
+        }
+        return found
+    }
+
+    private func value(in field: Span<UInt8>, from start: Int, to end: Int) -> Range<Int>? {
+        var start = start
+        var end = end
+        while start < end, field[start] == 0x20 || field[start] == 0x09 {
+            start += 1
+        }
+        while end > start, field[end - 1] == 0x20 || field[end - 1] == 0x09 {
+            end -= 1
+        }
+        let mark = start + self.wanted.count
+        guard mark < end, field[mark] == UInt8(ascii: "=") else { return nil }
+        for offset in 0..<self.wanted.count where field[start + offset] != self.wanted[offset] {
+            return nil
+        }
+        return (mark + 1)..<end
+    }
+}

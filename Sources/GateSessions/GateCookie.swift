@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// One of the cookies that the gateway sets: its name and its attributes.
+///
+/// None has a `Domain`, so each belongs to one host; over https the `__Host-` prefix makes the browser insist on it
+/// (RFC 6265bis §4.1.3.2).
+package struct GateCookie: Sendable, Hashable {
+    /// How long an attempt to sign in or a hand-over may take, in seconds.
+    package static let attemptSeconds = 600
+    /// How many attempts to sign in one browser may have open.
+    package static let mostAttempts = 5
+
+    /// The name.
+    package let name: String
+    private let isSecure: Bool
+    private let seconds: Int?
+    private let isCrossSite: Bool
+
+    private init(_ base: String, at origin: Origin, seconds: Int?, isCrossSite: Bool = false) {
+        self.name = GateCookie.name(base, isSecure: origin.isSecure)
+        self.isSecure = origin.isSecure
+        self.seconds = seconds
+        self.isCrossSite = isCrossSite && origin.isSecure
+    }
+
+    /// The cookie that holds the ticket; it ends with the browser's own session.
+    package static func session(at origin: Origin) -> GateCookie {
+        GateCookie(GateCookie.base, at: origin, seconds: nil)
+    }
+
+    /// The cookie of one attempt to sign in.
+    ///
+    /// - Parameters:
+    ///   - tag: Eight lower-case hexadecimal digits that tell the attempts of a browser apart.
+    ///   - origin: The origin of the gate.
+    ///   - isCrossSite: Whether the provider answers with a form that it posts from its own site.
+    /// - Returns: The cookie, or nil if the tag is not one.
+    package static func attempt(_ tag: String, at origin: Origin, isCrossSite: Bool = false) -> GateCookie? {
+        guard GateCookie.isTag(tag.utf8) else { return nil }
+        return GateCookie(
+            "\(GateCookie.attemptBase)\(tag)",
+            at: origin,
+            seconds: GateCookie.attemptSeconds,
+            isCrossSite: isCrossSite
+        )
+    }
+
+    /// The cookie that binds one hand-over to the browser; nil if the tag is not eight lower-case hexadecimal digits.
+    package static func handover(_ tag: String, at origin: Origin) -> GateCookie? {
+        guard GateCookie.isTag(tag.utf8) else { return nil }
+        return GateCookie("\(GateCookie.handoverBase)\(tag)", at: origin, seconds: GateCookie.attemptSeconds)
+    }
+
+    /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url of ours.
+    package func setting(_ value: String) -> String {
+        self.line(value: value, seconds: self.seconds)
+    }
+
+    /// The value of the `Set-Cookie` field that makes the browser forget the cookie.
+    package var deletion: String { self.line(value: "", seconds: 0) }
+
+    private func line(value: String, seconds: Int?) -> String {
+        let age = seconds.map { "; Max-Age=\($0)" } ?? ""
+        let site = self.isCrossSite ? "None" : "Lax"
+        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(site)"
+    }
+}
+
+extension GateCookie {
+    fileprivate static let base = "gatehouse"
+    fileprivate static let attemptBase = "gatehouse-attempt-"
+    fileprivate static let handoverBase = "gatehouse-handover-"
+
+    private static let mostDeletions = 16
+
+    private static func name(_ base: String, isSecure: Bool) -> String { isSecure ? "__Host-\(base)" : base }
+
+    private static func isTag(_ text: some Collection<UInt8>) -> Bool {
+        text.count == 8
+            && text.allSatisfy { (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+    }
+
+    /// What the names of all attempts at an origin start with.
+    package static func attemptPrefix(at origin: Origin) -> String {
+        GateCookie.name(GateCookie.attemptBase, isSecure: origin.isSecure)
+    }
+
+    /// The attempts to delete so that one more makes at most five.
+    ///
+    /// - Parameters:
+    ///   - header: What the browser sent; it names older cookies first (RFC 6265 §5.4).
+    ///   - origin: The origin of the gate.
+    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    package static func surplusAttempts(in header: CookieHeader, at origin: Origin) -> [GateCookie] {
+        let prefix = GateCookie.attemptPrefix(at: origin)
+        let tags = header.names(withPrefix: prefix).map { String($0.dropFirst(prefix.count)) }
+        let attempts = tags.compactMap { GateCookie.attempt($0, at: origin) }
+        // A browser that had many tabs open is cleaned in steps, so that the answer's head stays small.
+        return Array(attempts.dropLast(GateCookie.mostAttempts - 1).prefix(GateCookie.mostDeletions))
+    }
+
+    /// Whether a cookie name is one that only the gateway may set and read, pieces such as `_0` included.
+    ///
+    /// Such cookies are removed from what goes to an app, and from what an app wants to set.
+    package static func isOurs(_ name: some Collection<UInt8>) -> Bool {
+        let rest = name.starts(with: GateCookie.hostPrefix) ? name.dropFirst(GateCookie.hostPrefix.count) : name[...]
+        guard rest.starts(with: GateCookie.base.utf8) else { return false }
+        let tail = rest.dropFirst(GateCookie.base.utf8.count)
+        if tail.first == UInt8(ascii: "_") { return tail.dropFirst().allSatisfy { (0x30...0x39).contains($0) } }
+        return tail.isEmpty || rest.starts(with: GateCookie.attemptBase.utf8)
+            || rest.starts(with: GateCookie.handoverBase.utf8)
+    }
+
+    /// Whether a `Set-Cookie` field of an app would set or imitate one of our cookies.
+    ///
+    /// A browser sends the nameless cookie of `=name=value` as `name=value`, so leading `=` do not hide a name.
+    package static func isOurs(setCookie field: some Collection<UInt8>) -> Bool {
+        let skipped: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: "=") }
+        let pair = field.drop(while: skipped)
+        let name = pair.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+        let end = name.reversed().drop { $0 == 0x20 || $0 == 0x09 }.count
+        return GateCookie.isOurs(name.prefix(end))
+    }
+
+    private static let hostPrefix = Array("__Host-".utf8)
+}

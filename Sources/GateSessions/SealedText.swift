@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// Small values that travel through the browser in an address, sealed.
+enum SealedText {
+    /// Longer texts are refused before anything is decoded.
+    static let longest = 8192
+
+    /// The members as URL-safe text that only this gateway can open.
+    static func seal(_ members: [String: JSON], for purpose: String, with sealer: Sealer) -> String {
+        Base64URL.encode(sealer.seal(JSON.object(members).encoded, for: purpose))
+    }
+
+    /// The members of a text that ``seal(_:for:with:)`` made for the same purpose; nil for everything else.
+    static func open(_ text: String, for purpose: String, with sealer: Sealer) -> JSON? {
+        guard text.utf8.count <= self.longest, let sealed = Base64URL.decode(text) else { return nil }
+        guard let plain = sealer.open(sealed, for: purpose) else { return nil }
+        return try? JSON(parsing: plain, depth: 1)
+    }
+}
+
+extension JSON {
+    /// The bytes of a base64url string of exactly `count` bytes, or nil.
+    func bytes(_ count: Int) -> [UInt8]? {
+        self.string.flatMap(Base64URL.decode).flatMap { $0.count == count ? $0 : nil }
+    }
+
+    /// The origin that a string spells in its normal form, or nil.
+    var origin: Origin? {
+        guard let text = self.string, let origin = WebAddress(text)?.origin, origin.description == text else {
+            return nil
+        }
+        return origin
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension Session {
+    private static let version: Int64 = 1
+
+    /// The plain text of a record: JSON with a version; `lastSeen` is not in it, since it changes without resealing.
+    var encoded: [UInt8] {
+        var members: [String: JSON] = [
+            "v": .int(Session.version), "id": .string(self.id), "family": .string(self.family),
+            "host": .string(self.host), "created": .int(self.created.seconds), "profile": self.profile.json,
+        ]
+        members["id_token"] = self.idToken?.withText { .string($0) }
+        members["end_session"] = self.endSession.map(JSON.string)
+        return JSON.object(members).encoded
+    }
+
+    /// Reads what ``encoded`` gave; nil for anything else, a newer version included.
+    init?(encoded: [UInt8], lastSeen: Instant) {
+        guard let json = try? JSON(parsing: encoded, depth: 4), json["v"]?.integer == Session.version else {
+            return nil
+        }
+        guard let id = json["id"]?.string, let family = json["family"]?.string, let host = json["host"]?.string,
+            let created = json["created"]?.integer, let profile = json["profile"].flatMap(Profile.init(json:))
+        else { return nil }
+        self.init(
+            id: id,
+            family: family,
+            profile: profile,
+            host: host,
+            created: Instant(seconds: created),
+            lastSeen: lastSeen,
+            idToken: json["id_token"]?.string.map(Secret.init(text:)),
+            endSession: json["end_session"]?.string
+        )
+    }
+}
+
+extension Profile {
+    /// The profile with every field that is not at its default.
+    fileprivate var json: JSON {
+        var members: [String: JSON] = [
+            "provider": .string(self.provider), "issuer": .string(self.issuer), "subject": .string(self.subject),
+        ]
+        for (name, field) in Profile.texts {
+            members[name] = self[keyPath: field].map(JSON.string)
+        }
+        for (name, field) in Profile.flags where self[keyPath: field] {
+            members[name] = true
+        }
+        for (name, field) in Profile.lists where !self[keyPath: field].isEmpty {
+            members[name] = .array(self[keyPath: field].map(JSON.string))
+        }
+        members["auth_time"] = self.authTime.map { .int($0.seconds) }
+        return .object(members)
+    }
+
+    fileprivate init?(json: JSON) {
+        guard let provider = json["provider"]?.string, let issuer = json["issuer"]?.string,
+            let subject = json["subject"]?.string
+        else { return nil }
+        self.init(provider: provider, issuer: issuer, subject: subject)
+        for (name, field) in Profile.texts {
+            self[keyPath: field] = json[name]?.string
+        }
+        for (name, field) in Profile.flags {
+            self[keyPath: field] = json[name]?.bool ?? false
+        }
+        for (name, field) in Profile.lists {
+            self[keyPath: field] = json[name]?.array?.compactMap(\.string) ?? []
+        }
+        self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
+    }
+
+    private static var texts: [(name: String, field: WritableKeyPath<Profile, String?>)] {
+        [
+            ("tenant", \.tenant), ("username", \.username), ("name", \.name), ("given_name", \.givenName),
+            ("family_name", \.familyName), ("email", \.email), ("picture", \.picture), ("locale", \.locale),
+        ]
+    }
+
+    private static var flags: [(name: String, field: WritableKeyPath<Profile, Bool>)] {
+        [
+            ("email_verified", \.emailVerified), ("email_authoritative", \.emailAuthoritative),
+            ("groups_complete", \.groupsComplete),
+        ]
+    }
+
+    private static var lists: [(name: String, field: WritableKeyPath<Profile, [String]>)] {
+        [("groups", \.groups), ("roles", \.roles)]
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import Synchronization
+
+/// Noon on some day.
+let noon = Instant(seconds: 1_800_000_000)
+let gateSecret = Secret([UInt8](repeating: 7, count: 32))
+
+extension Instant {
+    func plus(_ seconds: Int64) -> Instant { Instant(seconds: self.seconds + seconds) }
+}
+
+extension RandomBytes {
+    /// Bytes that differ from call to call and are the same in every run.
+    static func counting() -> RandomBytes {
+        let counter = Counter()
+        return RandomBytes { count in
+            let call = counter.next()
+            return (0..<count).map { UInt8(truncatingIfNeeded: call &* 31 &+ $0) }
+        }
+    }
+}
+
+private final class Counter: Sendable {
+    private let value = Mutex(0)
+
+    func next() -> Int {
+        self.value.withLock { value in
+            value += 1
+            return value
+        }
+    }
+}
+
+/// A store in a dictionary that can be told to fail.
+final class ScriptedStore: SessionStore {
+    struct State {
+        var records: [[UInt8]: SessionRecord] = [:]
+        var spent: Set<[UInt8]> = []
+        var touches = 0
+        var readsFail = false
+        var writesFail = false
+        /// What happens after the next insertion.
+        var afterInsert: (@Sendable (inout State) -> Void)?
+    }
+
+    let state = Mutex(State())
+
+    func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.readsFail else { throw self.outage }
+            return state.records[key]
+        }
+    }
+
+    func insert(_ record: SessionRecord) async throws(Failure) {
+        try self.write { state in
+            state.records[record.key] = record
+            state.afterInsert?(&state)
+        }
+    }
+
+    func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
+        try self.write { state in
+            state.touches += 1
+            state.records[key]?.lastSeen = lastSeen
+        }
+    }
+
+    func remove(_ key: [UInt8]) async throws(Failure) {
+        try self.write { $0.records[key] = nil }
+    }
+
+    func removeFamily(_ family: [UInt8]) async throws(Failure) {
+        try self.write { $0.records = $0.records.filter { $0.value.family != family } }
+    }
+
+    func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int { 0 }
+
+    func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.writesFail else { throw self.outage }
+            return state.spent.insert(id).inserted
+        }
+    }
+
+    func count() async throws(Failure) -> Int { self.state.withLock { $0.records.count } }
+
+    func check() async throws(Failure) {}
+
+    func close() async {}
+
+    private var outage: Failure { Failure(.overloaded, "session.store_unavailable", "the test says so") }
+
+    private func write(_ body: (inout State) -> Void) throws(Failure) {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.writesFail else { throw self.outage }
+            body(&state)
+        }
+    }
+}
+
+/// A manager over a scripted store, idle after an hour and over after eight.
+struct Rig {
+    let store = ScriptedStore()
+    let feed = RevocationFeed()
+    let sealer: Sealer
+    let manager: SessionManager
+
+    init(secrets: [Secret] = [gateSecret]) {
+        self.sealer = Sealer(secrets, random: .counting())
+        self.manager = SessionManager(
+            store: self.store,
+            sealer: self.sealer,
+            lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
+            feed: self.feed,
+            random: .counting()
+        )
+    }
+
+    /// The same store under another manager.
+    func manager(secrets: [Secret], absolute: Duration = .seconds(8 * 3600)) -> SessionManager {
+        SessionManager(
+            store: self.store,
+            sealer: Sealer(secrets),
+            lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: absolute),
+            feed: self.feed
+        )
+    }
+
+    func signedIn() async throws -> IssuedSession {
+        try await self.manager.issue(SignIn(profile: .ada), host: "gate.example.com", now: noon)
+    }
+}
+
+extension Profile {
+    /// A person with every field set.
+    static var ada: Profile {
+        var ada = Profile(provider: "google", issuer: "https://accounts.google.com", subject: "104729384756102938475")
+        ada.tenant = "example.com"
+        ada.username = "ada"
+        ada.name = "Ada Lovelace \u{1F600}"
+        ada.givenName = "Ada"
+        ada.familyName = "Lovelace"
+        ada.email = "ada@example.com"
+        ada.emailVerified = true
+        ada.emailAuthoritative = true
+        ada.picture = "https://example.com/ada.png"
+        ada.locale = "en-GB"
+        ada.groups = ["acme/platform", "staff"]
+        ada.roles = ["admin"]
+        ada.groupsComplete = false
+        ada.authTime = noon.plus(-5)
+        return ada
+    }
+}
