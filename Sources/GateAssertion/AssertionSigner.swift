@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// Turns claims into a signed JWT that an app verifies with the published keys.
+///
+/// RFC 7515, RFC 7519.
+package struct AssertionSigner: Sendable {
+    /// How long an assertion is good for.
+    package let lifetime: Duration
+    private let issuer: String
+    private let key: AssertionKey
+    private let head: [UInt8]
+    private let random: RandomBytes
+
+    /// A signer that uses the newest key.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - issuer: The `public_url` of the gateway, as `iss`.
+    ///   - lifetime: How long an assertion is good for.
+    ///   - random: Where the bytes of `jti` come from.
+    package init(keys: AssertionKeys, issuer: String, lifetime: Duration, random: RandomBytes = .system) {
+        self.lifetime = lifetime
+        self.issuer = issuer
+        self.key = keys.signing
+        self.random = random
+        let header: JSON = ["typ": "JWT", "alg": "ES256", "kid": .string(keys.signing.id)]
+        self.head = Array("\(Base64URL.encode(header.encoded)).".utf8)
+    }
+
+    /// The JWT in compact form, with an id of its own.
+    ///
+    /// RFC 7515 §7.1.
+    package func sign(_ claims: AssertionClaims, at now: Instant) throws(Failure) -> [UInt8] {
+        var members = claims.members
+        members["iss"] = .string(self.issuer)
+        members["iat"] = .int(now.seconds)
+        members["nbf"] = .int(now.seconds)
+        members["exp"] = .int(now.advanced(by: self.lifetime).seconds)
+        members["jti"] = .string(self.random.token(16))
+        var token = self.head + Array(Base64URL.encode(JSON.object(members).encoded).utf8)
+        let signature = try self.key.signature(of: token)
+        token.append(UInt8(ascii: "."))
+        token += Base64URL.encode(signature).utf8
+        return token
+    }
+}
