@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+internal import GateProviders
+
+/// The providers of a file, as apps refer to them.
+struct KnownProviders: Sendable {
+    let names: [String]
+    let all: Set<String>
+    private let drafts: [String: ProviderDraft]
+    /// The names that let anybody in the world sign in, in the order of the file.
+    let openToTheWorld: [String]
+
+    /// Whether the list of providers was not understood, so that no name can be called unknown.
+    let isUnreadable: Bool
+
+    init(_ written: [Named<ProviderDraft>]?) {
+        let providers = written ?? []
+        self.isUnreadable = written == nil
+        self.names = providers.map(\.name)
+        self.all = Set(self.names)
+        self.drafts = Dictionary(providers.map { ($0.name, $0.value) }) { first, _ in first }
+        self.openToTheWorld = providers.filter { $0.value.admitsTheWorld }.map(\.name)
+    }
+
+    /// Whether a person of this provider can have groups.
+    func bringsGroups(_ name: String) -> Bool {
+        guard let draft = self.drafts[name], let type = draft.type else { return true }
+        guard type == .google || type == .github else { return true }
+        return draft.profile?.contains { $0.name == "groups" } ?? false
+    }
+}
+
+extension ProviderDraft {
+    /// Whether anybody can get an account with the provider and sign in.
+    fileprivate var admitsTheWorld: Bool {
+        switch self.type {
+        case .google: (self.hostedDomains ?? []).isEmpty
+        case .github: self.baseURL == nil
+        case .microsoft: self.tenant.map { ["common", "consumers", "organizations"].contains($0) } ?? true
+        case .oidc, nil: false
+        }
+    }
+}
+
+/// Checks who may enter one app, and makes the rule of it.
+struct AccessCheck {
+    let known: KnownProviders
+    let app: Named<AppDraft>
+
+    /// The providers that the app accepts and its rule; a rule that was not understood admits nobody.
+    func rule(_ reading: inout Reading) -> (providers: Set<String>, rule: AccessRule) {
+        let accepted = self.accepted(&reading)
+        guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
+        switch allow.value {
+        case .signedIn:
+            self.warnOfTheWorld(
+                self.known.openToTheWorld.filter(accepted.contains),
+                "signed_in",
+                at: allow.mark,
+                &reading
+            )
+            return (accepted, .signedIn)
+        case .entries(let entries):
+            return (accepted, .entries(entries.map { self.entry($0, accepted, &reading) }))
+        }
+    }
+
+    private func accepted(_ reading: inout Reading) -> Set<String> {
+        guard let written = self.app.value.providers?.value else { return self.known.all }
+        var accepted: Set<String> = []
+        for provider in written where self.isKnown(provider, &reading) {
+            guard accepted.insert(provider.value).inserted else {
+                reading.error("\(Scalar.quoted(provider.value)) is in the list already", at: provider.mark)
+                continue
+            }
+        }
+        return accepted
+    }
+
+    private func isKnown(_ provider: Located<String>, _ reading: inout Reading) -> Bool {
+        guard !self.known.all.contains(provider.value), !self.known.isUnreadable else { return true }
+        let nearest = reading.nearest(to: provider.value, in: self.known.names)
+        let names = self.known.names.prefix(12).joined(separator: ", ")
+        let help = nearest.map { "did you mean '\($0)'?" } ?? "the file has \(names.isEmpty ? "none" : names)"
+        reading.error("there is no provider \(Scalar.quoted(provider.value)); \(help)", at: provider.mark)
+        return false
+    }
+
+    private func warnOfTheWorld(_ names: [String], _ rule: String, at mark: YAMLMark, _ reading: inout Reading) {
+        guard !names.isEmpty else { return }
+        let list = names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+        let message = "'\(rule)' lets anybody in the world enter, since anybody can have an account with \(list)"
+        reading.warning("\(message); list who may", at: mark)
+    }
+
+    private func entry(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout Reading) -> AccessEntry {
+        var entry = AccessEntry(line: draft.mark.line)
+        entry.provider = draft.provider?.value
+        entry.user = draft.user?.value
+        entry.email = draft.email?.value
+        entry.emailDomain = draft.emailDomain?.value
+        entry.group = draft.group?.value
+        self.check(draft, accepted, &reading)
+        return entry
+    }
+
+    private func check(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout Reading) {
+        if let provider = draft.provider { self.checkAccepted(provider, accepted, &reading) }
+        if let user = draft.user {
+            let name = Located(value: String(user.value.prefix { $0 != ":" }), mark: user.mark)
+            self.checkAccepted(name, accepted, &reading)
+            if let provider = draft.provider, provider.value != name.value {
+                let message = "this entry can never fit; the user is of \(Scalar.quoted(name.value))"
+                reading.error("\(message), not of \(Scalar.quoted(provider.value))", at: user.mark)
+            }
+        }
+        if let email = draft.email, let domain = draft.emailDomain, email.value.domain != domain.value {
+            reading.error(
+                "this entry can never fit; the address is not of the domain '\(domain.value)'",
+                at: email.mark
+            )
+        }
+        if let group = draft.group { self.checkGroup(group, draft, accepted, &reading) }
+        let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
+        guard isBare, let provider = draft.provider, self.known.openToTheWorld.contains(provider.value) else { return }
+        self.warnOfTheWorld([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
+    }
+
+    private func checkAccepted(_ provider: Located<String>, _ accepted: Set<String>, _ reading: inout Reading) {
+        guard self.isKnown(provider, &reading), !self.known.isUnreadable, !accepted.contains(provider.value) else {
+            return
+        }
+        let shown = Scalar.quoted(provider.value)
+        reading.error(
+            "this entry can never fit; the app does not accept \(shown), add it to 'providers'",
+            at: provider.mark
+        )
+    }
+
+    private func checkGroup(
+        _ group: Located<String>,
+        _ draft: EntryDraft,
+        _ accepted: Set<String>,
+        _ reading: inout Reading
+    ) {
+        let sources = draft.provider.map { [$0.value] } ?? self.known.names.filter(accepted.contains)
+        guard !sources.isEmpty, !sources.contains(where: self.known.bringsGroups) else { return }
+        let list = sources.prefix(5).joined(separator: ", ")
+        reading.error(
+            "this entry can never fit; no groups come from \(list), unless 'profile' maps 'groups'",
+            at: group.mark
+        )
+    }
+}

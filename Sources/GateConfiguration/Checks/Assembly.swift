@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+internal import GateProviders
+
+/// Turns what was written into the configuration, and checks what concerns more than one place of the file.
+struct Assembly {
+    let draft: FileDraft
+    let environment: [String: String]
+
+    /// The configuration; what is missing from it has been said in `reading`, whose errors decide whether it counts.
+    func configuration(_ reading: inout Reading) -> Configuration? {
+        self.checkListeners(&reading)
+        let providers = self.draft.providers ?? []
+        self.checkRedirects(providers, &reading)
+        let known = KnownProviders(self.draft.providers)
+        let apps = self.apps(known, &reading)
+        guard let gateway = self.gateway else { return nil }
+        var sessions = SessionSettings(
+            store: self.draft.sessions?.store
+                ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
+        )
+        sessions.idleTimeout = self.draft.sessions?.idleTimeout?.value ?? sessions.idleTimeout
+        sessions.lifetime = self.draft.sessions?.lifetime?.value ?? sessions.lifetime
+        let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
+        var assertion = AssertionSettings(keysFolder: keys)
+        assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
+        let settings = providers.compactMap { $0.value.settings(id: $0.name) }
+        return Configuration(
+            gateway: gateway,
+            sessions: sessions,
+            assertion: assertion,
+            providers: settings,
+            apps: apps
+        )
+    }
+
+    private var gateway: GatewaySettings? {
+        guard let draft = self.draft.gateway, let publicURL = draft.publicURL?.value else { return nil }
+        let given = self.environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+        var settings = GatewaySettings(publicURL: publicURL, stateFolder: draft.state ?? given ?? "./state")
+        if let listeners = draft.listeners?.value { settings.listeners = listeners.compactMap(self.listener) }
+        settings.operations = draft.operations?.value ?? settings.operations
+        settings.trustedProxies = draft.trustedProxies ?? []
+        settings.secrets = draft.secrets
+        return settings
+    }
+
+    private func listener(_ draft: ListenerDraft) -> ListenerSettings? {
+        guard let address = draft.address?.value else { return nil }
+        let certificates = (draft.certificates?.value ?? []).compactMap { files -> CertificateFiles? in
+            guard let certificate = files.certificate, let privateKey = files.privateKey else { return nil }
+            return CertificateFiles(certificate: certificate, privateKey: privateKey)
+        }
+        return ListenerSettings(address: address, certificates: certificates)
+    }
+
+    /// No address twice, and the operations on none of the listeners.
+    private func checkListeners(_ reading: inout Reading) {
+        guard let gateway = self.draft.gateway else { return }
+        if let listeners = gateway.listeners, listeners.value.isEmpty {
+            reading.error("'listeners' is empty; remove it for 127.0.0.1:8080, or list an address", at: listeners.mark)
+        }
+        guard (gateway.listeners?.value.count ?? 0) <= 64 else {
+            let mark = gateway.listeners?.mark ?? .start
+            return reading.error("more than 64 listeners", at: mark)
+        }
+        let standard = GatewaySettings.standardListener
+        let addresses = gateway.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
+        for (index, address) in addresses.enumerated() {
+            guard let first = addresses[..<index].first(where: { $0.value.collides(with: address.value) }) else {
+                continue
+            }
+            let message = "'\(address.value)' is taken by the listener in line \(first.mark.line)"
+            reading.error(message, at: address.mark)
+        }
+        let operations = gateway.operations?.value ?? GatewaySettings.standardOperations
+        guard let taken = addresses.first(where: { $0.value.collides(with: operations) }) else { return }
+        let message = "'\(operations)' cannot be both a listener and the operations address, which is never public"
+        reading.error(message, at: gateway.operations?.mark ?? taken.mark)
+    }
+
+    /// That each provider would accept its callback; one with a server of its own is not known to refuse anything.
+    private func checkRedirects(_ providers: [Named<ProviderDraft>], _ reading: inout Reading) {
+        guard let publicURL = self.draft.gateway?.publicURL else { return }
+        for provider in providers where provider.value.baseURL == nil {
+            guard let rule = provider.value.type.flatMap({ RedirectRule.byType[$0] }) else { continue }
+            guard let complaint = rule.complaint(about: publicURL.value) else { continue }
+            let callback = "\(publicURL.value)/oauth2/callback/\(provider.name)"
+            reading.error("\(rule.name) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
+        }
+    }
+
+    private func apps(_ known: KnownProviders, _ reading: inout Reading) -> [AppSettings] {
+        var settings: [AppSettings] = []
+        var taken: [String: Named<AppDraft>] = [:]
+        let publicURL = self.draft.gateway?.publicURL?.value
+        for app in self.draft.apps ?? [] {
+            let host = app.value.host?.value ?? publicURL?.host ?? ""
+            let path = app.value.path?.value ?? "/"
+            if app.value.isPlaced, let other = taken.updateValue(app, forKey: "\(host) \(path)") {
+                let place = "'\(host.isEmpty ? "the public host" : host)\(path)'"
+                let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
+                reading.error(message, at: app.value.path?.mark ?? app.value.host?.mark ?? app.mark)
+            }
+            let access = AccessCheck(known: known, app: app).rule(&reading)
+            guard let publicURL, let upstream = app.value.upstream else { continue }
+            let own = app.value.host.flatMap { Origin(scheme: publicURL.scheme, host: $0.value, port: publicURL.port) }
+            var route = Route(app: app.name, origin: own ?? publicURL, path: path)
+            route.providers = access.providers
+            route.access = access.rule
+            route.publicRules = app.value.publicRules?.map(\.value) ?? []
+            let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
+            settings.append(AppSettings(route: route, upstream: upstream, headers: headers))
+        }
+        return settings
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The configuration file: from bytes to values or diagnostics.
+package enum ConfigurationFile {
+    /// Reads the file at `path` and everything that it names.
+    ///
+    /// - Parameters:
+    ///   - path: The file, as messages shall name it.
+    ///   - environment: What `${env:NAME}` and `$STATE_DIRECTORY` look into.
+    /// - Returns: The values, or why there are none.
+    package static func load(path: String, environment: [String: String]) -> ConfigurationResult {
+        let bounds = YAMLComposer.Bounds()
+        let problem: String
+        switch FileAccess.system.read(path, limit: bounds.bytes) {
+        case .bytes(let bytes):
+            let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
+            let read = self.parse(
+                bytes: bytes,
+                name: path,
+                folder: self.absolute(folder),
+                environment: environment,
+                files: .system
+            )
+            return ConfigurationResult(
+                configuration: read.configuration,
+                diagnostics: read.diagnostics,
+                files: [path] + read.files
+            )
+        case .missing: problem = "there is no file \(Scalar.quoted(path)); name another with --config"
+        case .unreadable: problem = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
+        case .tooLarge: problem = "the file \(Scalar.quoted(path)) is larger than \(bounds.bytes >> 20) MiB"
+        }
+        let diagnostic = Diagnostic(.error, problem, at: nil)
+        return ConfigurationResult(configuration: nil, diagnostics: [diagnostic], files: [path])
+    }
+
+    /// Reads a file whose bytes are at hand; the result's `files` are then those that it names.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text of the file.
+    ///   - name: The file, as messages shall name it.
+    ///   - folder: Where relative paths in it start.
+    ///   - environment: What `${env:NAME}` and `$STATE_DIRECTORY` look into.
+    ///   - files: Reads what the file names.
+    /// - Returns: The values, or why there are none.
+    package static func parse(
+        bytes: [UInt8],
+        name: String,
+        folder: String,
+        environment: [String: String],
+        files: FileAccess = .system
+    ) -> ConfigurationResult {
+        var reading = Reading(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
+        let configuration = self.configuration(bytes, environment, &reading)
+        return ConfigurationResult(
+            configuration: reading.errors == 0 ? configuration : nil,
+            diagnostics: reading.diagnostics,
+            files: reading.files
+        )
+    }
+
+    private static func configuration(
+        _ bytes: [UInt8],
+        _ environment: [String: String],
+        _ reading: inout Reading
+    )
+        -> Configuration?
+    {
+        do throws(YAMLProblem) {
+            let document = try YAMLComposer.document(of: bytes)
+            guard let draft = Mapping<FileDraft>.file.shape.read(document, &reading) else { return nil }
+            return Assembly(draft: draft, environment: environment).configuration(&reading)
+        } catch {
+            reading.error(error.message, at: error.mark)
+            return nil
+        }
+    }
+
+    private static func absolute(_ folder: String) -> String {
+        FileAccess.resolve(folder, in: FileAccess.workingFolder)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// What is made from the description that decodes the file: the JSON Schema and the reference.
+package enum ConfigurationDocuments {
+    /// The JSON Schema of `providers.yaml`, with a line break at its end.
+    ///
+    /// JSON Schema draft 2020-12.
+    package static var schema: String {
+        var members = Mapping<FileDraft>.file.shape.schema.object ?? [:]
+        members["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        members["title"] = "providers.yaml of Gatehouse"
+        members["$defs"] = [
+            "reference": [
+                "type": "string", "pattern": .string(Schema.referencePattern),
+                "description": "The value of an environment variable or the text of a file.",
+            ]
+        ]
+        return JSON.object(members).pretty() + "\n"
+    }
+
+    /// The reference of `providers.yaml` as Markdown, which is `docs/configuration.md`.
+    package static var reference: String {
+        var seen: Set<String> = []
+        let sections = Mapping<FileDraft>.file.shape.sections.filter { seen.insert($0.path).inserted }
+        return self.opening + sections.map(self.table).joined()
+    }
+
+    private static func table(of section: Section) -> String {
+        let rows = section.rows.map { row in
+            let cells = ["`\(row.key)`", row.kind, row.standard, row.summary].map(self.escaped)
+            return "| \(cells.joined(separator: " | ")) |\n"
+        }
+        let head =
+            "\n## `\(section.path)`\n\n\(section.summary)\n\n"
+            + "| key | value | default | what it is |\n|---|---|---|---|\n"
+        return head + rows.joined()
+    }
+
+    private static func escaped(_ cell: String) -> String {
+        cell.replacing("|", with: "\\|")
+    }
+
+    private static let opening = """
+        # The configuration file
+
+        `gatehouse check` reads `providers.yaml` as `gatehouse serve` does and says at once all that is wrong with it.
+        This page is made from the description that decodes the file, and so is
+        [`providers.schema.json`](providers.schema.json), which editors understand.
+
+        - Unknown keys, keys that are there twice and values of a wrong type are errors.
+        - `${env:NAME}` and `${file:/path}` stand for the value of an environment variable or the text of a file of at
+          most 64 KiB, without the line break at its end. A reference is a whole value, never a part of one. A secret
+          that is written in clear is a warning.
+        - Durations are a whole number and a unit: `30s`, `15m`, `12h`, `7d`.
+        - Files that are read are taken from the folder of `providers.yaml`, places that are written to from the working
+          directory, unless their paths are absolute.
+        - Anchors and aliases work; merge keys (`<<`) and tags do not. The file may have 16 MiB, 32 levels and 1,000,000
+          values, counting what aliases stand for.
+
+        """
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+/// Reads the files that a configuration names; passed in, so that a test needs none.
+package struct FileAccess: Sendable {
+    /// What became of reading one file.
+    package enum Outcome: Sendable, Hashable {
+        /// The whole content.
+        case bytes([UInt8])
+        /// There is no such file.
+        case missing
+        /// There is something, but it cannot be read as a file.
+        case unreadable
+        /// The file has more bytes than were asked for.
+        case tooLarge
+    }
+
+    private let body: @Sendable (String, Int) -> Outcome
+
+    /// Access through `read`, which is told a path and the most bytes to return.
+    package init(_ read: @escaping @Sendable (String, Int) -> Outcome) {
+        self.body = read
+    }
+
+    /// Reads at most `limit` bytes of the file at `path`.
+    package func read(_ path: String, limit: Int) -> Outcome {
+        self.body(path, limit)
+    }
+
+    /// The files of this machine.
+    package static let system = FileAccess { path, limit in
+        guard FileManager.default.fileExists(atPath: path) else { return .missing }
+        guard let file = FileHandle(forReadingAtPath: path) else { return .unreadable }
+        defer { try? file.close() }
+        do {
+            let content = try file.read(upToCount: limit + 1) ?? Data()
+            return content.count > limit ? .tooLarge : .bytes(Array(content))
+        } catch {
+            return .unreadable
+        }
+    }
+
+    /// The folder in which the program was started.
+    static var workingFolder: String { FileManager.default.currentDirectoryPath }
+
+    /// An absolute path stays; a relative one is taken from `folder`.
+    static func resolve(_ path: String, in folder: String) -> String {
+        guard !path.hasPrefix("/"), !folder.isEmpty else { return path }
+        return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
+    }
+}

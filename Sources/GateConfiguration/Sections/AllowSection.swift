@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// What is written of `allow`.
+enum AllowDraft: Sendable {
+    case signedIn
+    case entries([EntryDraft])
+}
+
+/// What is written of one entry of `allow`.
+struct EntryDraft: Sendable {
+    var mark = YAMLMark.start
+    var provider: Located<String>?
+    var user: Located<String>?
+    var email: Located<EmailAddress>?
+    var emailDomain: Located<String>?
+    var group: Located<String>?
+}
+
+extension Mapping<EntryDraft> {
+    /// An entry of `allow`.
+    static let entry = Mapping(
+        "an allow entry",
+        path: "apps.<name>.allow[]",
+        summary: "One kind of person who may enter; all conditions must hold. Only verified e-mail addresses count.",
+        make: { EntryDraft() },
+        keys: [
+            Key(
+                "provider",
+                located: \.provider,
+                .text,
+                .init(example: "google"),
+                "The name of the provider in this file."
+            ),
+            Key(
+                "user",
+                located: \.user,
+                .userKey,
+                .init(example: "google:104729384756102938475"),
+                "The user key, `provider:subject`."
+            ),
+            Key("email", located: \.email, .email, .init(example: "ann@example.com"), "The whole verified address."),
+            Key(
+                "email_domain",
+                located: \.emailDomain,
+                .domain,
+                .init(example: "example.com"),
+                "The domain of the verified address, compared as a whole."
+            ),
+            Key(
+                "group",
+                located: \.group,
+                .text,
+                .init(example: "acme/platform"),
+                "A group the person is in, where a claim brings groups."
+            ),
+        ],
+        check: { entry, written, reading in
+            entry.mark = written.mark
+            guard written.isEmpty else { return }
+            reading.error(
+                "an allow entry without a condition admits nobody; write such as '{ email_domain: example.com }'",
+                at: written.mark
+            )
+        }
+    )
+}
+
+extension Shape<AllowDraft> {
+    /// `signed_in`, or the entries of which one must fit.
+    static let allow: Shape = {
+        let entries = Shape<[EntryDraft]>.list(
+            of: Mapping<EntryDraft>.entry.shape,
+            named: "'signed_in' or a list of entries"
+        )
+        let list: JSON = ["type": "array", "minItems": 1, "items": Mapping<EntryDraft>.entry.shape.schema]
+        let schema: JSON = ["anyOf": [["const": "signed_in"], list, Schema.reference]]
+        return Shape(entries.kind, schema: schema, sections: entries.sections) { node, reading in
+            if case .scalar = node.content { return Shape.word(node, &reading) }
+            guard let list = entries.read(node, &reading) else { return nil }
+            guard case .sequence(let nodes) = node.content, !nodes.isEmpty else {
+                reading.error(
+                    "the list is empty, so nobody may enter; write 'signed_in' or at least one entry",
+                    at: node.mark
+                )
+                return nil
+            }
+            return .entries(list)
+        }
+    }()
+
+    private static func word(_ node: YAMLNode, _ reading: inout Reading) -> AllowDraft? {
+        guard let scalar = reading.scalar(node, kind: "'signed_in' or a list of entries") else { return nil }
+        guard scalar.text != "signed_in" else { return .signedIn }
+        let hint = reading.nearest(to: scalar.text, in: ["signed_in"]).map { "did you mean '\($0)'?" }
+        let help = hint ?? "write 'signed_in' or a list of entries"
+        reading.error("\(scalar.shown) is not a rule; \(help)", at: scalar.mark)
+        return nil
+    }
+}
+
+extension Shape<String> {
+    /// A user key.
+    static let userKey = single("a user key", pattern: "^[a-z0-9][a-z0-9_\\-]*:.+$") { text throws(Complaint) in
+        guard let colon = text.firstIndex(of: ":"), text[text.index(after: colon)...].isEmpty == false else {
+            let help = text.contains("@") ? "; for an e-mail address write 'email'" : ""
+            throw Complaint("is not a user key; it is 'provider:subject', such as google:104729384756102938475\(help)")
+        }
+        guard text.utf8.count <= 512 else { throw Complaint("is longer than a user key can be") }
+        return text
+    }
+}
+
+extension Shape<EmailAddress> {
+    /// A whole e-mail address.
+    static let email = single("an e-mail address", pattern: "^[^@ ]+@[^@ ]+$") { text throws(Complaint) in
+        if let address = EmailAddress(text) { return address }
+        let domain = text.hasPrefix("@") ? text.dropFirst() : text.hasPrefix("*@") ? text.dropFirst(2) : text[...]
+        if domain.contains("."), !domain.contains("@"), Origin.normalHost(domain) != nil {
+            throw Complaint("is not an e-mail address; for a whole domain write 'email_domain: \(domain)'")
+        }
+        throw Complaint("is not an e-mail address such as ann@example.com")
+    }
+}

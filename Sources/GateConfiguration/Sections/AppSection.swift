@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+
+/// What is written of one app.
+struct AppDraft: Sendable {
+    var host: Located<String>?
+    var path: Located<String>?
+    var upstream: UpstreamTarget?
+    var providers: Located<[Located<String>]>?
+    var allow: Located<AllowDraft>?
+    var publicRules: [Located<PublicRule>]?
+    var headers: [Named<IdentityField>]?
+    /// Whether host and path were understood, so that they can be compared with those of other apps.
+    var isPlaced = true
+}
+
+extension Mapping<AppDraft> {
+    /// An entry of `apps`.
+    static let app = Mapping(
+        "an app",
+        path: "apps.<name>",
+        summary: "A web app behind the gateway, and who may enter it.",
+        make: { AppDraft() },
+        keys: [
+            Key(
+                "host",
+                located: \.host,
+                .host,
+                .init(standard: .words("the host of `public_url`"), example: "wiki.example.com"),
+                "The host under which browsers reach the app, whatever the port."
+            ),
+            Key(
+                "path",
+                located: \.path,
+                .appPath,
+                .init(standard: "/", example: "/wiki"),
+                "The path prefix, by whole segments; the longest match wins. `/oauth2` is the gateway's own."
+            ),
+            Key(
+                "upstream",
+                \.upstream,
+                .upstream,
+                .init(isRequired: true, example: "http://10.0.0.5:8080"),
+                "The web server behind: `http://host:port` or `unix:/path/of/socket`."
+            ),
+            Key(
+                "providers",
+                located: \.providers,
+                .list(of: Shape<String>.text.located, named: "a list of providers"),
+                .init(standard: .words("all"), example: ["google", "microsoft"]),
+                "The providers whose sessions count."
+            ),
+            Key(
+                "allow",
+                located: \.allow,
+                .allow,
+                .init(isRequired: true, example: "signed_in"),
+                "Who may enter: a list of entries, of which one must fit, or `signed_in` for every session of "
+                    + "the accepted providers."
+            ),
+            Key(
+                "public",
+                \.publicRules,
+                .list(of: Shape<PublicRule>.publicRule.located, named: "a list of paths"),
+                .init(standard: .value([]), example: ["GET /healthz", "/assets/"]),
+                "What needs no sign-in: a whole path, with a method before it if only that method is meant. "
+                    + "A path that ends in `/` stands for all below it."
+            ),
+            Key(
+                "headers",
+                \.headers,
+                .entries(
+                    of: .oneOf("an identity field"),
+                    named: "a mapping of header names to identity fields",
+                    rule: .headerName
+                ),
+                .init(standard: .words("none")),
+                "Extra names for identity fields, for apps that expect their own: `user`, `email`, `name`, "
+                    + "`preferred_username`, `groups` or `provider`."
+            ),
+        ],
+        check: { app, written, reading in app.check(written, &reading) }
+    )
+}
+
+extension AppDraft {
+    /// Checks what needs nothing but the app itself.
+    fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout Reading) {
+        let hasHost = self.host != nil || written.keys["host"] == nil
+        self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
+        if let providers = self.providers, providers.value.isEmpty {
+            reading.error("'providers' lists none; remove it to accept all", at: providers.mark)
+        }
+        self.checkPublicRules(&reading)
+    }
+
+    private func checkPublicRules(_ reading: inout Reading) {
+        let prefix = self.path?.value ?? "/"
+        for rule in self.publicRules ?? [] {
+            let path = rule.value.path
+            let isInside = prefix == "/" || path == prefix || path.hasPrefix("\(prefix)/")
+            if !isInside {
+                let help = "public paths are whole paths, so write '\(prefix)\(path)'"
+                reading.warning("'\(path)' is outside of the app's path '\(prefix)'; \(help)", at: rule.mark)
+            } else if path == "/" || path == "\(prefix)/" {
+                reading.warning("'\(path)' opens the whole app to everybody", at: rule.mark)
+            }
+        }
+    }
+}

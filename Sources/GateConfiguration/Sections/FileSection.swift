@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// What is written of the whole file.
+struct FileDraft: Sendable {
+    var gateway: GatewayDraft?
+    var sessions: SessionDraft?
+    var assertion: AssertionDraft?
+    var providers: [Named<ProviderDraft>]?
+    var apps: [Named<AppDraft>]?
+}
+
+extension Mapping<FileDraft> {
+    /// The whole file.
+    static let file = Mapping(
+        "the file",
+        path: "providers.yaml",
+        summary: "The parts of the file.",
+        make: { FileDraft() },
+        keys: [
+            Key(
+                "gateway",
+                \.gateway,
+                Mapping<GatewayDraft>.gateway.shape,
+                .init(isRequired: true),
+                "The gateway itself."
+            ),
+            Key(
+                "sessions",
+                \.sessions,
+                Mapping<SessionDraft>.sessions.shape,
+                .init(),
+                "Where sessions are kept and how long they last."
+            ),
+            Key(
+                "assertion",
+                \.assertion,
+                Mapping<AssertionDraft>.assertion.shape,
+                .init(),
+                "The signed identity that apps receive."
+            ),
+            Key(
+                "providers",
+                \.providers,
+                .entries(
+                    of: Mapping<ProviderDraft>.provider.shape,
+                    named: "a mapping of names to providers",
+                    rule: .providerName
+                ),
+                .init(isRequired: true),
+                "The providers, by names of your choice; the sign-in page keeps their order."
+            ),
+            Key(
+                "apps",
+                \.apps,
+                .entries(of: Mapping<AppDraft>.app.shape, named: "a mapping of names to apps", rule: .appName),
+                .init(isRequired: true),
+                "The apps, by names of your choice."
+            ),
+        ]
+    )
+}

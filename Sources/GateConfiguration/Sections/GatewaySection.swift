@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// What is written of `gateway`.
+struct GatewayDraft: Sendable {
+    var publicURL: Located<Origin>?
+    var listeners: Located<[ListenerDraft]>?
+    var operations: Located<BindAddress>?
+    var state: String?
+    var trustedProxies: [AddressRange]?
+    var secrets: [Secret]?
+}
+
+/// What is written of one listener.
+struct ListenerDraft: Sendable {
+    var address: Located<BindAddress>?
+    var certificates: Located<[CertificateDraft]>?
+}
+
+/// What is written of one certificate.
+struct CertificateDraft: Sendable {
+    var certificate: String?
+    var privateKey: String?
+}
+
+extension Mapping<GatewayDraft> {
+    /// `gateway`.
+    static let gateway = Mapping(
+        "the gateway",
+        path: "gateway",
+        summary: "The gateway itself: where it is reached, where it listens, what it trusts.",
+        make: { GatewayDraft() },
+        keys: [
+            Key(
+                "public_url",
+                located: \.publicURL,
+                .publicOrigin,
+                .init(isRequired: true, example: "https://gate.example.com"),
+                "The origin of the sign-in page and the callbacks. Plain http is accepted on loopback only."
+            ),
+            Key(
+                "listeners",
+                located: \.listeners,
+                .list(of: Mapping<ListenerDraft>.listener.shape, named: "a list of listeners"),
+                .init(standard: .words("one, `127.0.0.1:8080`, plain")),
+                "Where requests are taken."
+            ),
+            Key(
+                "operations",
+                located: \.operations,
+                .bindAddress,
+                .init(standard: "127.0.0.1:9901"),
+                "Where health, metrics and status are served; never the address of a listener."
+            ),
+            Key(
+                "state",
+                \.state,
+                .path,
+                .init(standard: .words("`$STATE_DIRECTORY`, else `./state`")),
+                "The folder for what the gateway makes itself; a relative path is taken from the working directory."
+            ),
+            Key(
+                "trusted_proxies",
+                \.trustedProxies,
+                .list(of: .network, named: "a list of networks"),
+                .init(standard: .value([]), example: ["10.0.0.0/8"]),
+                "The networks whose X-Forwarded-* and Forwarded are believed."
+            ),
+            Key(
+                "secret",
+                \.secrets,
+                .oneOrMany(of: .secret(atLeast: 32), named: "a secret or a list of secrets"),
+                .init(standard: .words("made in `state`"), example: "${file:/run/secrets/gatehouse}"),
+                "At least 32 bytes. A list rotates: the first seals, all open."
+            ),
+        ]
+    )
+}
+
+extension Mapping<ListenerDraft> {
+    /// An element of `gateway.listeners`.
+    static let listener = Mapping(
+        "a listener",
+        path: "gateway.listeners[]",
+        summary: "An address that takes requests.",
+        make: { ListenerDraft() },
+        keys: [
+            Key(
+                "address",
+                located: \.address,
+                .bindAddress,
+                .init(isRequired: true, example: "0.0.0.0:443"),
+                "Host and port; an IPv6 address stands in brackets, port 0 is any free one."
+            ),
+            Key(
+                "tls",
+                located: \.certificates,
+                .list(of: Mapping<CertificateDraft>.certificate.shape, named: "a list of certificates"),
+                .init(standard: .words("none: plain HTTP")),
+                "The certificates, chosen by the server name that a client asks for."
+            ),
+        ],
+        check: { listener, _, reading in
+            guard let certificates = listener.certificates, certificates.value.isEmpty else { return }
+            reading.error("'tls' lists no certificate; remove it for a plain listener", at: certificates.mark)
+        }
+    )
+}
+
+extension Mapping<CertificateDraft> {
+    /// An element of `gateway.listeners[].tls`.
+    static let certificate = Mapping(
+        "a certificate",
+        path: "gateway.listeners[].tls[]",
+        summary: "A certificate chain and its key. Relative paths are taken from the folder of this file.",
+        make: { CertificateDraft() },
+        keys: [
+            Key(
+                "certificate",
+                \.certificate,
+                .existingFile,
+                .init(isRequired: true, example: "tls/example.pem"),
+                "The PEM file of the chain, leaf first."
+            ),
+            Key(
+                "private_key",
+                \.privateKey,
+                .existingFile,
+                .init(isRequired: true, example: "tls/example.key"),
+                "The PEM file of the private key."
+            ),
+        ]
+    )
+}

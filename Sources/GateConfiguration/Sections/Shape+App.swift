@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+
+extension Shape<String> {
+    /// The path prefix of an app, without a slash at its end unless it is `/`.
+    static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(Complaint) in
+        try CanonicalPath.check(text)
+        let path = text.hasSuffix("/") ? String(text.dropLast()) : text
+        guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {
+            throw Complaint("is the gateway's own; choose a path outside of /oauth2")
+        }
+        return path.isEmpty ? "/" : path
+    }
+}
+
+extension Shape<PublicRule> {
+    /// A path that needs no sign-in, with or without a method.
+    static let publicRule = single("a path", pattern: "^([A-Z]+ )?/[^?# ]*$") { text throws(Complaint) in
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count <= 2, let path = parts.last else {
+            throw Complaint("is not a path; write such as '/assets/' or 'GET /healthz'")
+        }
+        let method = parts.count == 2 ? parts[0] : nil
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        if let method, !known.contains(method) {
+            let hint = Hint.nearest(to: method, in: known).map { "did you mean '\($0) \(path)'?" }
+            throw Complaint("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
+        }
+        try CanonicalPath.check(path)
+        return PublicRule(method: method, path: path)
+    }
+}
+
+extension Shape<UpstreamTarget> {
+    /// Where requests are forwarded to.
+    static let upstream: Shape = {
+        let one = single("an upstream", pattern: "^(http://[^/?#@]+/?|unix:/.+)$", parse: parse)
+        return Shape(one.kind, schema: one.schema) { node, reading in
+            guard case .sequence = node.content else { return one.read(node, &reading) }
+            reading.error("a list of upstreams is not supported yet; write one", at: node.mark)
+            return nil
+        }
+    }()
+
+    private static func parse(_ text: String) throws(Complaint) -> UpstreamTarget {
+        guard !text.hasPrefix("unix:") else { return try self.socket(String(text.dropFirst("unix:".count))) }
+        guard !text.hasPrefix("https:") else {
+            throw Complaint("is not supported yet; an upstream is http:// or unix:")
+        }
+        guard let address = WebAddress(text) else {
+            let isAuthority = !text.contains("://") && WebAddress("http://\(text)") != nil
+            let help =
+                isAuthority
+                ? "did you mean 'http://\(text)'?" : "write such as http://10.0.0.5:8080 or unix:/run/app.sock"
+            throw Complaint("is not an upstream; \(help)")
+        }
+        guard address.path == "/", address.query == nil else {
+            throw Complaint("has a path; requests keep their own, so write '\(address.origin)'")
+        }
+        return .http(address.origin)
+    }
+
+    /// The path of a socket has to fit `sun_path`, 108 bytes with its end.
+    private static func socket(_ path: String) throws(Complaint) -> UpstreamTarget {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw Complaint("needs an absolute path, such as unix:/run/app.sock")
+        }
+        guard path.utf8.count <= 107 else {
+            throw Complaint("is longer than the 107 bytes that a socket's path may have")
+        }
+        return .unix(path: path)
+    }
+}
+
+/// Paths in the one spelling that requests have after they were made canonical.
+enum CanonicalPath {
+    static func check(_ text: String) throws(Complaint) {
+        guard text.hasPrefix("/") else {
+            throw Complaint("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
+        }
+        guard !text.contains("?"), !text.contains("#") else {
+            throw Complaint("has a query or fragment; only the path counts")
+        }
+        guard !text.contains("*") else { throw Complaint("has a '*'; a path stands for all below it without one") }
+        guard ReturnPath(text) != nil else {
+            throw Complaint(
+                "is not a plain path; it may hold no '//', '.', '..', '\\', space or character outside of ASCII"
+            )
+        }
+        guard self.hasCanonicalEscapes(text) else {
+            throw Complaint("has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f")
+        }
+    }
+
+    /// Whether each `%` stands before two upper-case digits of a byte that needs it.
+    ///
+    /// RFC 3986 §6.2.2.
+    private static func hasCanonicalEscapes(_ text: String) -> Bool {
+        text.split(separator: "%", omittingEmptySubsequences: false).dropFirst().allSatisfy { rest in
+            let digits = rest.prefix(2)
+            guard digits.count == 2, let byte = UInt8(digits, radix: 16) else { return false }
+            return digits == digits.uppercased() && !PercentEncoding.isUnreserved(byte)
+        }
+    }
+}

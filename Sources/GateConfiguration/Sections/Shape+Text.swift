@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension Shape<String> {
+    /// A text of 1 to 512 characters without control characters.
+    static let text = single("a text") { text throws(Complaint) in
+        guard !text.isEmpty else { throw Complaint("is empty") }
+        guard text.count <= 512, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw Complaint("is longer than 512 characters or has a line break in it")
+        }
+        return text
+    }
+
+    /// A path that the gateway writes to; taken as it is.
+    static let path = single("a path") { text throws(Complaint) in
+        guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else { throw Complaint("is no path") }
+        return text
+    }
+
+    /// A file that must be there; a relative path is taken from the folder of the configuration file.
+    static let existingFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
+        guard let scalar = reading.scalar(node, kind: "a file"), !scalar.text.isEmpty, !scalar.text.utf8.contains(0)
+        else {
+            return nil
+        }
+        let path = reading.path(scalar.text)
+        let content = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark)
+        return content.map { _ in path }
+    }
+
+    /// The name of a host, without scheme and port.
+    static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(Complaint) in
+        try HostName.parse(text)
+    }
+
+    /// The domain of e-mail addresses.
+    static let domain = single("a domain", pattern: #"^[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]+)+\.?$"#) {
+        text throws(Complaint) in
+        if let sign = text.lastIndex(of: "@") {
+            let rest = text[text.index(after: sign)...]
+            throw Complaint("is not a domain; write it without '@'\(rest.isEmpty ? "" : ": '\(rest)'")")
+        }
+        guard let domain = Origin.normalHost(text), domain.contains("."), !domain.hasPrefix("[") else {
+            throw Complaint("is not a domain such as example.com")
+        }
+        return domain
+    }
+}
+
+/// Reads what stands for a host in the file.
+enum HostName {
+    static func parse(_ text: String) throws(Complaint) -> String {
+        if let mark = text.firstRange(of: "://") {
+            throw Complaint(
+                "is an address; write the host alone: '\(text[mark.upperBound...].prefix { $0 != "/" && $0 != ":" })'"
+            )
+        }
+        guard !text.contains("/") else { throw Complaint("is not a host name; the path belongs to 'path'") }
+        guard !text.contains("*") else { throw Complaint("is not a host name; wildcards are not supported") }
+        if let host = Origin.normalHost(text) { return host }
+        if let split = WebAddress.split(authority: text), split.port != nil {
+            throw Complaint("has a port; a host matches whatever the port, write '\(split.host)'")
+        }
+        throw Complaint("is not a host name such as wiki.example.com")
+    }
+}
+
+extension Shape<Secret> {
+    /// A secret of at least so many bytes; a warning if it is written in clear.
+    static func secret(atLeast minimum: Int) -> Shape {
+        Shape("a secret", schema: Schema.text(pattern: nil)) { node, reading in
+            reading.conceal(node)
+            guard let scalar = reading.scalar(node, kind: "a secret") else { return nil }
+            if scalar.source == .written {
+                let help = "write ${env:NAME} or ${file:/path} instead"
+                reading.warning("a secret stands in the file in clear; \(help)", at: scalar.mark)
+            }
+            let secret = Secret(text: scalar.text)
+            guard secret.count >= minimum else {
+                let help = minimum > 1 ? "; 'openssl rand -base64 32' makes a good one" : ""
+                let count = "the secret has \(secret.count) bytes and needs at least \(minimum)"
+                reading.error(count + help, at: scalar.mark)
+                return nil
+            }
+            return secret
+        }
+    }
+}
+
+extension Shape<Duration> {
+    /// A time such as `12h`, within bounds.
+    static func duration(_ bounds: ClosedRange<Duration>, shown: String) -> Shape {
+        single("a duration", pattern: "^[0-9]{1,9}[smhd]$") { text throws(Complaint) in
+            guard let duration = DurationText.parse(text) else {
+                throw Complaint("is not a duration; write a whole number and its unit, such as 30s, 15m, 12h or 7d")
+            }
+            guard bounds.contains(duration) else { throw Complaint("is out of range; it must be \(shown)") }
+            return duration
+        }
+    }
+}
+
+/// Durations as the file writes them.
+enum DurationText {
+    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+
+    /// Reads `30s`, `15m`, `12h` or `7d`; nil for anything else, a sum of several units included.
+    static func parse(_ text: String) -> Duration? {
+        guard let last = text.last, let unit = self.units[last] else { return nil }
+        let digits = text.dropLast()
+        guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int64(digits).map { .seconds($0 * unit) }
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// A mapping with known keys.
+struct Mapping<Owner: Sendable>: Sendable {
+    /// Which keys of a mapping were written, and where.
+    struct Written: Sendable {
+        let mark: YAMLMark
+        /// The keys, those included that were probably meant by unknown ones.
+        let keys: [String: YAMLMark]
+        /// Whether nothing at all was written.
+        let isEmpty: Bool
+    }
+
+    /// What it is, with an article, as messages name it.
+    let subject: String
+    /// Where it stands in the file, as the reference names it.
+    let path: String
+    /// What it is for, in one sentence.
+    let summary: String
+    let keys: [Key<Owner>]
+    private let byName: [String: Int]
+    private let make: @Sendable () -> Owner
+    private let check: @Sendable (inout Owner, Written, inout Reading) -> Void
+
+    /// Describes a mapping; `check` sees a whole one, and what was written of it, before anybody else.
+    init(
+        _ subject: String,
+        path: String,
+        summary: String,
+        make: @escaping @Sendable () -> Owner,
+        keys: [Key<Owner>],
+        check: @escaping @Sendable (inout Owner, Written, inout Reading) -> Void = { _, _, _ in }
+    ) {
+        self.subject = subject
+        self.path = path
+        self.summary = summary
+        self.keys = keys
+        self.byName = Dictionary(keys.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        self.make = make
+        self.check = check
+    }
+
+    /// The shape of the mapping as a value.
+    var shape: Shape<Owner> {
+        let section = Section(path: self.path, summary: self.summary, rows: self.keys.map(\.row))
+        return Shape("a mapping", schema: self.schema, sections: [section] + self.keys.flatMap(\.sections)) {
+            self.read($0, &$1)
+        }
+    }
+
+    private var schema: JSON {
+        let properties = Dictionary(self.keys.map { ($0.name, $0.schema) }) { first, _ in first }
+        let required = self.keys.filter(\.traits.isRequired).map { JSON.string($0.name) }
+        var members: [String: JSON] = [
+            "type": "object",
+            "additionalProperties": false,
+            "properties": .object(properties),
+        ]
+        if !required.isEmpty { members["required"] = .array(required) }
+        let rules = self.schemaOfTypes
+        if !rules.isEmpty { members["allOf"] = .array(rules) }
+        return .object(members)
+    }
+
+    /// For keys that only some types have: that the others do not, and that those may need them.
+    private var schemaOfTypes: [JSON] {
+        self.keys.flatMap { key -> [JSON] in
+            guard let types = key.traits.types else { return [] }
+            let names = JSON.array(types.map(JSON.string))
+            let isType: JSON = ["properties": ["type": ["anyOf": [["enum": names], Schema.reference]]]]
+            let hasKey: JSON = ["required": [.string(key.name)]]
+            let needs: JSON = ["if": ["properties": ["type": ["enum": names]]], "then": hasKey]
+            return [["if": hasKey, "then": isType]] + (key.traits.isRequiredByTypes ? [needs] : [])
+        }
+    }
+
+    private func read(_ node: YAMLNode, _ reading: inout Reading) -> Owner? {
+        guard case .mapping(let entries) = node.content else {
+            reading.wrongType(node, kind: "\(self.subject) as a mapping of keys")
+            return nil
+        }
+        var owner = self.make()
+        var marks: [String: YAMLMark] = [:]
+        var guessed: [String: YAMLMark] = [:]
+        for entry in entries {
+            if let first = marks[entry.name] {
+                self.refuse(duplicate: entry, first: first, &reading)
+            } else if let index = self.byName[entry.name] {
+                marks[entry.name] = entry.key.mark
+                self.keys[index].read(entry.value, into: &owner, &reading)
+            } else {
+                for meant in self.refuse(unknown: entry, &reading) {
+                    guessed[meant] = entry.key.mark
+                }
+            }
+        }
+        marks.merge(guessed) { written, _ in written }
+        for key in self.keys where key.traits.isRequired && marks[key.name] == nil {
+            reading.error("\(self.subject) needs '\(key.name)'\(self.example(of: key))", at: node.owner)
+        }
+        self.check(&owner, Written(mark: node.owner, keys: marks, isEmpty: entries.isEmpty), &reading)
+        return owner
+    }
+
+    private func example(of key: Key<Owner>) -> String {
+        key.example.map { ", such as '\(key.name): \($0)'" } ?? ""
+    }
+
+    private func refuse(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout Reading) {
+        if SecretNames.contains(entry.name) { reading.conceal(entry.value) }
+        reading.error("\(Scalar.quoted(entry.name)) is here twice; first in line \(first.line)", at: entry.key.mark)
+    }
+
+    /// Says that a key is unknown; the answer is what was probably meant by it, and need not be asked for again.
+    private func refuse(unknown entry: YAMLEntry, _ reading: inout Reading) -> [String] {
+        let shown = "unknown key \(Scalar.quoted(entry.name)) in \(self.subject)"
+        guard entry.name != "<<" else {
+            reading.error("\(shown); merge keys are not supported, write the keys out", at: entry.key.mark)
+            return self.keys.map(\.name)
+        }
+        let nearest = reading.nearest(to: entry.name, in: self.keys.map(\.name))
+        if SecretNames.contains(nearest ?? entry.name) { reading.conceal(entry.value) }
+        let help =
+            nearest.map { "did you mean '\($0)'?" } ?? "it knows \(self.keys.map(\.name).joined(separator: ", "))"
+        reading.error("\(shown); \(help)", at: entry.key.mark)
+        return nearest.map { [$0] } ?? []
+    }
+}
+
+/// The keys whose values are never shown.
+enum SecretNames {
+    static func contains(_ name: String) -> Bool {
+        let folded = name.lowercased()
+        return folded.contains("secret") || folded.contains("password")
+    }
+}

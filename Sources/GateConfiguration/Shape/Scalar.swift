@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A single value of the file after references were filled in.
+struct Scalar: Sendable {
+    /// Where a value came from.
+    enum Source: Sendable, Hashable {
+        case written
+        case reference(String)
+    }
+
+    let text: String
+    let source: Source
+    let mark: YAMLMark
+
+    /// The value as a message may show it: never what a reference brought, never more than 60 characters.
+    var shown: String {
+        guard case .reference(let reference) = self.source else { return Scalar.quoted(self.text) }
+        return "the value of \(reference)"
+    }
+
+    /// A piece of the file between quotes, without anything that steers a terminal.
+    static func quoted(_ text: String) -> String {
+        let plain = text.unicodeScalars.prefix(61).map { scalar -> Character in
+            [.control, .format].contains(scalar.properties.generalCategory) ? " " : Character(scalar)
+        }
+        return plain.count > 60 ? "'\(String(plain.prefix(60)))…'" : "'\(String(plain))'"
+    }
+}
+
+/// Why a value is refused, in words that follow the value's own.
+struct Complaint: Error, Sendable {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}
+
+/// A value and where it stands.
+struct Located<Value: Sendable>: Sendable {
+    let value: Value
+    let mark: YAMLMark
+}
+
+/// A value with the name it has in the file.
+struct Named<Value: Sendable>: Sendable {
+    let name: String
+    let mark: YAMLMark
+    let value: Value
+}

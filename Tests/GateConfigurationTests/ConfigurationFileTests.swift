@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GatePolicy
+import GateProviders
+import Testing
+
+@testable import GateConfiguration
+
+@Suite struct ConfigurationFileTests {
+    @Test func `the smallest useful file has every default`() throws {
+        let configuration = try Fixture.configuration(Fixture.smallest())
+        let gateway = configuration.gateway
+        #expect(gateway.publicURL == Origin(scheme: "https", host: "gate.example.com"))
+        #expect(gateway.listeners.map(\.address.description) == ["127.0.0.1:8080"])
+        #expect(gateway.listeners.map(\.certificates) == [[]])
+        #expect(gateway.operations.description == "127.0.0.1:9901")
+        #expect(gateway.stateFolder == "./state")
+        #expect(gateway.trustedProxies == [])
+        #expect(gateway.secrets == nil)
+        #expect(configuration.sessions.store == .sqlite(path: "./state/sessions.db"))
+        #expect(configuration.sessions.idleTimeout == .seconds(43_200))
+        #expect(configuration.sessions.lifetime == .seconds(604_800))
+        #expect(configuration.assertion == AssertionSettings(keysFolder: "./state/keys"))
+        #expect(configuration.assertion.lifetime == .seconds(120))
+        let app = try #require(configuration.apps.first)
+        #expect(app.route.app == "wiki")
+        #expect(app.route.origin == gateway.publicURL)
+        #expect(app.route.path == "/")
+        #expect(app.route.providers == ["staff"])
+        #expect(app.route.access == .signedIn)
+        #expect(app.upstream == Origin(scheme: "http", host: "127.0.0.1", port: 9000).map(UpstreamTarget.http))
+        #expect(app.headers == [])
+    }
+
+    @Test func `the state folder of systemd is used, the first if there are several`() throws {
+        var environment = Fixture.environment
+        environment["STATE_DIRECTORY"] = "/var/lib/gatehouse:/var/lib/other"
+        let configuration = try Fixture.configuration(Fixture.smallest(), environment: environment)
+        #expect(configuration.gateway.stateFolder == "/var/lib/gatehouse")
+        #expect(configuration.assertion.keysFolder == "/var/lib/gatehouse/keys")
+        let own = try Fixture.configuration(Fixture.smallest(gateway: "  state: /srv/gate"), environment: environment)
+        #expect(own.sessions.store == .sqlite(path: "/srv/gate/sessions.db"))
+    }
+
+    @Test func `certificates are taken from the folder of the file and are files to watch`() throws {
+        let text = Fixture.smallest(
+            gateway:
+                "  listeners: [{ address: 0.0.0.0:443, tls: [{ certificate: tls/good.pem, "
+                + "private_key: /etc/gatehouse/tls/good.key }] }]"
+        )
+        let result = Fixture.parse(text)
+        let files = CertificateFiles(
+            certificate: "/etc/gatehouse/tls/good.pem",
+            privateKey: "/etc/gatehouse/tls/good.key"
+        )
+        #expect(result.configuration?.gateway.listeners.first?.certificates == [files])
+        #expect(result.files == [files.certificate, files.privateKey])
+    }
+
+    @Test func `secrets come from references, the line break at the end of a file cut off`() throws {
+        let text = Fixture.smallest(gateway: "  secret: [\"${env:GATE_SECRET}\", \"${file:/run/secrets/good}\"]")
+        let secrets = try #require(try Fixture.configuration(text).gateway.secrets)
+        #expect(
+            secrets == [
+                Secret(text: "0123456789abcdef0123456789abcdef"), Secret(text: "0123456789abcdef0123456789abcdef"),
+            ]
+        )
+        #expect(
+            try Fixture.configuration(Fixture.smallest(gateway: "  secret: ${file:/run/secrets/full}")).gateway.secrets?
+                .first?.count == 65_536
+        )
+    }
+
+    @Test func `each file that decides a value is named once, to be watched, also when it cannot be read`() {
+        let text = Fixture.smallest(
+            gateway: "  secret: [\"${file:/run/secrets/good}\", \"${file:/run/secrets/good}\"]",
+            provider: "    tls: { ca_file: private/ca.pem }"
+        )
+        let result = Fixture.parse(text)
+        #expect(result.configuration == nil)
+        #expect(result.files == ["/run/secrets/good", "/etc/gatehouse/private/ca.pem"])
+    }
+
+    @Test func `a provider keeps all that the file says`() throws {
+        let text = Fixture.smallest(
+            provider: """
+                  google:
+                    type: google
+                    name: Work account
+                    client_id: 1234.apps.googleusercontent.com
+                    client_secret: ${env:CLIENT_SECRET}
+                    base_url: https://127.0.0.1:9400/google
+                    hosted_domains: [Example.COM]
+                    scopes: [openid, email]
+                    tls: { ca_file: tls/good.pem }
+                    profile: { name: ["id_token:/a", "const:b"], groups: userinfo:/c }
+                """
+        )
+        let google = try #require(try Fixture.configuration(text).providers.last)
+        #expect(google.id == "google")
+        #expect(google.type == .google)
+        #expect(google.name == "Work account")
+        #expect(google.clientSecret == Secret(text: "tell-me-where"))
+        #expect(google.baseURL?.description == "https://127.0.0.1:9400/google")
+        #expect(google.hostedDomains == ["example.com"])
+        #expect(google.scopes == ["openid", "email"])
+        #expect(google.caFile == "/etc/gatehouse/tls/good.pem")
+        #expect(google.profile == ["name": ["id_token:/a", "const:b"], "groups": ["userinfo:/c"]])
+    }
+
+    @Test func `an app on its own host has the scheme and the port of the public address`() throws {
+        let text = """
+            gateway: { public_url: "http://localhost:8443" }
+            providers:
+              staff: { type: oidc, issuer: "http://127.0.0.1:9400", client_id: 5,
+                client_secret: "${env:CLIENT_SECRET}" }
+            apps:
+              notes:
+                host: Notes.localhost
+                path: /team/
+                upstream: unix:/run/notes.sock
+                providers: [staff]
+                allow: [{ email: Ann@Example.com }, { user: "staff:a:b", group: x }]
+                public: ["GET /team/healthz", /team/assets/]
+                headers: { X-User: preferred_username, X-Mail: email }
+            """
+        let app = try #require(try Fixture.configuration(text).apps.first)
+        #expect(app.route.origin.description == "http://notes.localhost:8443")
+        #expect(app.route.path == "/team")
+        #expect(app.route.audience == "http://notes.localhost:8443/team")
+        #expect(app.upstream == .unix(path: "/run/notes.sock"))
+        var ann = AccessEntry(line: 11)
+        ann.email = EmailAddress("ann@example.com")
+        var other = AccessEntry(line: 11)
+        other.user = "staff:a:b"
+        other.group = "x"
+        #expect(app.route.access == .entries([ann, other]))
+        #expect(
+            app.route.publicRules == [
+                PublicRule(method: "GET", path: "/team/healthz"), PublicRule(method: nil, path: "/team/assets/"),
+            ]
+        )
+        #expect(
+            app.headers == [
+                HeaderSetting(name: "X-User", field: .preferredUsername), HeaderSetting(name: "X-Mail", field: .email),
+            ]
+        )
+    }
+
+    @Test func `a default listener also keeps the operations address off it`() {
+        let messages = Fixture.messages(Fixture.smallest(gateway: "  operations: 127.0.0.1:8080"))
+        #expect(
+            messages == ["'127.0.0.1:8080' cannot be both a listener and the operations address, which is never public"]
+        )
+    }
+
+    @Test func `memory keeps sessions too, and an idle time beyond the lifetime is pointed out`() throws {
+        let text = Fixture.smallest(rest: "sessions: { store: \"memory:\", idle_timeout: 8d }")
+        #expect(try Fixture.configuration(text).sessions.store == .memory)
+        let longer = Fixture.smallest(rest: "sessions: { idle_timeout: 8d, lifetime: 7d }")
+        #expect(Fixture.messages(longer) == ["'idle_timeout' is longer than 'lifetime', so it never ends a session"])
+        #expect(Fixture.parse(longer).configuration != nil)
+    }
+
+    @Test func `at most a hundred diagnostics are shown, the rest are counted`() {
+        let keys = (0..<150).map { "    zzz\($0): 1\n" }.joined()
+        let result = Fixture.parse(Fixture.smallest(app: keys))
+        #expect(result.diagnostics.count == 101)
+        #expect(result.diagnostics.last?.rendered == "error: 50 more are not shown")
+        #expect(result.configuration == nil)
+    }
+
+    @Test func `what is wrong inside of an anchor is said once`() {
+        let text = Fixture.smallest(
+            app:
+                "    headers: &h { X-A: nobody }\n"
+                + "  notes: { host: n.example.com, upstream: \"http://h\", allow: signed_in, headers: *h }"
+        )
+        #expect(Fixture.messages(text).count == 1)
+    }
+
+    @Test func `a value from a reference never shows in a message`() {
+        let result = Fixture.parse(
+            Fixture.smallest(app: "    host: ${env:EVIL}"),
+            environment: [
+                "CLIENT_SECRET": "x", "EVIL": "sec ret\u{1B}[0m",
+            ]
+        )
+        #expect(
+            result.diagnostics.map(\.message) == [
+                "the value of ${env:EVIL} is not a host name such as wiki.example.com"
+            ]
+        )
+    }
+
+    @Test func `a file that is not there is said to be missing`() {
+        let result = ConfigurationFile.load(path: "/nonexistent/providers.yaml", environment: [:])
+        #expect(
+            result.diagnostics.map(\.rendered) == [
+                "error: there is no file '/nonexistent/providers.yaml'; name another with --config"
+            ]
+        )
+        #expect(result.files == ["/nonexistent/providers.yaml"])
+    }
+
+    @Test func `ten thousand apps are read, and ten thousand wrong ones are refused`() {
+        let apps = (0..<10_000).map { index in
+            "  app\(index):\n    host: app\(index).example.com\n    path: /team\(index % 50)/\n"
+                + "    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    providers: [stafff]\n"
+        }
+        let wrong = Fixture.parse(Fixture.smallest(rest: apps.joined()))
+        #expect(wrong.diagnostics.count == 101)
+        let right = Fixture.parse(Fixture.smallest(rest: apps.joined().replacing("stafff", with: "staff")))
+        #expect(right.diagnostics == [])
+        #expect(right.configuration?.apps.count == 10_001)
+    }
+}
