@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int append_field(call *self, const char *line) {
+    struct curl_slist *fields = curl_slist_append(self->fields, line);
+    if (fields == NULL) {
+        return 0;
+    }
+    self->fields = fields;
+    return 1;
+}
+
+// Splits lines parted by LF, and takes away what libcurl would add by itself.
+static int append_head(call *self, const char *head) {
+    char *copy = strdup(head);
+    if (copy == NULL) {
+        return 0;
+    }
+    int complete = append_field(self, "Expect:");
+    char *rest = copy;
+    for (char *line = strsep(&rest, "\n"); line != NULL && complete; line = strsep(&rest, "\n")) {
+        complete = *line == '\0' || append_field(self, line);
+    }
+    explicit_bzero(copy, strlen(head));
+    free(copy);
+    return complete;
+}
+
+call *call_create(const char *method, const char *address, const char *head, const uint8_t *body, int64_t body_length,
+                  size_t limit) {
+    call *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->method = strdup(method);
+    self->address = strdup(address);
+    self->head.limit = CALL_HEAD_LIMIT;
+    self->answer.limit = limit;
+    self->has_body = body_length >= 0;
+    self->body.limit = self->has_body ? (size_t)body_length : 0;
+    if (self->method == NULL || self->address == NULL || !append_head(self, head) ||
+        !buffer_append(&self->body, body, self->body.limit)) {
+        call_free(self);
+        return NULL;
+    }
+    return self;
+}
+
+static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
+    call *self = context;
+    size_t length = size * count;
+    if (!buffer_append(&self->answer, bytes, length)) {
+        self->stopped = GATE_BODY_TOO_LARGE;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    return length;
+}
+
+// One header line at a time: interim answers are forgotten, trailers only counted.
+static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
+    call *self = context;
+    size_t length = size * count;
+    self->head_seen += length;
+    if (self->head_seen > CALL_HEAD_LIMIT) {
+        self->stopped = GATE_HEAD_TOO_LARGE;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) {
+        self->head.length = 0;
+        self->head_complete = 0;
+        return length;
+    }
+    if (self->head_complete) {
+        return length;
+    }
+    self->head_complete = length > 0 && (bytes[0] == '\r' || bytes[0] == '\n');
+    if (!self->head_complete && !buffer_append(&self->head, bytes, length)) {
+        self->stopped = GATE_HEAD_TOO_LARGE;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    return length;
+}
+
+static int set_number(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value) == CURLE_OK;
+}
+
+static int set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value) == CURLE_OK;
+}
+
+// The peer must prove its name by a certificate that is trusted for this provider.
+//
+// The parsed certificates stay for ten minutes in the pool's own multi handle, where no other trust can meet them.
+// Without that each new connection parses the system's whole bundle, 18 ms during which every provider waits.
+static int secure(CURL *easy, const char *ca_file) {
+    int set = set_number(easy, CURLOPT_SSL_VERIFYPEER, 1) && set_number(easy, CURLOPT_SSL_VERIFYHOST, 2) &&
+              set_number(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
+              set_number(easy, CURLOPT_SSL_SESSIONID_CACHE, 0);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    set = set && set_number(easy, CURLOPT_CA_CACHE_TIMEOUT, CALL_TRUST_SECONDS);
+#endif
+    const char *trusted = ca_file != NULL ? ca_file : curl_version_info(CURLVERSION_NOW)->cainfo;
+    if (trusted == NULL || !set) {
+        return set;
+    }
+    // The directory of the distribution is a default of its own and would be trusted beside the file.
+    return set_text(easy, CURLOPT_CAINFO, trusted) && set_text(easy, CURLOPT_CAPATH, NULL);
+}
+
+// Nothing of the environment, of earlier calls or of the answer changes where a call goes.
+//
+// HTTP/1.1, so that a call has its connection to itself: on a shared HTTP/2 connection of libcurl 7.88.1 the end of
+// one call can break another ("Stream error in the HTTP/2 framing layer").
+static int confine(CURL *easy, const char *address) {
+    const char *scheme = strncmp(address, "https:", 6) == 0 ? "https" : "http";
+    return set_text(easy, CURLOPT_PROTOCOLS_STR, scheme) && set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
+           set_number(easy, CURLOPT_FOLLOWLOCATION, 0) && set_text(easy, CURLOPT_PROXY, "") &&
+           set_text(easy, CURLOPT_NOPROXY, "*") && set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
+           set_number(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1) && set_number(easy, CURLOPT_PATH_AS_IS, 1) &&
+           set_number(easy, CURLOPT_HTTP09_ALLOWED, 0) && set_number(easy, CURLOPT_NOSIGNAL, 1) &&
+           set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
+           set_text(easy, CURLOPT_USERAGENT, "gatehouse");
+}
+
+static int describe(call *self) {
+    CURL *easy = self->easy;
+    int set = set_text(easy, CURLOPT_URL, self->address) && set_text(easy, CURLOPT_CUSTOMREQUEST, self->method) &&
+              curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->fields) == CURLE_OK;
+    if (!self->has_body || !set) {
+        return set;
+    }
+    const char *bytes = self->body.length > 0 ? (const char *)self->body.bytes : "";
+    return set_number(easy, CURLOPT_POST, 1) && set_text(easy, CURLOPT_CUSTOMREQUEST, self->method) &&
+           curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)self->body.length) == CURLE_OK &&
+           set_text(easy, CURLOPT_POSTFIELDS, bytes);
+}
+
+static int receive(call *self) {
+    CURL *easy = self->easy;
+    return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_WRITEDATA, self) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, receive_head) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERDATA, self) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->text) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PRIVATE, self) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)self->answer.limit) == CURLE_OK;
+}
+
+int call_prepare(call *self, const char *ca_file, int64_t timeout_milliseconds) {
+    self->easy = curl_easy_init();
+    if (self->easy == NULL) {
+        return 0;
+    }
+    return secure(self->easy, ca_file) && confine(self->easy, self->address) && describe(self) && receive(self) &&
+           set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, CALL_CONNECT_MILLISECONDS) &&
+           set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
+}
+
+gate_outcome call_outcome(const call *self, CURLcode code) {
+    if (self->stopped != GATE_ANSWERED) {
+        return self->stopped;
+    }
+    switch (code) {
+    case CURLE_OK:
+        return GATE_ANSWERED;
+    case CURLE_OPERATION_TIMEDOUT:
+        return GATE_TIMED_OUT;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+        return GATE_UNREACHABLE;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_SHUTDOWN_FAILED:
+    case CURLE_SSL_CLIENTCERT:
+        return GATE_TLS_FAILED;
+    case CURLE_FILESIZE_EXCEEDED:
+        return GATE_BODY_TOO_LARGE;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+        return GATE_CONNECTION_LOST;
+    case CURLE_OUT_OF_MEMORY:
+        return GATE_OUT_OF_MEMORY;
+    default:
+        return GATE_MALFORMED;
+    }
+}
+
+void call_free(call *self) {
+    if (self->easy != NULL) {
+        curl_easy_cleanup(self->easy);
+    }
+    for (struct curl_slist *field = self->fields; field != NULL; field = field->next) {
+        explicit_bzero(field->data, strlen(field->data));
+    }
+    curl_slist_free_all(self->fields);
+    buffer_free(&self->body);
+    buffer_free(&self->head);
+    buffer_free(&self->answer);
+    free(self->method);
+    free(self->address);
+    free(self);
+}

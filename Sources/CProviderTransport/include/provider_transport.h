@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls to identity providers over libcurl, all on one thread. The caller sees no libcurl type.
+#ifndef GATEHOUSE_PROVIDER_TRANSPORT_H
+#define GATEHOUSE_PROVIDER_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+typedef struct gate_transport gate_transport;
+
+// How a call ended.
+typedef enum gate_outcome {
+    GATE_ANSWERED = 0,
+    GATE_TIMED_OUT,
+    GATE_UNREACHABLE,
+    GATE_TLS_FAILED,
+    GATE_CONNECTION_LOST,
+    GATE_BODY_TOO_LARGE,
+    GATE_HEAD_TOO_LARGE,
+    GATE_MALFORMED,
+    GATE_CANCELLED,
+    GATE_SHUT_DOWN,
+    GATE_QUEUE_FULL,
+    GATE_OUT_OF_MEMORY,
+} gate_outcome;
+
+// What came of a call; the pointers are valid until the completion returns.
+typedef struct gate_result {
+    uint64_t id;
+    gate_outcome outcome;
+    long status;
+    // Header lines of the final answer, each with its line end, without the status line.
+    const uint8_t *head;
+    size_t head_length;
+    const uint8_t *body;
+    size_t body_length;
+    // libcurl's words for a failure; never holds an address' query, a field value or a body.
+    const char *text;
+} gate_result;
+
+// Called on the transport's thread, once for each accepted call.
+typedef void (*gate_completion)(void *context, const gate_result *result);
+
+// Why the libcurl at hand cannot be used, or NULL if it can: OpenSSL flavour with a resolver that does not block.
+const char *_Nullable gate_transport_obstacle(void);
+
+// A transport with `pools` separate sets of connections, numbered from 0; NULL when memory or descriptors ran out.
+gate_transport *_Nullable gate_transport_create(size_t pools, gate_completion completion, void *context);
+
+// The PEM file with the only certificates to trust in a pool; to be called before the start. 0 when memory ran out.
+int gate_transport_trust(gate_transport *transport, size_t pool, const char *ca_file);
+
+// Starts the thread; 0 when the system refused it.
+int gate_transport_start(gate_transport *transport);
+
+// Queues a call. `head` holds header lines parted by LF. A negative `body_length` means no body.
+// GATE_ANSWERED says accepted: the completion will be called. Anything else says refused: it will not.
+gate_outcome gate_transport_submit(gate_transport *transport, size_t pool, uint64_t id, const char *method,
+                                   const char *address, const char *head, const uint8_t *body, int64_t body_length,
+                                   uint64_t limit, int64_t timeout_milliseconds);
+
+// Ends a call early; its completion says GATE_CANCELLED. No effect on a call that has ended.
+void gate_transport_cancel(gate_transport *transport, uint64_t id);
+
+// Ends every call and the thread; returns after the last completion. May be called again.
+void gate_transport_stop(gate_transport *transport);
+
+// Frees a transport that was stopped or never started.
+void gate_transport_destroy(gate_transport *transport);
+
+#pragma clang assume_nonnull end
+
+#endif

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread drives a libcurl multi handle for each pool, so that neither connections, DNS answers nor trust of one
+// provider can serve another. Each pool has an epoll descriptor of its own, which the thread's epoll watches.
+
+#include "provider_transport.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+
+enum {
+    CONNECTIONS_PER_HOST = 4,
+    CONNECTIONS_PER_POOL = 16,
+    CONNECTIONS_KEPT = 4,
+    CALLS_ACTIVE = 64,
+    CALLS_ACTIVE_PER_POOL = 16,
+    CALLS_QUEUED = 256,
+    CALLS_QUEUED_PER_POOL = 128,
+    EVENTS = 32,
+};
+
+typedef struct pool {
+    CURLM *multi;
+    int events;
+    // When libcurl wants to be called, in milliseconds; negative for never.
+    int64_t alarm;
+    size_t active;
+    size_t queued;
+    char *ca_file;
+} pool;
+
+struct gate_transport {
+    pool *pools;
+    size_t pool_count;
+    gate_completion completion;
+    void *context;
+    int events;
+    int wake;
+    pthread_t thread;
+    size_t active;
+
+    pthread_mutex_t lock;
+    // Guarded by the lock, like the counts of queued calls.
+    call *calls;
+    size_t queued;
+    int running;
+    int stopping;
+    int changed;
+};
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+// MARK: libcurl asks to be told
+
+static int watch(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
+    (void)easy;
+    pool *self = context;
+    if (what == CURL_POLL_REMOVE) {
+        epoll_ctl(self->events, EPOLL_CTL_DEL, socket, NULL);
+        return 0;
+    }
+    struct epoll_event event = {.data.fd = socket};
+    event.events = ((what & CURL_POLL_IN) ? EPOLLIN : 0) | ((what & CURL_POLL_OUT) ? EPOLLOUT : 0);
+    int failed = epoll_ctl(self->events, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    if (failed && errno == EEXIST) {
+        failed = epoll_ctl(self->events, EPOLL_CTL_MOD, socket, &event);
+    } else if (failed && errno == ENOENT) {
+        failed = epoll_ctl(self->events, EPOLL_CTL_ADD, socket, &event);
+    }
+    curl_multi_assign(self->multi, socket, self);
+    return failed ? -1 : 0;
+}
+
+static int set_alarm(CURLM *multi, long milliseconds, void *context) {
+    (void)multi;
+    pool *self = context;
+    self->alarm = milliseconds < 0 ? -1 : now() + milliseconds;
+    return 0;
+}
+
+// MARK: life
+
+static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+static CURLcode initial;
+
+static void initialise(void) { initial = curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+const char *gate_transport_obstacle(void) {
+    pthread_once(&initialised, initialise);
+    const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+    if (initial != CURLE_OK) {
+        return "libcurl could not be initialised";
+    }
+    if (version->ssl_version == NULL || strncmp(version->ssl_version, "OpenSSL/", 8) != 0) {
+        return "libcurl was not built with OpenSSL";
+    }
+    if ((version->features & CURL_VERSION_ASYNCHDNS) == 0) {
+        return "libcurl was built with a resolver that blocks";
+    }
+    return version->version_num < 0x075500 ? "libcurl is older than 7.85.0" : NULL;
+}
+
+static int pool_open(pool *self, int parent) {
+    self->alarm = -1;
+    self->events = epoll_create1(EPOLL_CLOEXEC);
+    self->multi = curl_multi_init();
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = self};
+    return self->events >= 0 && self->multi != NULL &&
+           epoll_ctl(parent, EPOLL_CTL_ADD, self->events, &event) == 0 &&
+           curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, watch) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, set_alarm) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CONNECTIONS_PER_HOST) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_PER_POOL) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK;
+}
+
+static void pool_close(pool *self) {
+    if (self->multi != NULL) {
+        curl_multi_cleanup(self->multi);
+    }
+    if (self->events >= 0) {
+        close(self->events);
+    }
+    free(self->ca_file);
+}
+
+gate_transport *gate_transport_create(size_t pools, gate_completion completion, void *context) {
+    gate_transport *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&self->lock, NULL);
+    self->completion = completion;
+    self->context = context;
+    self->events = epoll_create1(EPOLL_CLOEXEC);
+    self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    self->pools = calloc(pools == 0 ? 1 : pools, sizeof *self->pools);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    int open = self->events >= 0 && self->wake >= 0 && self->pools != NULL &&
+               epoll_ctl(self->events, EPOLL_CTL_ADD, self->wake, &event) == 0;
+    while (open && self->pool_count < pools) {
+        open = pool_open(&self->pools[self->pool_count], self->events);
+        self->pool_count += 1;
+    }
+    if (!open) {
+        gate_transport_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+int gate_transport_trust(gate_transport *self, size_t index, const char *ca_file) {
+    if (index >= self->pool_count) {
+        return 0;
+    }
+    free(self->pools[index].ca_file);
+    self->pools[index].ca_file = strdup(ca_file);
+    return self->pools[index].ca_file != NULL;
+}
+
+void gate_transport_destroy(gate_transport *self) {
+    for (size_t index = 0; index < self->pool_count; index += 1) {
+        pool_close(&self->pools[index]);
+    }
+    free(self->pools);
+    if (self->wake >= 0) {
+        close(self->wake);
+    }
+    if (self->events >= 0) {
+        close(self->events);
+    }
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+}
+
+// MARK: from any thread
+
+static void wake(gate_transport *self) {
+    uint64_t one = 1;
+    // A counter that is full wakes as well.
+    ssize_t written = write(self->wake, &one, sizeof one);
+    (void)written;
+}
+
+// Under the lock: the list keeps the order of arrival.
+static gate_outcome enqueue(gate_transport *self, call *call) {
+    pool *pool = &self->pools[call->pool];
+    if (!self->running || self->stopping) {
+        return GATE_SHUT_DOWN;
+    }
+    if (self->queued >= CALLS_QUEUED || pool->queued >= CALLS_QUEUED_PER_POOL) {
+        return GATE_QUEUE_FULL;
+    }
+    struct call **end = &self->calls;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = call;
+    self->queued += 1;
+    pool->queued += 1;
+    self->changed = 1;
+    return GATE_ANSWERED;
+}
+
+gate_outcome gate_transport_submit(gate_transport *self, size_t pool, uint64_t id, const char *method,
+                                   const char *address, const char *head, const uint8_t *body, int64_t body_length,
+                                   uint64_t limit, int64_t timeout_milliseconds) {
+    if (pool >= self->pool_count) {
+        return GATE_MALFORMED;
+    }
+    call *call = call_create(method, address, head, body, body_length, limit);
+    if (call == NULL) {
+        return GATE_OUT_OF_MEMORY;
+    }
+    call->id = id;
+    call->pool = pool;
+    call->deadline = now() + timeout_milliseconds;
+    pthread_mutex_lock(&self->lock);
+    gate_outcome outcome = enqueue(self, call);
+    pthread_mutex_unlock(&self->lock);
+    if (outcome != GATE_ANSWERED) {
+        call_free(call);
+        return outcome;
+    }
+    wake(self);
+    return GATE_ANSWERED;
+}
+
+void gate_transport_cancel(gate_transport *self, uint64_t id) {
+    pthread_mutex_lock(&self->lock);
+    int found = 0;
+    for (call *call = self->calls; call != NULL && !found; call = call->next) {
+        if (call->id == id) {
+            call->cancelled = 1;
+            self->changed = 1;
+            found = 1;
+        }
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (found) {
+        wake(self);
+    }
+}
+
+// MARK: on the thread
+
+// Takes a call off the list and off libcurl.
+static void detach(gate_transport *self, call *call) {
+    pool *pool = &self->pools[call->pool];
+    pthread_mutex_lock(&self->lock);
+    struct call **link = &self->calls;
+    while (*link != NULL && *link != call) {
+        link = &(*link)->next;
+    }
+    if (*link == call) {
+        *link = call->next;
+    }
+    if (!call->active) {
+        self->queued -= 1;
+        pool->queued -= 1;
+    }
+    self->changed = 1;
+    pthread_mutex_unlock(&self->lock);
+    if (call->active) {
+        curl_multi_remove_handle(pool->multi, call->easy);
+        pool->active -= 1;
+        self->active -= 1;
+    }
+}
+
+// The words for a failure; only classes whose text libcurl makes from host names and certificates keep libcurl's own.
+static const char *words(const call *call, gate_outcome outcome, CURLcode code) {
+    int own = outcome == GATE_TIMED_OUT || outcome == GATE_UNREACHABLE || outcome == GATE_TLS_FAILED;
+    if (own && call->text[0] != '\0') {
+        return call->text;
+    }
+    return code == CURLE_OK ? "" : curl_easy_strerror(code);
+}
+
+static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLcode code) {
+    detach(self, call);
+    static const uint8_t nothing[1];
+    gate_result result = {.id = call->id, .outcome = outcome, .head = nothing, .body = nothing};
+    if (call->easy != NULL) {
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &result.status);
+    }
+    if (outcome == GATE_ANSWERED && call->head.length > 0) {
+        result.head = call->head.bytes;
+        result.head_length = call->head.length;
+    }
+    if (outcome == GATE_ANSWERED && call->answer.length > 0) {
+        result.body = call->answer.bytes;
+        result.body_length = call->answer.length;
+    }
+    result.text = words(call, outcome, code);
+    self->completion(self->context, &result);
+    call_free(call);
+}
+
+static void start(gate_transport *self, call *call) {
+    pool *pool = &self->pools[call->pool];
+    pthread_mutex_lock(&self->lock);
+    call->active = 1;
+    self->queued -= 1;
+    pool->queued -= 1;
+    pthread_mutex_unlock(&self->lock);
+    pool->active += 1;
+    self->active += 1;
+    int64_t left = call->deadline - now();
+    int ready = call_prepare(call, pool->ca_file, left > 1 ? left : 1);
+    if (!ready || curl_multi_add_handle(pool->multi, call->easy) != CURLM_OK) {
+        finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+    }
+}
+
+typedef enum decision { KEEP, START, CANCEL, EXPIRE, SHUT_DOWN } decision;
+
+static decision decide(const gate_transport *self, const call *call, int64_t time) {
+    if (self->stopping) {
+        return SHUT_DOWN;
+    }
+    if (call->cancelled) {
+        return CANCEL;
+    }
+    if (call->active) {
+        return KEEP;
+    }
+    if (call->deadline <= time) {
+        return EXPIRE;
+    }
+    int room = self->active < CALLS_ACTIVE && self->pools[call->pool].active < CALLS_ACTIVE_PER_POOL;
+    return room ? START : KEEP;
+}
+
+// Under the lock: the first call that something has to be done with, or NULL.
+static call *next_due(gate_transport *self, decision *what) {
+    int64_t time = now();
+    for (call *call = self->calls; call != NULL; call = call->next) {
+        *what = decide(self, call, time);
+        if (*what != KEEP) {
+            return call;
+        }
+    }
+    self->changed = 0;
+    return NULL;
+}
+
+static void settle(gate_transport *self) {
+    for (;;) {
+        decision what = KEEP;
+        pthread_mutex_lock(&self->lock);
+        int due = self->changed || self->queued > 0;
+        call *call = due ? next_due(self, &what) : NULL;
+        pthread_mutex_unlock(&self->lock);
+        if (call == NULL) {
+            return;
+        }
+        switch (what) {
+        case START: start(self, call); break;
+        case CANCEL: finish(self, call, GATE_CANCELLED, CURLE_OK); break;
+        case EXPIRE: finish(self, call, GATE_TIMED_OUT, CURLE_OPERATION_TIMEDOUT); break;
+        case SHUT_DOWN: finish(self, call, GATE_SHUT_DOWN, CURLE_OK); break;
+        case KEEP: return;
+        }
+    }
+}
+
+static void reap(gate_transport *self, pool *pool) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(pool->multi, &left)) != NULL) {
+        call *call = NULL;
+        CURLcode code = message->data.result;
+        if (message->msg != CURLMSG_DONE) {
+            continue;
+        }
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        if (call != NULL) {
+            finish(self, call, call_outcome(call, code), code);
+        }
+    }
+}
+
+static void serve_sockets(pool *pool) {
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(pool->events, events, EVENTS, 0);
+    for (int index = 0; index < count; index += 1) {
+        uint32_t seen = events[index].events;
+        int what = ((seen & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) | ((seen & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
+                   ((seen & EPOLLERR) ? CURL_CSELECT_ERR : 0);
+        int running = 0;
+        curl_multi_socket_action(pool->multi, events[index].data.fd, what, &running);
+    }
+}
+
+static void serve_alarms(gate_transport *self) {
+    int64_t time = now();
+    for (size_t index = 0; index < self->pool_count; index += 1) {
+        pool *pool = &self->pools[index];
+        if (pool->alarm >= 0 && pool->alarm <= time) {
+            int running = 0;
+            pool->alarm = -1;
+            curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+        }
+    }
+}
+
+// How long the thread may sleep: until the next alarm, and no longer than 50 ms past the end of a queued call.
+static int patience(gate_transport *self) {
+    pthread_mutex_lock(&self->lock);
+    int64_t least = self->queued > 0 ? 50 : 60000;
+    pthread_mutex_unlock(&self->lock);
+    int64_t time = now();
+    for (size_t index = 0; index < self->pool_count; index += 1) {
+        int64_t alarm = self->pools[index].alarm;
+        if (alarm >= 0 && alarm - time < least) {
+            least = alarm - time;
+        }
+    }
+    return least < 0 ? 0 : (int)least;
+}
+
+static void turn(gate_transport *self) {
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(self->events, events, EVENTS, patience(self));
+    for (int index = 0; index < count; index += 1) {
+        uint64_t value;
+        if (events[index].data.ptr != NULL) {
+            serve_sockets(events[index].data.ptr);
+        } else if (read(self->wake, &value, sizeof value) < 0) {
+            continue;
+        }
+    }
+    serve_alarms(self);
+    for (size_t index = 0; index < self->pool_count; index += 1) {
+        if (self->pools[index].active > 0) {
+            reap(self, &self->pools[index]);
+        }
+    }
+    settle(self);
+}
+
+static void *run(void *context) {
+    gate_transport *self = context;
+    int stopping = 0;
+    while (!stopping) {
+        turn(self);
+        pthread_mutex_lock(&self->lock);
+        stopping = self->stopping;
+        pthread_mutex_unlock(&self->lock);
+    }
+    settle(self);
+    return NULL;
+}
+
+int gate_transport_start(gate_transport *self) {
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    self->running = 1;
+    int failed = pthread_create(&self->thread, NULL, run, self);
+    self->running = !failed;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed;
+}
+
+void gate_transport_stop(gate_transport *self) {
+    pthread_mutex_lock(&self->lock);
+    int running = self->running && !self->stopping;
+    self->stopping = 1;
+    self->changed = 1;
+    pthread_mutex_unlock(&self->lock);
+    if (running) {
+        wake(self);
+        pthread_join(self->thread, NULL);
+    }
+}

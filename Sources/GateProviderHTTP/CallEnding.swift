@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+
+/// How a call ended, as copied from the C side.
+struct CallEnding: Sendable {
+    /// Why it ended.
+    enum Reason: Sendable, CaseIterable {
+        case answered
+        case timedOut
+        case unreachable
+        case tlsFailed
+        case connectionLost
+        case bodyTooLarge
+        case headTooLarge
+        case malformed
+        case cancelled
+        case shutDown
+        case queueFull
+        case outOfMemory
+    }
+
+    let reason: Reason
+    var status = 0
+    /// Header lines of the final answer, without the status line.
+    var head: [UInt8] = []
+    var body: [UInt8] = []
+    /// libcurl's words for a failure.
+    var text = ""
+
+    /// The answer, or the failure that this ending is.
+    ///
+    /// - Parameter origin: Where the call went, which is all that a failure says about its address.
+    /// - Returns: The answer with its fields read.
+    /// - Throws: A `Failure` for every ending that is not a whole answer.
+    func response(from origin: Origin) throws(Failure) -> ProviderResponse {
+        guard self.reason == .answered else { throw self.failure(at: origin) }
+        guard (200...599).contains(self.status), let headers = ResponseFields.read(self.head) else {
+            throw Failure(.providerFailed, "provider.answer_malformed", "\(origin): status line or header fields")
+        }
+        return ProviderResponse(status: self.status, headers: headers, body: self.body)
+    }
+
+    private func failure(at origin: Origin) -> Failure {
+        let detail = self.text.isEmpty ? "\(origin)" : "\(origin): \(self.printableText)"
+        return switch self.reason {
+        case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
+        case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
+        case .tlsFailed: Failure(.providerFailed, "provider.tls", detail)
+        case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
+        case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
+        case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
+        case .answered, .malformed: Failure(.providerFailed, "provider.answer_malformed", detail)
+        case .cancelled: Failure(.providerFailed, "provider.cancelled", "\(origin)")
+        case .shutDown: Failure(.overloaded, "provider.shut_down", "\(origin)")
+        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin)")
+        case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
+        }
+    }
+
+    /// The words in one line, since some of them come from a certificate.
+    private var printableText: String {
+        let bytes = self.text.utf8.prefix(240).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Reads the header lines of an answer.
+enum ResponseFields {
+    /// The fields with names in lower case, or nil if a line is not a field.
+    ///
+    /// RFC 9112 §5.
+    static func read(_ head: [UInt8]) -> [(name: String, value: String)]? {
+        var fields: [(name: String, value: String)] = []
+        for line in head.split(separator: UInt8(ascii: "\n")) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            let sides = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, let name = self.name(sides[0]), let value = self.value(sides[1]) else { return nil }
+            fields.append((name: name, value: value))
+        }
+        return fields
+    }
+
+    private static func name(_ bytes: ArraySlice<UInt8>) -> String? {
+        guard !bytes.isEmpty, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+
+    private static func value(_ bytes: ArraySlice<UInt8>) -> String? {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { return nil }
+        let trimmed = bytes.drop(while: isSpace).reversed().drop { isSpace($0) }.reversed()
+        return String(decoding: trimmed, as: UTF8.self)
+    }
+}

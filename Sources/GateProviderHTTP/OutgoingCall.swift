@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+
+/// A request in the form the C side takes, after the checks that keep it one request to the host it names.
+struct OutgoingCall: Sendable {
+    /// The longest body, in bytes, that an answer may be allowed to have.
+    static let largestLimit = 16 * 1024 * 1024
+
+    let method: String
+    let address: String
+    /// Header lines parted by LF.
+    let head: String
+    let body: [UInt8]?
+    let limit: UInt64
+    let timeoutMilliseconds: Int64
+
+    /// Checks a request.
+    ///
+    /// - Parameter request: The call as the code flow wants it.
+    /// - Throws: A `Failure` if it is not one this transport may send.
+    init(_ request: ProviderRequest) throws(Failure) {
+        let origin = request.address.origin
+        guard origin.isSecure || origin.isLoopback else {
+            throw Failure(.providerFailed, "provider.insecure_address", "\(origin) is plain http and not this machine")
+        }
+        guard request.method == "GET" || request.method == "POST" else {
+            throw Failure(
+                .internalFault,
+                "provider.bad_request",
+                "method \(request.method.prefix(16).debugDescription)"
+            )
+        }
+        guard (0...Self.largestLimit).contains(request.limit), request.timeout > .zero else {
+            throw Failure(.internalFault, "provider.bad_request", "limit \(request.limit), timeout \(request.timeout)")
+        }
+        guard (request.body?.count ?? 0) <= Self.largestLimit, request.headers.allSatisfy(Self.isSound) else {
+            throw Failure(.internalFault, "provider.bad_request", "a header field or the body cannot be sent")
+        }
+        self.method = request.method
+        self.address = request.address.description
+        self.head = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+            .joined(separator: "\n")
+        self.body = request.method == "POST" ? request.body ?? [] : request.body
+        self.limit = UInt64(request.limit)
+        let timeout = min(request.timeout, .seconds(60)).components
+        self.timeoutMilliseconds = max(1, timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000)
+    }
+
+    /// Whether a field is a token and a value without control characters, so that it is one line.
+    ///
+    /// RFC 9110 §5.
+    private static func isSound(_ field: (name: String, value: String)) -> Bool {
+        let symbols = Set("!#$%&'*+-.^_`|~".utf8)
+        let soundName = field.name.utf8.allSatisfy { byte in
+            symbols.contains(byte) || PercentEncoding.isUnreserved(byte)
+        }
+        let soundValue = field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        return soundName && soundValue && !field.name.isEmpty && field.value.utf8.count <= 16_384
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GateCore
+import Synchronization
+
+/// A real server on loopback in a process of its own, which ends with the test process.
+final class LocalProvider: Sendable {
+    /// One for all tests, since making certificates takes a while.
+    static let shared = Result { try LocalProvider() }
+
+    let folder: String
+    let ports: [String: Int]
+    private let input: Pipe
+
+    private init() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "provider-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try localServer.write(toFile: folder + "/server.py", atomically: true, encoding: .utf8)
+        let process = Process()
+        let output = Pipe()
+        let input = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", "-W", "ignore", folder + "/server.py", folder]
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+        var line: [UInt8] = []
+        while line.last != UInt8(ascii: "\n"), let next = try output.fileHandleForReading.read(upToCount: 1) {
+            line += next
+        }
+        let ports = try JSON(parsing: line).object ?? [:]
+        self.folder = folder
+        self.ports = ports.compactMapValues { $0.integer.map(Int.init) }
+        self.input = input
+        // For the whole run, so that every test shows that the environment's proxy is not asked.
+        let proxy = "http://127.0.0.1:\(self.ports["closed"] ?? 1)"
+        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            unsafe setenv(name, proxy, 1)
+        }
+    }
+
+    /// An address on one of its ports: `plain`, `tls`, `wrong_name`, `expired`, `old_tls` or `closed`.
+    func address(_ port: String, _ target: String) -> WebAddress? {
+        let scheme = port == "plain" || port == "raw" ? "http" : "https"
+        return self.ports[port].flatMap { WebAddress("\(scheme)://localhost:\($0)\(target)") }
+    }
+
+    /// The certificate authority that signed its certificates.
+    var ca: String { self.folder + "/ca.pem" }
+
+    /// A certificate authority that signed none of them.
+    var otherCA: String { self.folder + "/other.pem" }
+
+    /// How many connections were opened to the TLS port, and what requests did, as the server counted.
+    func count(_ name: String) throws -> Int {
+        let text = try String(contentsOfFile: self.folder + "/count-" + name, encoding: .utf8)
+        return text.count
+    }
+}
+
+/// The server's program: certificates by openssl, answers by path.
+private let localServer = #"""
+    import http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
+    folder = sys.argv[1]
+    os.chdir(folder)
+
+    def run(*words):
+        subprocess.run(words, check=True, capture_output=True)
+
+    def authority(name):
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+            "-keyout", name + ".key", "-out", name + ".pem", "-subj", "/CN=" + name,
+            "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+
+    def leaf(name, host, days):
+        run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + host)
+        open(name + ".ext", "w").write("subjectAltName=DNS:" + host)
+        run("openssl", "x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+            "-days", days, "-extfile", name + ".ext", "-out", name + ".pem")
+
+    authority("ca"); authority("other")
+    leaf("good", "localhost", "2"); leaf("bad", "elsewhere.test", "2"); leaf("old", "localhost", "-1")
+
+    def tally(name):
+        open("count-" + name, "a").write("x")
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def log_message(self, *words):
+            pass
+        def setup(self):
+            super().setup()
+            tally("connections")
+        def answer(self, status, body=b"", fields=()):
+            self.send_response(status)
+            for name, value in fields:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        def do_POST(self):
+            self.do_GET()
+        def do_GET(self):
+            length = int(self.headers.get("Content-Length", "0"))
+            sent = self.rfile.read(length).decode()
+            path = self.path.split("?")[0]
+            try:
+                self.route(path, sent)
+            except OSError:
+                tally("dropped")
+        def route(self, path, sent):
+            if path == "/echo":
+                seen = {"method": self.command, "target": self.path, "body": sent,
+                        "fields": [[k, v] for k, v in self.headers.items()]}
+                self.answer(200, json.dumps(seen).encode(), [("Content-Type", "application/json")])
+            elif path == "/redirect":
+                self.answer(302, b"", [("Location", "/landed")])
+            elif path == "/landed":
+                tally("landed")
+                self.answer(200, b"landed")
+            elif path == "/unauthorized":
+                self.answer(401, b"<html>no</html>", [("Content-Type", "text/html"), ("WWW-Authenticate", "Basic")])
+            elif path == "/cookie":
+                self.answer(200, b"", [("Set-Cookie", "a=b")])
+            elif path == "/big":
+                self.answer(200, b"x" * 100000)
+            elif path == "/exact":
+                self.answer(200, b"x" * 1000)
+            elif path == "/gzip":
+                self.answer(200, b"\x1f\x8b not inflated", [("Content-Encoding", "gzip")])
+            elif path == "/endless":
+                self.send_response(200); self.send_header("Transfer-Encoding", "chunked"); self.end_headers()
+                while True:
+                    self.wfile.write(b"1000\r\n" + b"y" * 4096 + b"\r\n")
+            elif path == "/drip":
+                self.send_response(200); self.send_header("Content-Length", "1000"); self.end_headers()
+                while True:
+                    self.wfile.write(b"z"); time.sleep(0.05)
+            elif path == "/flood":
+                self.send_response(200)
+                for index in range(3000):
+                    self.send_header("X-Flood-%d" % index, "v" * 40)
+                self.send_header("Content-Length", "0"); self.end_headers()
+            elif path == "/half":
+                self.send_response(200); self.send_header("Content-Length", "1000"); self.end_headers()
+                self.wfile.write(b"half"); self.wfile.flush(); self.close_connection = True
+            elif path == "/silent":
+                tally("silent")
+                self.connection.settimeout(30)
+                if self.connection.recv(1) == b"":
+                    tally("gone")
+                self.close_connection = True
+            else:
+                self.answer(404)
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+        def __init__(self, certificate=None, version=None):
+            super().__init__(("127.0.0.1", 0), Handler)
+            self.context = None
+            if certificate:
+                self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                self.context.load_cert_chain(certificate + ".pem", certificate + ".key")
+                if version:
+                    self.context.set_ciphers("DEFAULT:@SECLEVEL=0")
+                    self.context.minimum_version = version
+                    self.context.maximum_version = version
+        def finish_request(self, request, address):
+            if self.context:
+                try:
+                    request = self.context.wrap_socket(request, server_side=True)
+                except OSError:
+                    return
+            super().finish_request(request, address)
+        def handle_error(self, request, address):
+            pass
+
+    def garbage(listener):
+        while True:
+            connection, _ = listener.accept()
+            connection.recv(4096); connection.sendall(b"SSH-2.0-not http\r\n"); connection.close()
+
+    listeners = {"plain": Server(), "tls": Server("good"), "wrong_name": Server("bad"), "expired": Server("old"),
+                 "old_tls": Server("good", ssl.TLSVersion.TLSv1_1)}
+    for server in listeners.values():
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    raw = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=garbage, args=(raw,), daemon=True).start()
+    closed = socket.create_server(("127.0.0.1", 0))
+    ports = {name: server.server_address[1] for name, server in listeners.items()}
+    ports["raw"] = raw.getsockname()[1]; ports["closed"] = closed.getsockname()[1]
+    closed.close()
+    for name in ("landed", "connections", "silent", "gone", "dropped"):
+        open("count-" + name, "w").close()
+    print(json.dumps(ports), flush=True)
+    sys.stdin.read()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+    """#
