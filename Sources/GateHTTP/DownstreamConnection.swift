@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateWire
+package import NIOCore
+internal import NIOTLS
+
+/// One client connection that speaks HTTP/1.1; confined to its channel's event loop.
+///
+/// It reads one request after the other, hands each to the ``Responder`` and writes what the responder answers. The next
+/// request is not looked at before the answer to this one is complete. Everything that has a duration has an absolute
+/// deadline.
+package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    /// Where the connection stands with the current request.
+    private enum Phase {
+        case handshake
+        case idle
+        case head
+        case body(BodyReader)
+        case answering
+        case lingering
+        case closed
+    }
+
+    /// Where the answer stands.
+    private enum AnswerPhase {
+        case none
+        case started(BodyFraming)
+        case complete
+    }
+
+    /// The address of the peer, nil when it has none.
+    package let peer: IPAddress?
+    /// What the client named in its TLS handshake.
+    package let tls: TLSFacts?
+    /// When to give up, see ``Expiring``.
+    package private(set) var deadline = NIODeadline.distantFuture
+
+    private let setting: DownstreamSetting
+    private let responder: any Responder
+    private let created = NIODeadline.now()
+    private let ageLimit: TimeAmount
+    private var context: ChannelHandlerContext?
+    private var parser: RequestParser
+    private var inbound = ByteBuffer()
+    private var outbound = ByteBuffer()
+    private var phase = Phase.idle
+    private var answer = AnswerPhase.none
+    private var served = 0
+    private var closes = false
+    private var isHeadRequest = false
+    private var isPumping = false
+    private var isPaused = false
+    private var wantsRead = false
+    private var needsFlush = false
+    private var isWaitingForClient = false
+    private var bodyBegan = NIODeadline.distantFuture
+    private var bodyBytes: Int64 = 0
+
+    /// A connection that is about to be added to its channel's pipeline.
+    ///
+    /// - Parameters:
+    ///   - setting: Its surroundings.
+    ///   - peer: The address of the client.
+    ///   - tls: What was agreed by TLS, nil on a plain listener.
+    ///   - responder: Decides on its requests.
+    package init(setting: DownstreamSetting, peer: IPAddress?, tls: TLSFacts?, responder: any Responder) {
+        self.setting = setting
+        self.peer = peer
+        self.tls = tls
+        self.responder = responder
+        self.parser = RequestParser(names: setting.names(), limits: setting.limits.head, isSecure: tls != nil)
+        let jitter = setting.limits.age.nanoseconds / 10
+        self.ageLimit = .nanoseconds(setting.limits.age.nanoseconds + Int64.random(in: -jitter...jitter))
+    }
+
+    /// The loop that the connection is confined to.
+    package var eventLoop: (any EventLoop)? { self.context?.eventLoop }
+
+    /// Room for a head, from the channel's allocator.
+    package func freshBuffer(capacity: Int) -> ByteBuffer {
+        self.context?.channel.allocator.buffer(capacity: capacity) ?? ByteBuffer()
+    }
+}
+
+// MARK: Answering
+
+extension DownstreamConnection {
+    /// Whether the answer about to be started has to say `Connection: close`.
+    package var mustClose: Bool {
+        self.closes || self.served >= self.setting.limits.requests || self.setting.isDraining()
+            || NIODeadline.now() - self.created > self.ageLimit
+    }
+
+    /// Tells a client that waits for it to send the body. RFC 9110 §15.2.1.
+    package func sendContinue() {
+        guard case .none = self.answer, let context else { return }
+        context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+    }
+
+    /// Sends an answer of our own and completes the request with it.
+    package func respond(_ answer: Answer) {
+        guard case .none = self.answer else { return }
+        if self.isReadingBody { self.closes = true }
+        self.closes = self.mustClose
+        self.outbound = answer.encoded(
+            closes: self.closes, forHead: self.isHeadRequest, into: self.freshBuffer(capacity: 512 + answer.body.count)
+        )
+        self.answer = .started(.none)
+        self.end()
+    }
+
+    /// Starts an answer with a complete head.
+    ///
+    /// - Parameters:
+    ///   - head: The bytes, written by a `HeadWriter`, with `Connection: close` if ``mustClose`` said so.
+    ///   - framing: What the head says of the body.
+    ///   - closes: Whether the connection ends with this answer.
+    package func start(_ head: ByteBuffer, framing: BodyFraming, closes: Bool) {
+        guard case .none = self.answer else { return }
+        self.answer = .started(framing)
+        self.closes = self.closes || closes || framing == .untilClose
+        self.outbound = head
+    }
+
+    /// Sends a part of the body; false when the client should be given time to take it.
+    @discardableResult
+    package func write(_ body: ByteBuffer) -> Bool {
+        guard case .started(let framing) = self.answer, body.readableBytes > 0, !self.isHeadRequest else { return true }
+        var body = body
+        if framing == .chunked {
+            self.outbound.writeString(String(body.readableBytes, radix: 16))
+            self.outbound.writeStaticString("\r\n")
+        }
+        if body.readableBytes <= 16 * 1024 {
+            self.outbound.writeBuffer(&body)
+        } else {
+            self.writeOut()
+            self.needsFlush = true
+            self.context?.write(self.wrapOutboundOut(body), promise: nil)
+        }
+        if framing == .chunked { self.outbound.writeStaticString("\r\n") }
+        if self.outbound.readableBytes > 32 * 1024 { self.writeOut() }
+        return self.context?.channel.isWritable ?? true
+    }
+
+    /// Completes the answer.
+    package func end() {
+        guard case .started(let framing) = self.answer else { return }
+        if framing == .chunked, !self.isHeadRequest { self.outbound.writeStaticString("0\r\n\r\n") }
+        self.answer = .complete
+        self.writeOut()
+        self.requestDone()
+    }
+
+    /// Sends what has been written; called by the responder when it has no more to write for now.
+    package func flush() {
+        self.writeOut()
+        guard self.needsFlush, !self.isPumping else { return }
+        self.needsFlush = false
+        self.context?.flush()
+    }
+
+    /// Ends the connection in the middle of an answer, so that the client sees that it is cut off.
+    package func cut() {
+        self.phase = .closed
+        self.context?.close(promise: nil)
+    }
+
+    /// Stops reading the request's body, until ``resumeReading()``.
+    package func pauseReading() {
+        self.isPaused = true
+        self.deadline = .distantFuture
+    }
+
+    /// Reads on.
+    package func resumeReading() {
+        guard self.isPaused else { return }
+        self.isPaused = false
+        self.armBodyDeadline()
+        guard self.wantsRead else { return }
+        self.wantsRead = false
+        self.context?.read()
+    }
+
+    /// Closes an idle connection now and a busy one after its answer; called when the gateway drains.
+    package func drain() {
+        self.closes = true
+        switch self.phase {
+        case .idle, .handshake: self.context?.close(promise: nil)
+        case .head, .body, .answering, .lingering, .closed: break
+        }
+    }
+
+    private var isReadingBody: Bool {
+        if case .body = self.phase { true } else { false }
+    }
+
+    private func writeOut() {
+        guard self.outbound.readableBytes > 0, let context else { return }
+        context.write(self.wrapOutboundOut(self.outbound), promise: nil)
+        self.outbound = ByteBuffer()
+        self.needsFlush = true
+    }
+
+    /// The answer is complete; what follows depends on whether the request is, too.
+    private func requestDone() {
+        self.isWaitingForClient = false
+        if self.isReadingBody || self.closes {
+            self.linger()
+        } else {
+            self.answer = .none
+            self.phase = .idle
+            self.resumeReading()
+            self.deadline = .now() + self.setting.limits.idle
+        }
+        if !self.isPumping {
+            self.pump()
+            self.flush()
+        }
+    }
+
+    /// Sends all, tells the client that nothing follows and reads until it has heard, so that no reset destroys the
+    /// answer. RFC 9112 §9.6.
+    private func linger() {
+        self.writeOut()
+        self.needsFlush = false
+        self.phase = .lingering
+        self.inbound.clear()
+        self.deadline = .now() + self.setting.limits.linger
+        self.context?.flush()
+        self.context?.close(mode: .output, promise: nil)
+        if self.isPaused {
+            self.isPaused = false
+            self.context?.read()
+        }
+    }
+}
+
+// MARK: Reading
+
+extension DownstreamConnection {
+    /// Reads as many requests as may be begun.
+    private func pump() {
+        guard !self.isPumping else { return }
+        self.isPumping = true
+        defer { self.isPumping = false }
+        do {
+            while try self.step() {}
+        } catch {
+            self.refuse(error)
+        }
+    }
+
+    /// Takes the next part of a request off the buffer; false when more bytes or the end of the answer are needed.
+    private func step() throws(WireRefusal) -> Bool {
+        switch self.phase {
+        case .handshake, .answering, .lingering, .closed:
+            return false
+        case .idle:
+            guard self.inbound.readableBytes > 0 else { return false }
+            self.phase = .head
+            self.deadline = .now() + self.setting.limits.requestHead
+            self.parser.names = self.setting.names()
+            return true
+        case .head:
+            guard let head = try self.parser.head(from: &self.inbound) else { return false }
+            self.begin(head)
+            return true
+        case .body(var reader):
+            let part = try reader.next(from: &self.inbound)
+            if self.isReadingBody { self.phase = .body(reader) }
+            return self.take(part)
+        }
+    }
+
+    private func begin(_ head: RequestHead) {
+        self.served += 1
+        self.answer = .none
+        self.isHeadRequest = head.method == .head
+        self.closes = self.closes || !head.keepsAlive
+        if head.framing == .none {
+            self.phase = .answering
+            self.deadline = .distantFuture
+            self.responder.begin(head, on: self)
+            if self.isUnanswered { self.responder.finishRequest() }
+        } else {
+            self.phase = .body(BodyReader(head.framing, status: 400))
+            self.bodyBegan = .now()
+            self.bodyBytes = 0
+            self.armBodyDeadline()
+            self.responder.begin(head, on: self)
+        }
+    }
+
+    /// Whether the request just begun still waits for its answer.
+    private var isUnanswered: Bool {
+        if case .answering = self.phase, case .none = self.answer { true } else { false }
+    }
+
+    private func take(_ part: ChunkDecoder.Part) -> Bool {
+        switch part {
+        case .more:
+            return false
+        case .data(let bytes):
+            self.bodyBytes += Int64(bytes.readableBytes)
+            self.responder.receive(bytes)
+            return self.isReadingBody
+        case .end:
+            self.phase = .answering
+            self.deadline = .distantFuture
+            self.responder.finishRequest()
+            return true
+        }
+    }
+
+    private func refuse(_ refusal: WireRefusal) {
+        self.closes = true
+        switch self.answer {
+        case .none where self.isReadingBody:
+            self.responder.abandon()
+            self.respond(self.responder.answer(to: refusal))
+        case .none:
+            self.isHeadRequest = false
+            self.respond(self.responder.answer(to: refusal))
+        case .started, .complete:
+            _ = self.responder.answer(to: refusal)
+            self.responder.abandon()
+            self.cut()
+        }
+    }
+
+    /// The next moment at which the body must have moved on: no silence, and no trickle.
+    private func armBodyDeadline() {
+        guard self.isReadingBody, !self.isPaused else { return }
+        let limits = self.setting.limits
+        let silence = NIODeadline.now() + limits.bodyInactivity
+        let paid = TimeAmount.nanoseconds(self.bodyBytes / max(1, limits.bodyRate) * 1_000_000_000)
+        self.deadline = min(silence, self.bodyBegan + limits.bodyGrace + paid)
+    }
+}
+
+// MARK: Channel
+
+extension DownstreamConnection {
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.setting.sweep.add(self)
+        self.phase = self.tls == nil ? .idle : .handshake
+        let limits = self.setting.limits
+        self.deadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        self.setting.sweep.remove(self)
+        self.context = nil
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event, case .handshake = self.phase {
+            self.phase = .idle
+            self.deadline = .now() + self.setting.limits.firstByte
+            self.pump()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        switch self.phase {
+        case .lingering, .closed:
+            return
+        case .handshake, .idle, .head, .body, .answering:
+            break
+        }
+        if self.inbound.readableBytes == 0 {
+            self.inbound = bytes
+        } else {
+            self.inbound.writeBuffer(&bytes)
+        }
+        self.pump()
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        if self.isReadingBody { self.armBodyDeadline() }
+        self.flush()
+        context.fireChannelReadComplete()
+    }
+
+    package func read(context: ChannelHandlerContext) {
+        guard self.isPaused || self.holdsTooMuch else {
+            context.read()
+            return
+        }
+        self.isPaused = true
+        self.wantsRead = true
+    }
+
+    private var holdsTooMuch: Bool {
+        guard case .answering = self.phase else { return false }
+        return self.inbound.readableBytes > self.setting.limits.pipelinedBytes
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        let isWritable = context.channel.isWritable
+        self.isWaitingForClient = !isWritable
+        if case .answering = self.phase {
+            self.deadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
+        }
+        self.responder.downstreamWritabilityChanged(isWritable: isWritable)
+        context.fireChannelWritabilityChanged()
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.ended()
+        context.fireChannelInactive()
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.ended()
+        context.close(promise: nil)
+    }
+
+    private func ended() {
+        let phase = self.phase
+        self.phase = .closed
+        self.deadline = .distantFuture
+        switch phase {
+        case .body, .answering: self.responder.abandon()
+        case .handshake, .idle, .head, .lingering, .closed: break
+        }
+    }
+
+    /// The deadline has passed: a slow head or body is told so, everything else is closed.
+    package func expire() {
+        switch self.phase {
+        case .head, .body:
+            self.refuse(WireRefusal(408, "wire.too_slow"))
+        case .handshake, .idle, .answering, .lingering, .closed:
+            self.deadline = .distantFuture
+            self.context?.close(promise: nil)
+        }
+    }
+}

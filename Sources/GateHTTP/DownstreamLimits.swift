@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateWire
+package import NIOCore
+
+/// Bounds on a client connection; the defaults are those of the documentation.
+package struct DownstreamLimits: Sendable {
+    /// Bounds on request heads.
+    package var head = HeadLimits.request
+    /// From accept to the end of the TLS handshake, whatever arrives.
+    package var handshake = TimeAmount.seconds(10)
+    /// From accept to the first byte of a request.
+    package var firstByte = TimeAmount.seconds(10)
+    /// From the first byte of a head to its last, whatever arrives between.
+    package var requestHead = TimeAmount.seconds(10)
+    /// Between two reads of a body.
+    package var bodyInactivity = TimeAmount.seconds(30)
+    /// The slowest average a body may arrive at, in bytes a second, measured after ``bodyGrace``.
+    package var bodyRate: Int64 = 1024
+    /// How long a body may be slower.
+    package var bodyGrace = TimeAmount.seconds(10)
+    /// How long a client may take no byte of an answer that waits for it.
+    package var writeStall = TimeAmount.seconds(60)
+    /// How long a connection may be idle between requests.
+    package var idle = TimeAmount.seconds(75)
+    /// How many requests one connection may carry.
+    package var requests = 1000
+    /// How old a connection may become; ten per cent more or less, so that many do not end at once.
+    package var age = TimeAmount.hours(1)
+    /// How long a closing connection waits for the client to finish sending.
+    package var linger = TimeAmount.seconds(2)
+    /// How many bytes of later requests are kept while one is being answered.
+    package var pipelinedBytes = 64 * 1024
+    /// Bytes of a request body on its way to an app.
+    package var body: Int64 = 100 * 1024 * 1024
+    /// Open connections on all listeners together.
+    package var connections = 10_000
+
+    /// The defaults.
+    package init() {}
+}

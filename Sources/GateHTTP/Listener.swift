@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import NIOTLS
+internal import Synchronization
+
+/// Where and how to listen.
+package struct ListenerPlan: Sendable {
+    /// The address to bind.
+    package let host: String
+    /// The port to bind.
+    package let port: Int
+    /// The certificates, the default first; empty for a plain listener.
+    package let identities: [TLSIdentity]
+
+    /// A plan; a listener without identities is plain.
+    package init(host: String, port: Int, identities: [TLSIdentity]) {
+        self.host = host
+        self.port = port
+        self.identities = identities
+    }
+}
+
+/// An open listening socket whose connections are spread over the event loops.
+package final class Listener: Sendable {
+    /// Makes the handler of a new connection; called on the connection's loop.
+    package typealias ConnectionFactory = @Sendable (any Channel, TLSFacts?) throws -> DownstreamConnection
+
+    private let channel: any Channel
+    private let identities: Mutex<[TLSIdentity]>
+
+    private init(channel: any Channel, identities: [TLSIdentity]) {
+        self.channel = channel
+        self.identities = Mutex(identities)
+    }
+
+    /// The port that is bound.
+    package var port: Int { self.channel.localAddress?.port ?? 0 }
+
+    /// Opens the socket and serves.
+    ///
+    /// - Throws: A `Failure` naming the address, when it cannot be bound.
+    package static func open(
+        _ plan: ListenerPlan,
+        on group: any EventLoopGroup,
+        gate: ConnectionGate,
+        makeConnection: @escaping ConnectionFactory
+    ) async throws(Failure) -> Listener {
+        let holder = Holder()
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 4096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard gate.enter() else { throw ListenerFull() }
+                    channel.closeFuture.whenComplete { _ in gate.leave() }
+                    try holder.listener?.prepare(channel, makeConnection)
+                }
+            }
+        do {
+            let channel = try await bootstrap.bind(host: plan.host, port: plan.port).get()
+            let listener = Listener(channel: channel, identities: plan.identities)
+            holder.set(listener)
+            return listener
+        } catch {
+            throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(error)")
+        }
+    }
+
+    /// Shows other certificates from the next handshake on.
+    package func replaceIdentities(_ identities: [TLSIdentity]) {
+        self.identities.withLock { $0 = identities }
+    }
+
+    /// Accepts no more connections.
+    package func close() async {
+        try? await self.channel.close().get()
+    }
+
+    private func prepare(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
+        let identities = self.identities.withLock { $0 }
+        guard let fallback = identities.first else {
+            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, nil))
+            return
+        }
+        let accepted = NIODeadline.now()
+        let deadline = HelloDeadline()
+        let sniffer = SNIHandler { result in
+            channel.eventLoop.makeCompletedFuture {
+                let facts = Listener.facts(result, identities, fallback, accepted)
+                let tls = NIOSSLServerHandler(context: facts.identity.context)
+                try channel.pipeline.syncOperations.addHandlers([tls, makeConnection(channel, facts)])
+                channel.pipeline.syncOperations.removeHandler(deadline, promise: nil)
+            }
+        }
+        try channel.pipeline.syncOperations.addHandlers([deadline, ByteToMessageHandler(sniffer)])
+    }
+
+    private static func facts(
+        _ result: SNIResult, _ identities: [TLSIdentity], _ fallback: TLSIdentity, _ accepted: NIODeadline
+    ) -> TLSFacts {
+        guard case .hostname(let name) = result, let host = Origin.normalHost(name) else {
+            return TLSFacts(serverName: nil, identity: fallback, accepted: accepted)
+        }
+        let identity = identities.first { $0.covers(host) } ?? fallback
+        return TLSFacts(serverName: host, identity: identity, accepted: accepted)
+    }
+
+    /// Hands the listener to the initializer of connections, which is made before it.
+    private final class Holder: Sendable {
+        private let held = Mutex<Listener?>(nil)
+        var listener: Listener? { self.held.withLock { $0 } }
+        func set(_ listener: Listener) { self.held.withLock { $0 = listener } }
+    }
+}
+
+private struct ListenerFull: Error {}
+
+/// Counts open connections and turns away those over the bound.
+package final class ConnectionGate: Sendable {
+    private let limit: Int
+    private let open = Atomic<Int>(0)
+
+    /// A gate that lets `limit` connections in at a time.
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// How many connections are open.
+    package var count: Int { self.open.load(ordering: .relaxed) }
+
+    /// Whether one more may come; if so it is counted until ``leave()``.
+    func enter() -> Bool {
+        guard self.open.add(1, ordering: .relaxed).newValue <= self.limit else {
+            self.open.subtract(1, ordering: .relaxed)
+            return false
+        }
+        return true
+    }
+
+    /// Takes one off the count.
+    func leave() {
+        self.open.subtract(1, ordering: .relaxed)
+    }
+}
+
+/// Closes a connection whose first TLS message is not complete in time; removed once it is.
+private final class HelloDeadline: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var timer: Scheduled<Void>?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        self.timer = context.eventLoop.scheduleTask(in: DownstreamLimits().handshake) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.timer?.cancel()
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateWire
+package import NIOCore
+
+/// Decides what becomes of the requests of one connection; confined to the connection's event loop.
+///
+/// For each request come ``begin(_:on:)``, any number of ``receive(_:)``, then ``finishRequest()``; ``abandon()`` may end
+/// it at any point. The responder answers through the connection, once for each request.
+package protocol Responder: AnyObject {
+    /// A head has arrived and is checked.
+    func begin(_ request: RequestHead, on connection: DownstreamConnection)
+    /// A part of the request's body.
+    func receive(_ body: ByteBuffer)
+    /// The request is complete.
+    func finishRequest()
+    /// The client is gone or has been given up; nothing can be sent any more.
+    func abandon()
+    /// The client takes bytes again, or no longer; answers should stop while it does not.
+    func downstreamWritabilityChanged(isWritable: Bool)
+    /// The client sent what is no request; the answer is sent and the connection closed.
+    func answer(to refusal: WireRefusal) -> Answer
+}
+
+/// What a connection must know of its surroundings; made once for each connection.
+package struct DownstreamSetting {
+    /// Bounds.
+    package let limits: DownstreamLimits
+    /// The names with a meaning, asked for at each head because a reload may change them.
+    package let names: () -> FieldNames
+    /// The sweep of the connection's loop.
+    package let sweep: DeadlineSweep
+    /// Whether the gateway is draining, so that answers end their connections.
+    package let isDraining: () -> Bool
+
+    /// Bundles the surroundings.
+    package init(
+        limits: DownstreamLimits,
+        names: @escaping () -> FieldNames,
+        sweep: DeadlineSweep,
+        isDraining: @escaping () -> Bool
+    ) {
+        self.limits = limits
+        self.names = names
+        self.sweep = sweep
+        self.isDraining = isDraining
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import Foundation
+package import NIOCore
+package import NIOSSL
+internal import SwiftASN1
+internal import X509
+
+/// What TLS has settled about a connection.
+package struct TLSFacts: Sendable {
+    /// The host that the client named, in normal form; nil if it named none.
+    package let serverName: String?
+    /// The certificate that it was shown.
+    package let identity: TLSIdentity
+
+    /// When the connection was accepted; the handshake's deadline counts from there.
+    package let accepted: NIODeadline
+
+    /// Whether a request for `host` may come over this connection. RFC 9110 §7.4.
+    ///
+    /// Clients that named no host, or that named another host of the same certificate, may ask for what it covers.
+    package func admits(host: String) -> Bool {
+        guard let serverName, serverName != host else { return true }
+        return self.identity.covers(host)
+    }
+}
+
+/// A certificate with its key, ready to be shown, and the names it is good for.
+package struct TLSIdentity: Sendable {
+    /// The context for connections that show this certificate: TLS 1.2 and 1.3, no renegotiation, no early data.
+    package let context: NIOSSLContext
+    /// The end of validity.
+    package let notAfter: Instant
+    private let names: Set<String>
+
+    /// Reads a certificate chain and its private key from PEM files.
+    ///
+    /// - Throws: A `Failure` naming the file and what is wrong with it.
+    package init(certificateFile: String, keyFile: String) throws(Failure) {
+        let chain: [NIOSSLCertificate]
+        let leaf: Certificate
+        do {
+            chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
+            guard let first = chain.first else { throw NIOSSLError.failedToLoadCertificate }
+            leaf = try Certificate(derEncoded: first.toDERBytes())
+        } catch {
+            throw Failure(.internalFault, "tls.certificate_unreadable", "\(certificateFile) holds no PEM certificate: \(error)")
+        }
+        let key: NIOSSLPrivateKey
+        do {
+            key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
+        } catch {
+            throw Failure(.internalFault, "tls.key_unreadable", "\(keyFile) holds no PEM private key: \(error)")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.renegotiationSupport = .none
+        configuration.applicationProtocols = ["http/1.1"]
+        do {
+            self.context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw Failure(
+                .internalFault, "tls.key_mismatch",
+                "the private key \(keyFile) does not belong to the certificate \(certificateFile): \(error)"
+            )
+        }
+        self.notAfter = Instant(seconds: Int64(leaf.notValidAfter.timeIntervalSince1970))
+        self.names = TLSIdentity.names(of: leaf)
+    }
+
+    /// Whether the certificate is good for a host, by name or by a wildcard for its first label. RFC 9525 §6.3.
+    package func covers(_ host: String) -> Bool {
+        guard !self.names.contains(host) else { return true }
+        guard let dot = host.firstIndex(of: ".") else { return false }
+        return self.names.contains("*" + host[dot...])
+    }
+
+    private static func names(of certificate: Certificate) -> Set<String> {
+        guard let alternatives = try? certificate.extensions.subjectAlternativeNames else { return [] }
+        var names: Set<String> = []
+        for case .dnsName(let name) in alternatives {
+            names.insert(name.lowercased())
+        }
+        return names
+    }
+}
