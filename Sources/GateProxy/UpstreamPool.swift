@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import GateHTTP
+internal import GateWire
+package import NIOCore
+internal import NIOPosix
+
+/// The connections of one event loop to one upstream; confined to that loop.
+///
+/// The connection used last is lent first, so that the others can run out. Who finds none free and may make none waits
+/// in a line of bounded length.
+package final class UpstreamPool {
+    /// Where the connections lead.
+    package let address: UpstreamAddress
+    let sweep: DeadlineSweep
+
+    private let limits: UpstreamLimits
+    private let loop: any EventLoop
+    private var idle: [UpstreamConnection] = []
+    private var waiting: [any UpstreamSink] = []
+    private var open: Set<ObjectIdentifier> = []
+    private var connecting = 0
+    private var isRetired = false
+
+    /// A pool without connections.
+    package init(
+        address: UpstreamAddress, limits: UpstreamLimits, sweep: DeadlineSweep, loop: any EventLoop
+    ) {
+        self.address = address
+        self.limits = limits
+        self.sweep = sweep
+        self.loop = loop
+    }
+
+    /// How many connections are open or being made.
+    package var count: Int { self.open.count + self.connecting }
+
+    /// Finds a connection for a request; `sink` is told, now or later, that it is ready or that there is none.
+    ///
+    /// - Parameters:
+    ///   - sink: Who wants it.
+    ///   - fresh: Never one that was used before; for the second try of a request.
+    package func lease(to sink: any UpstreamSink, fresh: Bool = false) {
+        while !fresh, let connection = self.idle.popLast() {
+            guard connection.isUsable else { continue }
+            connection.lend(to: sink)
+            sink.upstreamReady(connection)
+            return
+        }
+        guard self.count >= self.limits.connections else {
+            self.connect(for: sink)
+            return
+        }
+        guard self.waiting.count < self.limits.pending else {
+            sink.upstreamFailed(.overflow)
+            return
+        }
+        self.waiting.append(sink)
+    }
+
+    /// Takes a request out of the line; its client is gone.
+    package func cancel(_ sink: any UpstreamSink) {
+        self.waiting.removeAll { $0 === sink }
+    }
+
+    /// Keeps no more connections; those in use end with their request. Called when no route leads here any more.
+    package func retire() {
+        self.isRetired = true
+        let idle = self.idle
+        self.idle = []
+        for connection in idle {
+            connection.retire()
+        }
+    }
+
+    /// A connection is free again.
+    func takeBack(_ connection: UpstreamConnection) {
+        guard !self.isRetired else {
+            connection.retire()
+            return
+        }
+        guard !self.waiting.isEmpty else {
+            self.idle.append(connection)
+            return
+        }
+        let next = self.waiting.removeFirst()
+        connection.lend(to: next)
+        next.upstreamReady(connection)
+    }
+
+    /// A connection is no more; somebody in the line may make a new one.
+    func lost(_ connection: UpstreamConnection) {
+        guard self.open.remove(ObjectIdentifier(connection)) != nil else { return }
+        self.idle.removeAll { $0 === connection }
+        self.serveLine()
+    }
+
+    private func serveLine() {
+        guard !self.waiting.isEmpty, self.count < self.limits.connections else { return }
+        self.connect(for: self.waiting.removeFirst())
+    }
+
+    private func connect(for sink: any UpstreamSink) {
+        self.connecting += 1
+        let connection = UpstreamConnection(pool: self, limits: self.limits)
+        let bound = NIOLoopBound((pool: self, connection: connection, sink: sink), eventLoop: self.loop)
+        let bootstrap = ClientBootstrap(group: self.loop)
+            .connectTimeout(self.limits.connect)
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(bound.value.connection)
+                }
+            }
+        self.connect(bootstrap).whenComplete { result in
+            let (pool, connection, sink) = bound.value
+            pool.connected(result.map { _ in }, connection, for: sink)
+        }
+    }
+
+    private func connect(_ bootstrap: ClientBootstrap) -> EventLoopFuture<any Channel> {
+        switch self.address {
+        case .unix(let path):
+            return bootstrap.connect(unixDomainSocketPath: path)
+        case .http(let origin):
+            let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+            return bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1).connect(host: host, port: origin.port)
+        }
+    }
+
+    private func connected(
+        _ result: Result<Void, any Error>, _ connection: UpstreamConnection, for sink: any UpstreamSink
+    ) {
+        self.connecting -= 1
+        switch result {
+        case .success:
+            self.open.insert(ObjectIdentifier(connection))
+            connection.lend(to: sink)
+            sink.upstreamReady(connection)
+        case .failure(let error):
+            if case ChannelError.connectTimeout = error {
+                sink.upstreamFailed(.connectTimedOut)
+            } else {
+                sink.upstreamFailed(.unreachable("\(error)"))
+            }
+            sink.upstreamPaused()
+            self.serveLine()
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateWire
+package import NIOCore
+
+/// Why an upstream gave no answer, or not all of it.
+package enum UpstreamProblem: Sendable, Hashable {
+    /// No connection could be made; nothing was sent.
+    case unreachable(String)
+    /// No connection was made in time; nothing was sent.
+    case connectTimedOut
+    /// Too many requests wait already; nothing was sent.
+    case overflow
+    /// The connection ended before a byte of the answer.
+    case closedBeforeAnswer
+    /// The connection ended in the middle of the answer.
+    case closedInAnswer
+    /// The answer did not begin or go on in time.
+    case timedOut
+    /// The answer is none that may be passed on.
+    case refused(WireRefusal)
+}
+
+/// Who sent a request to an upstream; confined to one event loop.
+package protocol UpstreamSink: AnyObject {
+    /// The connection for the request is there; the request may be sent now.
+    func upstreamReady(_ connection: UpstreamConnection)
+    /// The final head has arrived.
+    func upstreamAnswered(_ head: ResponseHead)
+    /// A part of the answer's body.
+    func upstreamSent(_ body: ByteBuffer)
+    /// The answer is complete.
+    func upstreamFinished()
+    /// There will be no answer, or no more of it.
+    func upstreamFailed(_ problem: UpstreamProblem)
+    /// All that was read has been told; a good moment to flush.
+    func upstreamPaused()
+    /// The upstream takes bytes again, or no longer.
+    func upstreamWritabilityChanged(isWritable: Bool)
+}
