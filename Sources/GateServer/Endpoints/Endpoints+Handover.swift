@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+
+extension Endpoints {
+    /// The two ends of a hand-over: the gate answers an app host's request with a code, the app's host takes the code.
+    func handover(_ request: OwnRequest) async throws(Failure) -> Answer {
+        if self.isAtGate(request), let text = request.query?["request"] {
+            return try await self.answerHandover(text, request)
+        }
+        if !self.isAtGate(request), let text = request.query?["code"] {
+            return try await self.takeHandover(text, request)
+        }
+        throw Failure(.malformedRequest, "handover.parameters", "neither a request nor a code")
+    }
+
+    /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
+    private func answerHandover(_ text: String, _ request: OwnRequest) async throws(Failure) -> Answer {
+        guard let wanted = HandoverRequest(sealed: text, by: self.site.sealer, now: request.now),
+            self.site.origin(of: wanted.origin.host) == wanted.origin
+        else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
+        let route = self.site.route(host: wanted.origin.host, path: wanted.path)
+        guard let ticket = request.ticket, let session = try await self.session(of: request),
+            self.site.accepted(by: route).contains(where: { $0.id == session.provider })
+        else {
+            let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
+            return Rendering.redirect(to: self.site.invitation.signInAddress(here, route: route))
+        }
+        let code = HandoverCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
+        let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
+        return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
+    }
+
+    /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
+    private func takeHandover(_ text: String, _ request: OwnRequest) async throws(Failure) -> Answer {
+        guard let code = HandoverCode(sealed: text, by: self.site.sealer, now: request.now) else {
+            throw Failure(.malformedRequest, "handover.code", "the code is not ours or too old")
+        }
+        let cookie = GateCookie.handover(code.tag, at: request.origin)
+        var value: ArraySlice<UInt8>?
+        if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
+        let claim = try code.claim(at: request.origin, cookie: value)
+        let gate = self.site.publicOrigin.host
+        guard let issued = try await self.site.sessions.redeem(claim, gate: gate, now: request.now) else {
+            return self.site.invitation.redirect(to: code.path, on: request.origin, route: nil)
+        }
+        var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
+        answer.addCookie(GateCookie.session(at: request.origin).setting(issued.ticket.text))
+        if let cookie { answer.addCookie(cookie.deletion) }
+        return answer
+    }
+}

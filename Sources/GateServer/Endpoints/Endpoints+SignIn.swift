@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateOpenID
+internal import GatePolicy
+internal import GateSessions
+
+extension Endpoints {
+    /// The page that offers the accepted providers; with a single one it goes straight there.
+    func signIn(_ request: OwnRequest) throws(Failure) -> Answer {
+        let path = request.returnPath
+        guard self.isAtGate(request) else {
+            return self.site.invitation.redirect(to: path, on: request.origin, route: nil)
+        }
+        let destination = self.destination(of: path, now: request.now)
+        let accepted = self.site.accepted(by: destination)
+        let query = Form([Form.Field("rd", path.value)]).encoded
+        if accepted.count == 1, let only = accepted.first {
+            return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/start/\(only.id)?\(query)")
+        }
+        let buttons = accepted.map { ("\(self.site.publicOrigin)/oauth2/start/\($0.id)?\(query)", $0.buttonText) }
+        return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
+    }
+
+    /// Begins an attempt with a provider and sends the browser there.
+    func start(_ request: OwnRequest, provider id: String) async throws(Failure) -> Answer {
+        guard !id.isEmpty, self.isAtGate(request) else { return try self.signIn(request) }
+        guard let provider = self.site.provider(id) else {
+            throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
+        }
+        let (location, attempt) = try await provider.relyingParty.authorization(
+            returnPath: request.returnPath, handover: nil
+        )
+        guard let cookie = self.cookie(of: attempt.id) else {
+            throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
+        }
+        var answer = Rendering.redirect(to: location)
+        for old in GateCookie.surplusAttempts(in: request.cookies, at: self.site.publicOrigin) {
+            answer.addCookie(old.deletion)
+        }
+        answer.addCookie(cookie.setting(self.site.attempts.seal(attempt, cookie: cookie.name)))
+        return answer
+    }
+
+    /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
+    func callback(_ request: OwnRequest, provider id: String, answer: Form?) async throws(Failure) -> Answer {
+        guard let provider = self.site.provider(id), self.isAtGate(request) else {
+            throw Failure(.noSuchRoute, "provider.none", "a callback for a provider that there is not")
+        }
+        guard let answer else { throw Failure(.malformedRequest, "openid.callback", "the callback is no form") }
+        guard let attempt = self.attempt(named: answer, in: request) else {
+            return try await self.withoutAttempt(request, to: .root)
+        }
+        let signIn: GateOpenID.SignIn
+        do throws(Failure) {
+            signIn = try await provider.relyingParty.signIn(callback: answer, attempt: attempt)
+        } catch {
+            guard error.code != "openid.attempt_spent" else {
+                return try await self.withoutAttempt(request, to: attempt.returnPath)
+            }
+            self.site.metrics.signIn(provider: id, result: error.code)
+            throw error
+        }
+        return try await self.enter(signIn, attempt: attempt, request: request)
+    }
+
+    private func enter(
+        _ signIn: GateOpenID.SignIn, attempt: Attempt, request: OwnRequest
+    ) async throws(Failure) -> Answer {
+        let profile = signIn.profile
+        guard try await self.site.sessions.spend(attempt.id, kind: "attempt", until: attempt.expiry) else {
+            throw Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
+        }
+        let destination = self.destination(of: attempt.returnPath, now: request.now)
+        if let destination, destination.route.decision(about: profile) == .refused {
+            self.site.metrics.signIn(provider: profile.provider, result: "policy.refused")
+            throw Failure(.forbidden, "policy.refused", "\(profile.user) may not enter \(destination.name)")
+        }
+        if let old = request.ticket { _ = try? await self.site.sessions.end(old) }
+        var known = GateSessions.SignIn(profile: profile)
+        known.idToken = signIn.idToken.map { Secret(text: $0) }
+        known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
+        let issued = try await self.site.sessions.issue(known, host: self.site.publicOrigin.host, now: request.now)
+        self.site.metrics.signIn(provider: profile.provider, result: "ok")
+        self.site.log.signedIn(profile, session: issued.session.id)
+        var answer = Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")
+        answer.addCookie(GateCookie.session(at: self.site.publicOrigin).setting(issued.ticket.text))
+        if let cookie = self.cookie(of: attempt.id) { answer.addCookie(cookie.deletion) }
+        return answer
+    }
+
+    /// A callback whose attempt is lost or spent: whoever has a session goes on, everybody else is told to start anew.
+    private func withoutAttempt(_ request: OwnRequest, to path: ReturnPath) async throws(Failure) -> Answer {
+        guard try await self.session(of: request) == nil else {
+            return Rendering.redirect(to: "\(self.site.publicOrigin)\(path)")
+        }
+        throw Failure(.malformedRequest, "openid.attempt_lost", "no attempt of this browser belongs to the callback")
+    }
+
+    /// The attempt that the callback's `state` names, if this browser holds it.
+    private func attempt(named answer: Form, in request: OwnRequest) -> Attempt? {
+        guard let state = answer["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id) else {
+            return nil
+        }
+        guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
+        let text = String(decoding: value, as: UTF8.self)
+        return self.site.attempts.open(text, cookie: cookie.name, at: request.now)
+    }
+
+    /// The cookie of an attempt, named after the first bytes of its id.
+    private func cookie(of attempt: String) -> GateCookie? {
+        guard let bytes = Base64URL.decode(attempt) else { return nil }
+        let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return GateCookie.attempt(tag, at: self.site.publicOrigin)
+    }
+
+    /// The route of the app that a return path leads to, also when the way goes through a hand-over.
+    func destination(of path: ReturnPath, now: Instant) -> SiteRoute? {
+        guard let request = self.handoverRequest(in: path, now: now) else {
+            return self.site.route(host: self.site.publicOrigin.host, path: path)
+        }
+        return self.site.route(host: request.origin.host, path: request.path)
+    }
+
+    private func handoverRequest(in path: ReturnPath, now: Instant) -> HandoverRequest? {
+        let sides = path.value.split(separator: "?", maxSplits: 1)
+        guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
+        guard let text = Form(encoded: sides[1])?["request"] else { return nil }
+        return HandoverRequest(sealed: text, by: self.site.sealer, now: now)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAssertion
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// The gateway's own addresses, all below `/oauth2`.
+struct Endpoints: Sendable {
+    let site: Site
+
+    /// The answer to a request for one of them.
+    func answer(to request: OwnRequest) async -> Answer {
+        do throws(Failure) {
+            return try await self.route(request)
+        } catch {
+            return self.site.rendering.answer(to: error, for: request.visitor)
+        }
+    }
+
+    private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
+        let name = parts.first.map(String.init) ?? ""
+        let rest = parts.dropFirst().joined(separator: "/")
+        switch (name, request.method) {
+        case ("sign_in", .get), ("sign_in", .head): return try self.signIn(request)
+        case ("start", .get), ("start", .head): return try await self.start(request, provider: rest)
+        case ("callback", .get): return try await self.callback(request, provider: rest, answer: request.query)
+        case ("callback", .post): return try await self.callback(request, provider: rest, answer: request.form)
+        case ("sign_out", .get), ("sign_out", .head): return try await self.signOutPage(request)
+        case ("sign_out", .post): return try await self.signOut(request)
+        case ("userinfo", .get), ("userinfo", .head): return try await self.userinfo(request)
+        case ("handover", .get): return try await self.handover(request)
+        case ("jwks.json", .get), ("jwks.json", .head): return self.jwks()
+        case ("style.css", .get), ("style.css", .head): return self.style()
+        case ("sign_in", _), ("start", _), ("callback", _), ("sign_out", _), ("userinfo", _), ("handover", _),
+            ("jwks.json", _), ("style.css", _):
+            throw Failure(.methodNotAllowed, "endpoint.method", "\(request.method.rawValue) for \(name)")
+        default:
+            throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name")
+        }
+    }
+
+    /// The session of the browser on the host that was asked; nil if it has none.
+    func session(of request: OwnRequest) async throws(Failure) -> Session? {
+        guard let ticket = request.ticket else { return nil }
+        return try await self.site.sessions.session(for: ticket, host: request.origin.host, now: request.now)
+    }
+
+    /// Whether the request reached the gate's own host, where sign-ins happen.
+    func isAtGate(_ request: OwnRequest) -> Bool {
+        request.origin.host == self.site.publicOrigin.host
+    }
+
+    /// The profile of the signed-in person. RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
+    private func userinfo(_ request: OwnRequest) async throws(Failure) -> Answer {
+        guard let session = try await self.session(of: request) else {
+            throw Failure(.signInRequired, "session.none", "userinfo without a session")
+        }
+        return Rendering.json(200, session.profile.json)
+    }
+
+    /// The keys that verify assertions. RFC 7517 §5.
+    private func jwks() -> Answer {
+        var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
+        fields[.cacheControl] = "public, max-age=60"
+        fields[.eTag] = self.site.keys.entityTag
+        fields[.accessControlAllowOrigin] = "*"
+        return Answer(200, fields: fields, body: self.site.keys.jwks)
+    }
+
+    private func style() -> Answer {
+        var fields: HTTPFields = [.contentType: "text/css; charset=utf-8"]
+        fields[.cacheControl] = "public, max-age=3600"
+        fields[.xContentTypeOptions] = "nosniff"
+        return Answer(200, fields: fields, body: Array(Pages.style.utf8))
+    }
+}
+
+extension Profile {
+    /// The profile as `/oauth2/userinfo` shows it; what is not known is left out.
+    var json: JSON {
+        var members: [String: JSON] = [
+            "user": .string(self.user), "provider": .string(self.provider), "issuer": .string(self.issuer),
+            "subject": .string(self.subject), "email_verified": .bool(self.emailVerified),
+            "email_authoritative": .bool(self.emailAuthoritative), "groups": .array(self.groups.map { .string($0) }),
+            "roles": .array(self.roles.map { .string($0) }), "groups_complete": .bool(self.groupsComplete),
+        ]
+        let optional = [
+            "tenant": self.tenant, "username": self.username, "name": self.name, "given_name": self.givenName,
+            "family_name": self.familyName, "email": self.email, "picture": self.picture, "locale": self.locale,
+        ]
+        for case (let name, let value?) in optional {
+            members[name] = .string(value)
+        }
+        if let authTime { members["auth_time"] = .int(authTime.seconds) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateSessions
+internal import GateWire
+
+/// A request for one of the gateway's own addresses, complete with its body.
+struct OwnRequest: Sendable {
+    /// The largest body that an address of ours takes, in bytes.
+    static let bodyLimit = 16 * 1024
+
+    let method: RequestMethod
+    /// The canonical path.
+    let path: String
+    /// The query; nil if it is no form.
+    let query: Form?
+    /// The body as a form; nil if it is none.
+    let form: Form?
+    /// The origin that was asked: the gate's or an app's.
+    let origin: Origin
+    let cookies: CookieHeader
+    let visitor: Visitor
+    let now: Instant
+    private let fetchSite: String?
+    private let fromOrigin: String?
+
+    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, site: Site, now: Instant) {
+        self.method = request.method
+        self.path = request.path.text(in: request.message)
+        self.query = Form(encoded: request.queryText ?? "")
+        let type = request.message.fields.first { request.message.spells($0.nameRange, "content-type") }
+        let isForm = type.map { slot in
+            request.message.text(slot.valueRange).lowercased().hasPrefix("application/x-www-form-urlencoded")
+        }
+        self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
+        self.origin = site.origin(of: request.authority.host) ?? site.publicOrigin
+        self.cookies = CookieHeader(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
+        self.visitor = Visitor(request)
+        self.now = now
+        self.fetchSite = request.message.value(.secFetchSite)
+        self.fromOrigin = request.message.value(.origin)
+    }
+
+    /// Whether the browser says, or does not deny, that a page of ours sent it.
+    var comesFromOurPages: Bool {
+        if let fetchSite { return fetchSite == "same-origin" || fetchSite == "same-site" || fetchSite == "none" }
+        return fromOrigin.map { $0 == "\(self.origin)" } ?? true
+    }
+
+    /// The ticket in the one well-formed session cookie, or nil.
+    var ticket: Ticket? {
+        guard case .value(let text) = self.cookies.lookup(GateCookie.session(at: self.origin).name) else { return nil }
+        return Ticket(text)
+    }
+
+    /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
+    var returnPath: ReturnPath {
+        (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } ?? .root
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOPosix
+internal import GateProviders
+internal import GateConfiguration
+internal import GateSessions
+internal import GateCore
+internal import GateHTTP
+internal import GateWire
+internal import HTTPTypes
+internal import Metrics
+internal import NIOCore
+internal import Synchronization
+
+/// Tells on the operations address how a gateway is.
+final class GatewayReport: OperationsReport {
+    private unowned let gateway: Gateway
+
+    init(gateway: Gateway) {
+        self.gateway = gateway
+    }
+
+    func answer(_ path: String) async -> Answer {
+        switch path {
+        case "/ping": .text(200, "pong\n")
+        case "/livez", "/healthz": await self.alive()
+        case "/readyz": self.ready()
+        case "/metrics": await self.metrics()
+        case "/status": await self.status()
+        default: .text(404, "there are /livez /readyz /healthz /ping /metrics /status here\n")
+        }
+    }
+
+    /// Alive is: every event loop runs what it is given within five seconds. Stores and providers do not matter.
+    private func alive() async -> Answer {
+        for bound in self.gateway.loops {
+            let tick = bound.eventLoop.submit {}
+            let timeout = self.gateway.operationsGroup.next().makePromise(of: Void.self)
+            let timer = self.gateway.operationsGroup.next().scheduleTask(in: .seconds(5)) {
+                timeout.fail(ChannelError.connectTimeout(.seconds(5)))
+            }
+            tick.cascade(to: timeout)
+            guard (try? await timeout.futureResult.get()) != nil else { return .text(503, "an event loop is stuck\n") }
+            timer.cancel()
+        }
+        return .text(200, "ok\n")
+    }
+
+    private func ready() -> Answer {
+        let isDraining = self.gateway.state.withLock { $0.isDraining }
+        return isDraining ? .text(503, "draining\n") : .text(200, "ok\n")
+    }
+
+    private func metrics() async -> Answer {
+        Gauge(label: "gatehouse_connections").record(self.gateway.gate.count)
+        Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
+        if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
+        let loaded = self.gateway.state.withLock { $0.loadedAt }
+        Gauge(label: "gatehouse_config_loaded_timestamp_seconds").record(loaded.seconds)
+        let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
+        return Answer(200, fields: fields, body: Array(Gateway.registry.text.utf8))
+    }
+
+    private func status() async -> Answer {
+        let state = self.gateway.state.withLock { $0 }
+        let configuration = state.configuration
+        let sessions = await self.sessionCount()
+        let value: JSON = [
+            "configuration": .string(self.gateway.options.configurationFile),
+            "loaded_at": .int(state.loadedAt.seconds),
+            "last_reload_failed": .bool(state.lastReloadFailed),
+            "draining": .bool(state.isDraining),
+            "public_url": .string("\(configuration.gateway.publicURL)"),
+            "listeners": .array(configuration.gateway.listeners.map { .string("\($0.address)") }),
+            "providers": .array(configuration.providers.map { .string($0.id) }),
+            "apps": .int(Int64(configuration.apps.count)),
+            "connections": .int(Int64(self.gateway.gate.count)),
+            "requests_in_flight": .int(Int64(await self.gateway.requestsInFlight())),
+            "sessions": sessions.map { .int(Int64($0)) } ?? .null,
+            "store_available": .bool(sessions != nil),
+        ]
+        return Answer(200, fields: [.contentType: "application/json"], body: Array((value.pretty() + "\n").utf8))
+    }
+
+    /// The number of stored sessions; nil when the store cannot answer.
+    private func sessionCount() async -> Int? {
+        try? await self.gateway.state.withLock { $0.site }.sessions.store.count()
+    }
+}
+
+/// The names with a meaning on the operations address.
+enum LoopNames {
+    static let plain = FieldNames()
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import GateCore
+internal import Synchronization
+internal import UnixSignals
+
+extension Gateway {
+    /// Serves until it is told to stop: SIGHUP or a changed file reloads, SIGTERM drains, SIGINT ends at once, and so
+    /// does a second signal while it drains.
+    ///
+    /// - Parameter show: Called with what is to be said about the file at a reload.
+    /// - Returns: Whether every request came to its end.
+    package func run(show: @escaping @Sendable ([Diagnostic]) -> Void) async -> Bool {
+        let (events, source) = AsyncStream.makeStream(of: Event.self)
+        let work = [
+            Task { await self.watchFiles(show: show) },
+            Task { await self.tidyRepeatedly() },
+            Task {
+                for await signal in await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint) {
+                    source.yield(signal == .sighup ? .reload : .stop(isGraceful: signal == .sigterm))
+                }
+            },
+        ]
+        let isComplete = await self.serve(events, source, show: show)
+        for task in work {
+            task.cancel()
+        }
+        await self.stop()
+        return isComplete
+    }
+
+    /// What happens to a running gateway from outside its connections.
+    private enum Event: Sendable {
+        case reload
+        case stop(isGraceful: Bool)
+        case drained(complete: Bool)
+    }
+
+    private func serve(
+        _ events: AsyncStream<Event>,
+        _ source: AsyncStream<Event>.Continuation,
+        show: @Sendable ([Diagnostic]) -> Void
+    ) async -> Bool {
+        var isDraining = false
+        for await event in events {
+            switch event {
+            case .reload:
+                await self.reload(show: show)
+            case .drained(let complete):
+                return complete
+            case .stop where isDraining:
+                return await self.requestsInFlight() == 0
+            case .stop(let isGraceful):
+                isDraining = true
+                let delay = isGraceful ? self.options.drainDelay : .zero
+                Task { source.yield(.drained(complete: await self.drain(delay: delay))) }
+            }
+        }
+        return false
+    }
+
+    /// Looks once a second at the files that the configuration depends on; a change that has settled reloads.
+    ///
+    /// Comparing contents' identity instead of waiting for events also sees the link swaps of mounted secrets.
+    private func watchFiles(show: @Sendable ([Diagnostic]) -> Void) async {
+        var seen = self.fingerprints()
+        var pending: [String: FileFingerprint]?
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(500))
+            let now = self.fingerprints()
+            guard now != seen else {
+                pending = nil
+                continue
+            }
+            guard now == pending else {
+                pending = now
+                continue
+            }
+            await self.reload(show: show)
+            seen = self.fingerprints()
+            pending = nil
+        }
+    }
+
+    private func fingerprints() -> [String: FileFingerprint] {
+        let files = self.state.withLock { $0.files } + [self.options.configurationFile]
+        return Dictionary(files.map { ($0, FileFingerprint(of: $0)) }) { first, _ in first }
+    }
+
+    private func tidyRepeatedly() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            await self.workshop.tidy()
+        }
+    }
+}
+
+/// What tells one state of a file from the next.
+private struct FileFingerprint: Equatable {
+    private let size: UInt64
+    private let modified: Date?
+    private let number: UInt64
+
+    init(of path: String) {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let attributes = (try? FileManager.default.attributesOfItem(atPath: target)) ?? [:]
+        self.size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
+        self.modified = attributes[.modificationDate] as? Date
+        self.number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import GateAssertion
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateOpenID
+internal import GateProviderHTTP
+internal import GateProviders
+internal import GateSessionStores
+internal import GateSessions
+
+/// Builds a ``Site`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
+/// connections and caches of providers whose settings stay.
+actor Workshop {
+    private let log: SiteLog
+    private let clock = WallClock.system
+    private let random = RandomBytes.system
+    private let feed: RevocationFeed
+    private let spent = SpentAttempts()
+    private let metrics = SiteMetrics()
+    private var store: (settings: StoreSettings, store: any SessionStore)?
+    private var transport: (trust: [String: [UInt8]?], transport: CurlTransport)?
+    private var providers: [ProviderSettings: SiteProvider] = [:]
+
+    init(log: SiteLog, feed: RevocationFeed) {
+        self.log = log
+        self.feed = feed
+    }
+
+    /// A site for a configuration. Nothing of an earlier one is changed, also when this fails.
+    ///
+    /// - Throws: A `Failure` naming what could not be opened, read or made.
+    func site(for configuration: Configuration) async throws(Failure) -> Site {
+        let secrets = try self.secrets(configuration.gateway)
+        let sealer = Sealer(secrets, random: self.random)
+        let store = try self.store(for: configuration.sessions.store)
+        let lifetimes = SessionLifetimes(
+            idle: configuration.sessions.idleTimeout, absolute: configuration.sessions.lifetime
+        )
+        let sessions = SessionManager(
+            store: store, sealer: sealer, lifetimes: lifetimes, feed: self.feed, random: self.random
+        )
+        let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
+        let origin = configuration.gateway.publicURL
+        let signer = AssertionSigner(
+            keys: keys, issuer: "\(origin)", lifetime: configuration.assertion.lifetime, random: self.random
+        )
+        let providers = try self.providers(for: configuration)
+        let routes = configuration.apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
+        let parts = SiteParts(
+            publicOrigin: origin,
+            trustedProxies: configuration.gateway.trustedProxies,
+            sessions: sessions,
+            sealer: sealer,
+            signer: signer,
+            keys: keys,
+            log: self.log,
+            metrics: self.metrics,
+            clock: self.clock,
+            random: self.random
+        )
+        return Site(parts, routes: routes, providers: providers)
+    }
+
+    /// The listeners of a configuration with their certificates read.
+    nonisolated func plans(for configuration: Configuration) throws(Failure) -> [ListenerPlan] {
+        var plans: [ListenerPlan] = []
+        for listener in configuration.gateway.listeners {
+            var identities: [TLSIdentity] = []
+            for files in listener.certificates {
+                identities.append(try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey))
+            }
+            plans.append(ListenerPlan(host: listener.address.host, port: listener.address.port, identities: identities))
+        }
+        return plans
+    }
+
+    /// Drops sessions that have expired; called now and then.
+    func tidy() async {
+        guard let store = self.store?.store else { return }
+        _ = try? await store.removeExpired(at: self.clock.now, idle: .seconds(30 * 86_400))
+    }
+
+    /// Closes the store and the connections to providers.
+    func close() async {
+        self.transport?.transport.shutdown()
+        await self.store?.store.close()
+    }
+
+    private func secrets(_ settings: GatewaySettings) throws(Failure) -> [Secret] {
+        if let secrets = settings.secrets, !secrets.isEmpty { return secrets }
+        let path = settings.stateFolder + "/secret"
+        try PrivateFile.makeFolder(settings.stateFolder)
+        guard FileManager.default.fileExists(atPath: path) else {
+            let secret = self.random.bytes(32)
+            try PrivateFile.write(Array(Base64URL.encode(secret).utf8), to: path)
+            return [Secret(text: Base64URL.encode(secret))]
+        }
+        let bytes = try PrivateFile.read(path, limit: 4096)
+        guard bytes.count >= 32 else {
+            throw Failure(.internalFault, "gateway.secret", "\(path) holds less than 32 bytes; remove it to make another")
+        }
+        return [Secret(bytes)]
+    }
+
+    private func store(for settings: StoreSettings) throws(Failure) -> any SessionStore {
+        if let store, store.settings == settings { return store.store }
+        let made: any SessionStore
+        switch settings {
+        case .memory:
+            made = MemoryStore()
+        case .sqlite(let path):
+            try PrivateFile.makeFolder(PrivateFile.folder(of: path))
+            made = try SQLiteStore(path: path)
+        }
+        self.store = (settings, made)
+        return made
+    }
+
+    private func providers(for configuration: Configuration) throws(Failure) -> [SiteProvider] {
+        let transport = try self.transport(for: configuration.providers)
+        var made: [SiteProvider] = []
+        var kept: [ProviderSettings: SiteProvider] = [:]
+        for settings in configuration.providers {
+            let redirect = "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)"
+            if let known = self.providers[settings], known.relyingParty.redirectURI == redirect {
+                kept[settings] = known
+                made.append(known)
+                continue
+            }
+            let definition = try ProviderDefinition(settings)
+            let (log, metrics) = (self.log, self.metrics)
+            let party = RelyingParty(
+                definition: definition,
+                settings: settings,
+                redirectURI: redirect,
+                transport: transport,
+                clock: self.clock,
+                random: self.random,
+                spent: self.spent
+            ) { failure in
+                log.providerFailed(failure, provider: settings.id)
+                metrics.providerFailed(settings.id)
+            }
+            let provider = SiteProvider(id: settings.id, buttonText: definition.buttonText, relyingParty: party)
+            kept[settings] = provider
+            made.append(provider)
+        }
+        self.providers = kept
+        return made
+    }
+
+    /// The way to the providers; a new one when a provider's trusted certificates have changed.
+    private func transport(for providers: [ProviderSettings]) throws(Failure) -> CurlTransport {
+        var trust: [String: [UInt8]?] = [:]
+        var files: [String: String?] = [:]
+        for provider in providers {
+            files[provider.id] = .some(provider.caFile)
+            trust[provider.id] = .some(provider.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) })
+        }
+        if let transport, transport.trust == trust { return transport.transport }
+        let made = try CurlTransport(trust: files)
+        self.providers.removeAll()
+        if let old = self.transport?.transport {
+            // Sign-ins under way may still need it.
+            Task {
+                try? await Task.sleep(for: .seconds(30))
+                old.shutdown()
+            }
+        }
+        self.transport = (trust, made)
+        return made
+    }
+}

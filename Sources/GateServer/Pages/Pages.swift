@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Mustache
+
+/// The gateway's own pages. Values are escaped by the templates; no page holds bytes of the request.
+enum Pages {
+    /// The page that offers the accepted providers.
+    static func chooser(_ buttons: [(address: String, text: String)], app: String?) -> String {
+        let rows = buttons.map { ["address": $0.address, "text": $0.text] }
+        return self.render(
+            self.chooserTemplate, title: "Sign in", ["buttons": rows, "app": app ?? "", "hasApp": app != nil]
+        )
+    }
+
+    /// The page for an error.
+    static func error(
+        title: String, text: String, code: String, incident: String, link: (address: String, text: String)?
+    ) -> String {
+        var values: [String: Any] = ["text": text, "code": code, "incident": incident]
+        if let link { values["link"] = ["address": link.address, "text": link.text] }
+        return self.render(self.errorTemplate, title: title, values)
+    }
+
+    /// The page with the button that signs out.
+    static func signOut(action: String, user: String?) -> String {
+        self.render(
+            self.signOutTemplate, title: "Sign out", ["action": action, "user": user ?? "", "hasUser": user != nil]
+        )
+    }
+
+    /// The page after that.
+    static func signedOut(address: String) -> String {
+        self.render(self.signedOutTemplate, title: "You are signed out", ["address": address])
+    }
+
+    private static func render(_ template: MustacheTemplate?, title: String, _ values: [String: Any]) -> String {
+        var all = values
+        all["title"] = title
+        all["content"] = template?.render(values) ?? ""
+        return self.frame?.render(all) ?? ""
+    }
+
+    private static let frame = try? MustacheTemplate(
+        string: """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>{{title}}</title>
+            <link rel="stylesheet" href="/oauth2/style.css">
+            </head>
+            <body>
+            <main>
+            <h1>{{title}}</h1>
+            {{{content}}}
+            </main>
+            </body>
+            </html>
+
+            """
+    )
+
+    private static let chooserTemplate = try? MustacheTemplate(
+        string: """
+            {{#hasApp}}<p>to continue to <strong>{{app}}</strong></p>{{/hasApp}}
+            <ul class="providers">
+            {{#buttons}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/buttons}}
+            </ul>
+
+            """
+    )
+
+    private static let errorTemplate = try? MustacheTemplate(
+        string: """
+            <p>{{text}}</p>
+            {{#link}}
+            <p><a class="button" href="{{address}}">{{text}}</a></p>
+            {{/link}}
+            <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
+
+            """
+    )
+
+    private static let signOutTemplate = try? MustacheTemplate(
+        string: """
+            {{#hasUser}}<p>You are signed in as <strong>{{user}}</strong>.</p>{{/hasUser}}
+            <form method="post" action="{{action}}">
+            <button class="button" type="submit">Sign out</button>
+            </form>
+
+            """
+    )
+
+    private static let signedOutTemplate = try? MustacheTemplate(
+        string: """
+            <p>You may still be signed in at the provider you came from.</p>
+            <p><a class="button" href="{{address}}">Sign in again</a></p>
+
+            """
+    )
+
+    /// The style sheet, so that no page needs styles of its own.
+    static let style = """
+        :root { color-scheme: light dark; --ink: #1f2328; --ground: #f6f7f9; --card: #ffffff; --line: #747775;
+          --accent: #0b57d0; --fine: #575c63; }
+        @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --ground: #15181c; --card: #1e2228;
+          --line: #8e918f; --accent: #a8c7fa; --fine: #a5abb3; } }
+        * { box-sizing: border-box; }
+        body { margin: 0; min-height: 100vh; display: flex; align-items: center; justify-content: center;
+          background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+        main { width: 100%; max-width: 26rem; margin: 1rem; padding: 2rem; background: var(--card);
+          border: 1px solid color-mix(in srgb, var(--line) 35%, transparent); border-radius: .75rem; }
+        h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; }
+        p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+        ul.providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
+        .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
+          background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;
+          text-decoration: none; cursor: pointer; }
+        .button:hover { border-color: var(--accent); color: var(--accent); }
+        .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+        .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }
+        code { font-family: ui-monospace, monospace; }
+
+        """
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateWire
+internal import HTTPTypes
+
+/// Turns failures into answers; the only place that knows which status a failure has.
+struct Rendering: Sendable {
+    let log: SiteLog
+    let publicOrigin: Origin
+    let random: RandomBytes
+
+    /// The answer to a failure: a page for people, JSON for scripts. Both show the code and a random incident id, by
+    /// which the log line with the detail can be found.
+    func answer(to failure: Failure, for visitor: Visitor) -> Answer {
+        let incident = self.random.token(9)
+        self.log.refused(failure, incident: incident)
+        var answer = visitor.wantsPage
+            ? self.page(failure, incident: incident)
+            : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
+        switch failure.kind {
+        case .overloaded: answer.head.headerFields[.retryAfter] = failure.code == "upstream.overflow" ? "1" : "2"
+        case .tooMany: answer.head.headerFields[.retryAfter] = "10"
+        default: break
+        }
+        return answer
+    }
+
+    /// The answer to bytes that are no request. Whoever sent them is hardly a person, so there is no page.
+    func answer(to refusal: WireRefusal) -> Answer {
+        let incident = self.random.token(9)
+        self.log.refused(Failure(.malformedRequest, "request.refused", refusal.reason), incident: incident)
+        return Rendering.json(refusal.status, code: refusal.reason, incident: incident)
+    }
+
+    /// The answer with a page around it.
+    static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Answer {
+        var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+        fields[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+            + "form-action \(formTargets)"
+        for (name, value) in Rendering.protections {
+            fields[name] = value
+        }
+        return Answer(status, fields: fields, body: Array(html.utf8))
+    }
+
+    /// An answer of JSON.
+    static func json(_ status: Int, _ value: JSON) -> Answer {
+        var fields: HTTPFields = [.contentType: "application/json"]
+        fields[.xContentTypeOptions] = "nosniff"
+        return Answer(status, fields: fields, body: value.encoded + [0x0A])
+    }
+
+    /// Sends the browser elsewhere with a `GET`. RFC 9110 §15.4.4.
+    static func redirect(to location: String) -> Answer {
+        var fields: HTTPFields = [.location: location]
+        fields[.referrerPolicy] = "no-referrer"
+        return Answer(303, fields: fields)
+    }
+
+    private func page(_ failure: Failure, incident: String) -> Answer {
+        let advice = Advice(for: failure)
+        let html = Pages.error(
+            title: advice.title, text: advice.text, code: failure.code, incident: incident,
+            link: advice.link.map { ("\(self.publicOrigin)\($0.path)", $0.text) }
+        )
+        return Rendering.page(Rendering.status(of: failure), html)
+    }
+
+    private static func json(_ status: Int, code: String, incident: String) -> Answer {
+        self.json(status, ["error": .string(code), "incident": .string(incident)])
+    }
+
+    /// The status of a failure.
+    static func status(of failure: Failure) -> Int {
+        switch failure.kind {
+        case .malformedRequest: 400
+        case .signInRequired: 401
+        case .forbidden: 403
+        case .noSuchRoute: failure.code == "request.misdirected" ? 421 : 404
+        case .methodNotAllowed: 405
+        case .tooLarge: 413
+        case .tooMany: 429
+        case .providerFailed, .upstreamFailed: 502
+        case .upstreamTimedOut: 504
+        case .overloaded: 503
+        case .internalFault: 500
+        }
+    }
+
+    private static let protections: [(HTTPField.Name, String)] = [
+        (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
+    ]
+}
+
+extension HTTPField.Name {
+    static let requestID = HTTPField.Name(known: "X-Request-Id")
+    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
+    static let xFrameOptions = HTTPField.Name(known: "X-Frame-Options")
+
+    /// A name of ours, which is always a token.
+    private init(known name: StaticString) {
+        self = HTTPField.Name("\(name)") ?? .cookie
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// Writes the heads that go to apps and back to browsers, from checked lines and lines of ours.
+struct ForwardedHead {
+    /// What the app is told of the way the request came.
+    struct Way {
+        let peer: IPAddress?
+        let peerText: String
+        let isSecure: Bool
+        /// Whether the peer is a proxy whose word is believed.
+        let isTrusted: Bool
+    }
+
+    /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
+    static func request(
+        _ head: RequestHead, way: Way, identity: ByteBuffer?, requestID: String, into buffer: ByteBuffer
+    ) -> ByteBuffer {
+        var writer = HeadWriter(into: buffer)
+        writer.writeRequestLine(of: head)
+        writer.writeLine("Host", head.authority.text)
+        let options = head.message.connectionOptions()
+        writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
+        self.writeCookies(of: head, to: &writer)
+        self.writeWay(way, of: head, requestID: requestID, to: &writer)
+        writer.writeFraming(head.framing)
+        if let identity { writer.buffer.writeImmutableBuffer(identity) }
+        return writer.finish()
+    }
+
+    /// The head for the browser: our status line, the app's lines, one framing line.
+    static func answer(
+        _ head: ResponseHead, to request: RequestHead, framing: BodyFraming, closes: Bool, into buffer: ByteBuffer
+    ) -> ByteBuffer {
+        var writer = HeadWriter(into: buffer)
+        writer.writeStatusLine(head.status)
+        let options = head.message.connectionOptions()
+        let keepsLength = request.method == .head || head.status == 304
+        writer.copyLines(of: head.message) { field in
+            switch field.name {
+            case .contentLength: return keepsLength
+            case .managed: return false
+            case .setCookie: return !self.isOurs(field, of: head.message)
+            case .other where options.isEmpty: return true
+            default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
+            }
+        }
+        if framing == .none, !keepsLength, head.status != 204, head.status >= 200 {
+            writer.writeLine("Content-Length", "0")
+        } else {
+            writer.writeFraming(framing)
+        }
+        if closes { writer.buffer.writeStaticString("Connection: close\r\n") }
+        return writer.finish()
+    }
+
+    private static func isKept(_ field: FieldSlot, of message: MessageHead, removing options: [String]) -> Bool {
+        switch field.name {
+        case .managed, .host, .cookie, .contentLength, .expect, .forwarded, .xForwardedFor, .xForwardedProto,
+            .xForwardedHost, .xRequestID:
+            return false
+        case .other, .accept, .authorization, .content, .origin, .secFetchMode, .secFetchSite, .xRequestedWith,
+            .setCookie:
+            if options.isEmpty || field.name.isProtectedFromConnection { return true }
+            return !self.isNamed(field, of: message, in: options)
+        case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding, .te,
+            .trailer, .upgrade, .http2Settings:
+            return false
+        }
+    }
+
+    private static func isNamed(_ field: FieldSlot, of message: MessageHead, in options: [String]) -> Bool {
+        guard !options.isEmpty else { return false }
+        return options.contains(message.text(field.nameRange).lowercased())
+    }
+
+    private static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
+        GateCookie.isOurs(setCookie: message.slice(field.valueRange).prefix(256))
+    }
+
+    /// The client's cookies without ours.
+    private static func writeCookies(of head: RequestHead, to writer: inout HeadWriter) {
+        guard let field = head.message.first(.cookie) else { return }
+        let offset = field.valueRange.lowerBound
+        var kept: [Range<Int>] = []
+        let bytes = head.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        CookieHeader.forEachForeign(in: bytes) { kept.append($0) }
+        for (index, range) in kept.enumerated() {
+            writer.buffer.writeStaticString(index == 0 ? "Cookie: " : "; ")
+            writer.buffer.writeBytes(head.message.slice((range.lowerBound + offset)..<(range.upperBound + offset)))
+        }
+        if !kept.isEmpty { writer.buffer.writeStaticString("\r\n") }
+    }
+
+    private static func writeWay(_ way: Way, of head: RequestHead, requestID: String, to writer: inout HeadWriter) {
+        let earlier = way.isTrusted ? self.believedAddresses(head.message) : nil
+        let proto = way.isTrusted ? self.believedProtocol(head.message) : nil
+        writer.writeLine("X-Forwarded-For", earlier.map { "\($0), \(way.peerText)" } ?? way.peerText)
+        writer.writeLine("X-Forwarded-Proto", proto ?? (way.isSecure ? "https" : "http"))
+        writer.writeLine("X-Forwarded-Host", head.authority.text)
+        writer.writeLine("X-Request-Id", (way.isTrusted ? self.believedRequestID(head.message) : nil) ?? requestID)
+    }
+
+    /// The addresses a believed proxy reports, if each of them is one; what cannot be read is not passed on.
+    private static func believedAddresses(_ message: MessageHead) -> String? {
+        let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
+        let addresses = lines.joined(separator: ",").split(separator: ",").map { $0.trimmingOptionalSpace() }
+        guard !addresses.isEmpty, addresses.count <= 32, addresses.allSatisfy({ IPAddress($0) != nil }) else {
+            return nil
+        }
+        return addresses.joined(separator: ", ")
+    }
+
+    private static func believedProtocol(_ message: MessageHead) -> String? {
+        guard message.count(.xForwardedProto) == 1, let text = message.value(.xForwardedProto) else { return nil }
+        return text == "https" || text == "http" ? text : nil
+    }
+
+    /// A request id of at most 128 visible characters that cannot break a log line.
+    private static func believedRequestID(_ message: MessageHead) -> String? {
+        guard message.count(.xRequestID) == 1, let text = message.value(.xRequestID) else { return nil }
+        let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: ":") }
+        return (1...128).contains(text.utf8.count) && plain ? text : nil
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import GateCore
+internal import GateHTTP
+internal import GateProxy
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// Carries out what the ``RequestPath`` says of each request of one client connection; confined to its event loop.
+final class GatewayResponder: Responder {
+    let loop: LoopState
+    private let peer: IPAddress?
+    private let peerText: String
+    private let tls: TLSFacts?
+
+    /// The connection, as long as a request is under way on it.
+    var connection: DownstreamConnection?
+    var request: RequestHead?
+    var site: Site
+    var way: ForwardedHead.Way
+    var requestID = ""
+    /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
+    private var turn = 0
+    private var task: Task<Void, Never>?
+    private var began = NIODeadline.now()
+
+    /// What goes to the app and back; nil unless a request is being forwarded.
+    var exchange: UpstreamExchange?
+    /// Body bytes that have come before anybody could take them.
+    private var held: [ByteBuffer] = []
+    private var heldBytes = 0
+    private var isRequestComplete = false
+    private var isOwnEndpoint = false
+
+    init(loop: LoopState, peer: IPAddress?, peerText: String, tls: TLSFacts?) {
+        self.loop = loop
+        self.peer = peer
+        self.peerText = peerText
+        self.tls = tls
+        self.site = loop.site
+        self.way = ForwardedHead.Way(peer: peer, peerText: peerText, isSecure: tls != nil, isTrusted: false)
+    }
+}
+
+// MARK: Requests
+
+extension GatewayResponder {
+    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+        self.connection = connection
+        self.request = request
+        self.turn += 1
+        self.isRequestComplete = false
+        self.began = .now()
+        self.loop.inFlight += 1
+        self.takeSite()
+        self.carryOut(RequestPath(site: self.site, loop: self.loop).verdict(for: request, over: self.tls))
+    }
+
+    /// The configuration in force at the start of a request holds until its end.
+    private func takeSite() {
+        guard self.site !== self.loop.site || self.turn == 1 else { return }
+        self.site = self.loop.site
+        let isTrusted = self.peer.map { peer in self.site.trustedProxies.contains { $0.contains(peer) } } ?? false
+        self.way = ForwardedHead.Way(
+            peer: self.peer, peerText: self.peerText, isSecure: self.tls != nil, isTrusted: isTrusted
+        )
+    }
+
+    private func carryOut(_ verdict: Verdict) {
+        guard let request, let connection else { return }
+        switch verdict {
+        case .refused(let failure): self.answer(self.site.rendering.answer(to: failure, for: Visitor(request, self)))
+        case .answered(let status): self.answer(Answer(status))
+        case .signInNeeded(let route): self.answer(self.site.invitation.answer(for: request, route: route))
+        case .needsSession(let ticket):
+            self.holdBody()
+            self.lookUp(ticket)
+        case .ownEndpoint:
+            self.isOwnEndpoint = true
+            if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
+            if self.isRequestComplete { self.answerOwnEndpoint() }
+        case .forwarded(let route, let identity):
+            if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
+            self.forward(to: route, identity: identity)
+        }
+    }
+
+    private func holdBody() {
+        guard let request, request.framing != .none, !self.isRequestComplete else { return }
+        self.connection?.pauseReading()
+    }
+
+    func receive(_ body: ByteBuffer) {
+        if let exchange {
+            exchange.send(body)
+            return
+        }
+        guard self.connection != nil else { return }
+        self.heldBytes += body.readableBytes
+        guard !self.isOwnEndpoint || self.heldBytes <= OwnRequest.bodyLimit else {
+            let failure = Failure(.tooLarge, "request.body_too_large", "over \(OwnRequest.bodyLimit) bytes")
+            self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
+            return
+        }
+        self.held.append(body)
+    }
+
+    func finishRequest() {
+        self.isRequestComplete = true
+        if let exchange {
+            exchange.finishRequest()
+        } else if self.isOwnEndpoint {
+            self.answerOwnEndpoint()
+        }
+    }
+
+    func abandon() {
+        self.exchange?.abort()
+        self.finish(status: 499)
+    }
+
+    func downstreamWritabilityChanged(isWritable: Bool) {
+        guard isWritable else { return }
+        self.exchange?.downstreamDrained()
+    }
+
+    func answer(to refusal: WireRefusal) -> Answer {
+        self.site.metrics.refused(refusal.reason)
+        return self.site.rendering.answer(to: refusal)
+    }
+
+    /// Sends an answer of our own and ends the request.
+    func answer(_ answer: Answer) {
+        guard let connection else { return }
+        var answer = answer
+        if !self.requestID.isEmpty { answer.head.headerFields[.requestID] = self.requestID }
+        self.finish(status: answer.head.status.code)
+        connection.respond(answer)
+    }
+
+    var visitor: Visitor { Visitor(self.request, self) }
+
+    /// The request is over, whatever became of it.
+    func finish(status: Int) {
+        guard self.connection != nil else { return }
+        let spent = (NIODeadline.now() - self.began).nanoseconds
+        if let exchange { exchange.route.metrics.answered(status, nanoseconds: spent) }
+        self.task?.cancel()
+        self.task = nil
+        self.exchange = nil
+        self.request = nil
+        self.connection = nil
+        self.isOwnEndpoint = false
+        self.heldBytes = 0
+        if !self.held.isEmpty { self.held.removeAll() }
+        self.turn += 1
+        self.loop.inFlight -= 1
+    }
+}
+
+// MARK: Waiting
+
+extension GatewayResponder {
+    /// How many requests of one loop may wait for the store or a provider.
+    private static let mostWaiting = 2000
+
+    /// Does something that takes time, then goes on with its result on this loop, unless the client has gone.
+    private func wait<Value: Sendable>(
+        for work: @escaping @Sendable () async -> Value,
+        then next: @escaping (GatewayResponder, Value) -> Void
+    ) {
+        guard self.loop.waiting < GatewayResponder.mostWaiting else {
+            let failure = Failure(.overloaded, "gateway.too_many_waiting", "\(self.loop.waiting) requests wait already")
+            self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
+            return
+        }
+        let turn = self.turn
+        let loop = self.loop.loop
+        self.loop.waiting += 1
+        let bound = NIOLoopBound((responder: self, next: next), eventLoop: loop)
+        self.task = Task {
+            let value = await work()
+            loop.execute {
+                let (responder, next) = bound.value
+                responder.loop.waiting -= 1
+                guard responder.turn == turn else { return }
+                next(responder, value)
+                responder.connection?.flush()
+            }
+        }
+    }
+
+    private func lookUp(_ ticket: Ticket) {
+        guard let host = self.request?.authority.host else { return }
+        let manager = self.site.sessions
+        let now = self.loop.clock.now
+        self.wait {
+            do throws(Failure) {
+                return Result<Session?, Failure>.success(try await manager.session(for: ticket, host: host, now: now))
+            } catch {
+                return .failure(error)
+            }
+        } then: { responder, result in
+            responder.resume(ticket, result)
+        }
+    }
+
+    /// The store has answered: the path is walked again, with what it said.
+    private func resume(_ ticket: Ticket, _ result: Result<Session?, Failure>) {
+        guard let request else { return }
+        let path = RequestPath(site: self.site, loop: self.loop)
+        switch result {
+        case .failure(let failure):
+            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)))
+        case .success(let session):
+            self.remember(session, of: ticket)
+            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
+        }
+    }
+
+    private func remember(_ session: Session?, of ticket: Ticket) {
+        let text = Array(ticket.text.utf8)
+        guard let session, let key = CookieKey(text.span) else { return }
+        let left = self.site.sessions.remaining(session, now: self.loop.clock.now)
+        self.loop.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
+    }
+
+    private func answerOwnEndpoint() {
+        guard let request else { return }
+        let body = self.held.flatMap { Array($0.readableBytesView) }
+        let own = OwnRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
+        let endpoints = Endpoints(site: self.site)
+        self.wait {
+            await endpoints.answer(to: own)
+        } then: { responder, answer in
+            responder.answer(answer)
+        }
+    }
+}
+
+// MARK: Forwarding
+
+extension GatewayResponder {
+    private func forward(to route: SiteRoute, identity: ByteBuffer?) {
+        guard let request, let connection else { return }
+        self.requestID = self.loop.freshRequestID()
+        let exchange = UpstreamExchange(
+            responder: self, connection: connection, request: request, route: route, identity: identity
+        )
+        self.exchange = exchange
+        for body in self.held {
+            exchange.send(body)
+        }
+        self.held.removeAll()
+        if self.isRequestComplete { exchange.finishRequest() }
+        connection.resumeReading()
+        self.loop.pool(for: route.upstream).lease(to: exchange)
+    }
+
+    /// The head for the app; a second try gets a new one.
+    func upstreamHead(for request: RequestHead, identity: ByteBuffer?) -> ByteBuffer {
+        let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
+        let buffer = self.connection?.freshBuffer(capacity: room) ?? ByteBuffer()
+        return ForwardedHead.request(
+            request, way: self.way, identity: identity, requestID: self.requestID, into: buffer
+        )
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+internal import GateSessions
+internal import NIOCore
+
+/// The text of a session cookie, in a form that can be compared and hashed without allocating.
+struct CookieKey: Hashable {
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+    /// Reads the 43 characters of a ticket; nil for any other length.
+    init?(_ text: Span<UInt8>) {
+        guard text.count == Ticket.textCount else { return nil }
+        func word(_ start: Int) -> UInt64 {
+            var value: UInt64 = 0
+            for index in start..<min(start + 8, text.count) {
+                value = value << 8 | UInt64(text[index])
+            }
+            return value
+        }
+        self.words = (word(0), word(8), word(16), word(24), word(32), word(40))
+    }
+
+    static func == (left: CookieKey, right: CookieKey) -> Bool { left.words == right.words }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(self.words.0)
+        hasher.combine(self.words.1)
+        hasher.combine(self.words.2)
+        hasher.combine(self.words.3)
+        hasher.combine(self.words.4)
+        hasher.combine(self.words.5)
+    }
+}
+
+/// The sessions that one event loop has seen lately; confined to that loop.
+///
+/// An entry is believed for half a minute, then the store is asked again, so that what another gateway or a restart did
+/// to the store is seen. A session that ends here is dropped from every loop's cache at once.
+final class SessionCache {
+    /// How long an entry is believed.
+    static let freshness = TimeAmount.seconds(30)
+    private static let capacity = 65_536
+
+    private var entries: [CookieKey: CachedSession] = [:]
+    private var families: [[UInt8]: Set<CookieKey>] = [:]
+
+    /// The number of entries.
+    var count: Int { self.entries.count }
+
+    /// The session of a cookie that was set on `host`, if it is known and still believed.
+    func session(_ key: CookieKey, host: String, now: NIODeadline) -> CachedSession? {
+        guard let entry = self.entries[key], entry.session.host == host else { return nil }
+        guard now < entry.freshUntil else {
+            self.remove(key)
+            return nil
+        }
+        return entry
+    }
+
+    /// Remembers what the store said; the expiry bounds how long it is believed.
+    func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
+        if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
+        let believed = min(freshFor, SessionCache.freshness)
+        self.entries[key] = CachedSession(session, freshUntil: now + believed)
+        self.families[session.familyKey, default: []].insert(key)
+    }
+
+    /// Drops all sessions of a family: it has ended.
+    func removeFamily(_ family: [UInt8]) {
+        for key in self.families.removeValue(forKey: family) ?? [] {
+            self.entries[key] = nil
+        }
+    }
+
+    /// Forgets what was decided under an earlier configuration.
+    func forgetStandings() {
+        for entry in self.entries.values {
+            entry.forgetStandings()
+        }
+    }
+
+    private func remove(_ key: CookieKey) {
+        guard let entry = self.entries.removeValue(forKey: key) else { return }
+        let family = entry.session.familyKey
+        self.families[family]?.remove(key)
+        if self.families[family]?.isEmpty ?? false { self.families[family] = nil }
+    }
+
+    /// Drops what is stale, and if that is not enough, everything: the store still has it.
+    private func makeRoom(now: NIODeadline) {
+        for (key, entry) in self.entries where entry.freshUntil <= now {
+            self.remove(key)
+        }
+        guard self.entries.count >= SessionCache.capacity else { return }
+        self.entries.removeAll(keepingCapacity: true)
+        self.families.removeAll(keepingCapacity: true)
+    }
+}
+
+/// How a session stands on a route.
+enum Standing {
+    /// The route does not accept the session's provider.
+    case signInNeeded
+    /// The person may not enter.
+    case refused
+    /// The person may enter, and these lines say who it is.
+    case admitted(ByteBuffer)
+}
+
+/// A session with what was decided about it; confined to one event loop.
+final class CachedSession {
+    let session: Session
+    let freshUntil: NIODeadline
+    private var standings: [Int: (standing: Standing, remakeAt: Instant)] = [:]
+    private static let mostStandings = 64
+
+    init(_ session: Session, freshUntil: NIODeadline) {
+        self.session = session
+        self.freshUntil = freshUntil
+    }
+
+    /// The decision for a route and, if the person may enter, the identity lines, which are re-made at half their life.
+    ///
+    /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
+    /// entry, so it need not be made anew for each request.
+    func standing(on route: SiteRoute, site: Site, now: Instant) throws(Failure) -> Standing {
+        if let known = self.standings[route.index], now < known.remakeAt { return known.standing }
+        let standing: Standing
+        switch route.route.decision(about: self.session.profile) {
+        case .signInNeeded: standing = .signInNeeded
+        case .refused: standing = .refused
+        case .openToAll, .admitted: standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
+        }
+        if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
+        self.standings[route.index] = (standing, now.advanced(by: site.identity.halfLife))
+        return standing
+    }
+
+    func forgetStandings() {
+        self.standings.removeAll()
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GatePolicy
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// What becomes of a request.
+enum Verdict {
+    /// It is refused; the failure says how.
+    case refused(Failure)
+    /// The gateway answers it at one of its own addresses.
+    case ownEndpoint
+    /// It is answered here and now.
+    case answered(status: Int)
+    /// Nothing can be said before the session of this ticket has been looked up.
+    case needsSession(Ticket)
+    /// Somebody has to sign in for this route first.
+    case signInNeeded(SiteRoute)
+    /// It goes to the app, with these identity lines; none on what is open to all.
+    case forwarded(SiteRoute, identity: ByteBuffer?)
+}
+
+/// The life of a request, straight down, in an order that no configuration can change.
+///
+/// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
+/// event loop without waiting; what needs waiting for is a verdict of its own, after which the path is walked again.
+struct RequestPath {
+    let site: Site
+    let loop: LoopState
+
+    /// The verdict for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The checked head.
+    ///   - tls: What TLS settled, nil for a plain connection.
+    ///   - lookup: The answer to an earlier ``Verdict/needsSession(_:)``.
+    /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
+    func verdict(for request: RequestHead, over tls: TLSFacts?, lookup: SessionLookup? = nil) -> Verdict {
+        // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
+        // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
+        let host = request.authority.host
+        guard tls?.admits(host: host) ?? true else {
+            return .refused(Failure(.noSuchRoute, "request.misdirected", "the certificate shown is not for \(host)"))
+        }
+        guard !request.isAsterisk else { return .answered(status: 204) }
+        guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
+        guard let route = self.route(of: request) else { return self.noSuchApp(host) }
+        guard !self.isOpen(request, on: route) else { return .forwarded(route, identity: nil) }
+        switch self.session(of: request, lookup: lookup) {
+        case .unknown(let ticket): return .needsSession(ticket)
+        case .unavailable(let failure): return .refused(failure)
+        case .none: return .signInNeeded(route)
+        case .found(let session): return self.verdict(for: request, on: route, session: session)
+        }
+    }
+
+    private func verdict(for request: RequestHead, on route: SiteRoute, session: CachedSession) -> Verdict {
+        let standing: Standing
+        do {
+            standing = try session.standing(on: route, site: self.site, now: self.loop.clock.now)
+        } catch {
+            return .refused(error)
+        }
+        switch standing {
+        case .signInNeeded:
+            return .signInNeeded(route)
+        case .refused:
+            return .refused(
+                Failure(.forbidden, "policy.refused", "\(session.session.profile.user) may not enter \(route.name)")
+            )
+        case .admitted(let identity):
+            guard self.comesFromOurSite(request, route) else {
+                return .refused(Failure(.forbidden, "request.cross_site", "another site sent the browser here to write"))
+            }
+            return .forwarded(route, identity: identity)
+        }
+    }
+}
+
+// MARK: Steps
+
+extension RequestPath {
+    private func noSuchApp(_ host: String) -> Verdict {
+        .refused(Failure(.noSuchRoute, "route.none", "no app answers for this path on \(host)"))
+    }
+
+    /// Whether the path is one of the gateway's own: `/oauth2` and all below it.
+    private func isOwn(_ request: RequestHead) -> Bool {
+        request.path.withSpan(of: request.message) { path in
+            let prefix: StaticString = "/oauth2"
+            guard path.count >= prefix.utf8CodeUnitCount else { return false }
+            for (index, byte) in prefix.description.utf8.enumerated() where path[index] != byte {
+                return false
+            }
+            return path.count == prefix.utf8CodeUnitCount || path[prefix.utf8CodeUnitCount] == UInt8(ascii: "/")
+        }
+    }
+
+    private func route(of request: RequestHead) -> SiteRoute? {
+        let found = request.path.withSpan(of: request.message) { path in
+            self.site.table.entry(host: request.authority.host, path: path)
+        }
+        return found.map { self.site.routes[$0] }
+    }
+
+    private func isOpen(_ request: RequestHead, on route: SiteRoute) -> Bool {
+        guard !route.route.publicRules.isEmpty else { return false }
+        return request.path.withSpan(of: request.message) { path in
+            route.route.isOpen(method: request.method.rawValue, path: path)
+        }
+    }
+
+    private enum Found {
+        case none
+        case unknown(Ticket)
+        case unavailable(Failure)
+        case found(CachedSession)
+    }
+
+    /// The session of the request: of the one well-formed cookie of ours, live, and made for this host.
+    private func session(of request: RequestHead, lookup: SessionLookup?) -> Found {
+        guard let field = request.message.first(.cookie) else { return .none }
+        let value = request.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
+            return .none
+        }
+        let text = value.extracting(range)
+        guard let key = CookieKey(text) else { return .none }
+        if let cached = self.loop.sessions.session(key, host: request.authority.host, now: .now()) {
+            return .found(cached)
+        }
+        switch lookup {
+        case .unavailable(let failure): return .unavailable(failure)
+        case .none: return Ticket((0..<text.count).map { text[$0] }).map(Found.unknown) ?? .none
+        case .done: return .none
+        }
+    }
+
+    /// Whether a request that writes comes from the app's own pages.
+    ///
+    /// `SameSite=Lax` keeps other sites from writing with our cookie in browsers that know it; this does so in all, and
+    /// for sites that share a registrable domain with a hostile one.
+    private func comesFromOurSite(_ request: RequestHead, _ route: SiteRoute) -> Bool {
+        guard !request.method.isSafe else { return true }
+        if let site = request.message.value(.secFetchSite) { return site != "cross-site" }
+        guard let origin = request.message.value(.origin) else { return true }
+        return origin == route.originText
+    }
+}
+
+/// What looking up a session in the store has led to; the session itself is in the loop's cache.
+enum SessionLookup {
+    /// The store has answered.
+    case done
+    /// The store could not answer, which is not the same as "no session".
+    case unavailable(Failure)
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateAssertion
+internal import GateCore
+internal import GateOpenID
+internal import GatePolicy
+internal import GateSessions
+internal import GateWire
+
+/// One configuration, made ready to serve; a reload builds another and swaps it.
+final class Site: Sendable {
+    /// The origin of the sign-in pages and callbacks.
+    let publicOrigin: Origin
+    /// The routes, in the order of the file.
+    let routes: [SiteRoute]
+    let table: RouteTable
+    let trustedProxies: [AddressRange]
+    /// The names with a meaning in requests, those that apps have for identity fields included.
+    let fieldNames: FieldNames
+    /// The providers in the order of the file.
+    let providers: [SiteProvider]
+    let sessions: SessionManager
+    let sealer: Sealer
+    let attempts: AttemptSealer
+    let identity: IdentityLines
+    let keys: AssertionKeys
+    let rendering: Rendering
+    let log: SiteLog
+    let metrics: SiteMetrics
+    let clock: WallClock
+    let random: RandomBytes
+    private let origins: [String: Origin]
+    private let sessionScan: CookieScan
+
+    init(_ parts: SiteParts, routes: [SiteRoute], providers: [SiteProvider]) {
+        self.publicOrigin = parts.publicOrigin
+        self.routes = routes
+        self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
+        self.trustedProxies = parts.trustedProxies
+        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.extraHeaders.map(\.name) })
+        self.providers = providers
+        self.sessions = parts.sessions
+        self.sealer = parts.sealer
+        self.attempts = AttemptSealer(parts.sealer)
+        self.identity = IdentityLines(signer: parts.signer)
+        self.keys = parts.keys
+        self.log = parts.log
+        self.metrics = parts.metrics
+        self.clock = parts.clock
+        self.random = parts.random
+        self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
+        var origins = [parts.publicOrigin.host: parts.publicOrigin]
+        for route in routes {
+            origins[route.route.origin.host] = origins[route.route.origin.host] ?? route.route.origin
+        }
+        self.origins = origins
+        self.sessionScan = CookieScan(wanted: Array(GateCookie.session(at: parts.publicOrigin).name.utf8))
+    }
+
+    /// What unauthenticated visitors are told.
+    var invitation: SignInInvitation { SignInInvitation(site: self) }
+
+    /// Whether a host is the gateway's own or an app's.
+    func serves(_ host: String) -> Bool { self.origins[host] != nil }
+
+    /// The origin of a host of ours.
+    func origin(of host: String) -> Origin? { self.origins[host] }
+
+    /// The scan for the session cookie; its name is the same on all hosts, since all have the scheme of `public_url`.
+    func sessionCookie(on host: String) -> CookieScan { self.sessionScan }
+
+    /// The provider of a name.
+    func provider(_ id: String) -> SiteProvider? { self.providers.first { $0.id == id } }
+
+    /// The providers that a route accepts, in the order of the file; all if there is no route.
+    func accepted(by route: SiteRoute?) -> [SiteProvider] {
+        guard let route else { return self.providers }
+        return self.providers.filter { route.route.providers.contains($0.id) }
+    }
+
+    /// The route of a place on a host.
+    func route(host: String, path: ReturnPath) -> SiteRoute? {
+        let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
+        return self.table.entry(host: host, path: bytes.span).map { self.routes[$0] }
+    }
+}
+
+/// A provider, ready to sign people in.
+struct SiteProvider: Sendable {
+    /// The name in the configuration file.
+    let id: String
+    /// What the button says.
+    let buttonText: String
+    let relyingParty: RelyingParty
+}
+
+/// What a ``Site`` is made of, beside its routes and providers.
+struct SiteParts {
+    let publicOrigin: Origin
+    let trustedProxies: [AddressRange]
+    let sessions: SessionManager
+    let sealer: Sealer
+    let signer: AssertionSigner
+    let keys: AssertionKeys
+    let log: SiteLog
+    let metrics: SiteMetrics
+    let clock: WallClock
+    let random: RandomBytes
+}

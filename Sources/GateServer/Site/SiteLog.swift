@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import Logging
+
+/// What is worth a line in the log. No line holds a token, a cookie, a query or a name that a visitor chose freely.
+struct SiteLog: Sendable {
+    let logger: Logger
+
+    /// A visitor was shown an error page.
+    func refused(_ failure: Failure, incident: String) {
+        self.logger.log(
+            level: SiteLog.level(of: failure.kind), "refused",
+            metadata: [
+                "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
+                "detail": "\(SiteLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// An app gave no proper answer.
+    func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
+        self.logger.warning(
+            "upstream failed",
+            metadata: [
+                "code": "\(failure.code)", "app": "\(app)", "request": "\(requestID)",
+                "detail": "\(SiteLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// Somebody signed in.
+    func signedIn(_ profile: Profile, session: String) {
+        self.logger.info(
+            "signed in",
+            metadata: ["user": "\(SiteLog.plain(profile.user))", "session": "\(session)"]
+        )
+    }
+
+    /// Somebody signed out.
+    func signedOut(_ user: String, session: String) {
+        self.logger.info("signed out", metadata: ["user": "\(SiteLog.plain(user))", "session": "\(session)"])
+    }
+
+    /// A provider's metadata or keys could not be had.
+    func providerFailed(_ failure: Failure, provider: String) {
+        self.logger.warning(
+            "provider failed",
+            metadata: [
+                "provider": "\(provider)", "code": "\(failure.code)", "detail": "\(SiteLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// Who has to act decides.
+    private static func level(of kind: Failure.Kind) -> Logger.Level {
+        switch kind {
+        case .signInRequired, .noSuchRoute: .debug
+        case .malformedRequest, .forbidden, .methodNotAllowed, .tooLarge, .tooMany: .info
+        case .providerFailed, .upstreamFailed, .upstreamTimedOut, .overloaded: .warning
+        case .internalFault: .error
+        }
+    }
+
+    /// At most 500 characters, control characters replaced, so that no text can forge or flood a line.
+    private static func plain(_ text: String) -> String {
+        String(text.prefix(500).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" })
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import Metrics
+
+/// The counters that do not belong to a route. Labels come from the configuration or from lists of ours, never from
+/// visitors.
+struct SiteMetrics: Sendable {
+    /// A message was refused by the wire grammar.
+    func refused(_ reason: String) {
+        Counter(label: "gatehouse_rejected_requests_total", dimensions: [("reason", reason)]).increment()
+    }
+
+    /// A sign-in ended.
+    func signIn(provider: String, result: String) {
+        Counter(
+            label: "gatehouse_sign_ins_total", dimensions: [("provider", provider), ("result", result)]
+        ).increment()
+    }
+
+    /// A session ended because somebody signed out.
+    func signedOut() {
+        Counter(label: "gatehouse_sign_outs_total").increment()
+    }
+
+    /// A call to a provider failed.
+    func providerFailed(_ provider: String) {
+        Counter(label: "gatehouse_provider_failures_total", dimensions: [("provider", provider)]).increment()
+    }
+
+    /// The configuration was read again.
+    func reloaded(ok: Bool) {
+        Counter(label: "gatehouse_reloads_total", dimensions: [("result", ok ? "ok" : "failed")]).increment()
+        Gauge(label: "gatehouse_config_last_reload_success").record(ok ? 1 : 0)
+    }
+}

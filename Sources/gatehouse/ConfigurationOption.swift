@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Foundation
+internal import GateConfiguration
+internal import GateCore
+
+/// The option that names the configuration file.
+struct ConfigurationOption: ParsableArguments {
+    @Option(name: .long, help: "The configuration file.")
+    var config = "providers.yaml"
+
+    /// Reads the file and prints what is to be said about it to standard error.
+    ///
+    /// - Throws: Exit code 1 if it cannot be used.
+    func load() throws -> ConfigurationResult {
+        let result = ConfigurationFile.load(path: self.config, environment: ProcessInfo.processInfo.environment)
+        show(result.diagnostics)
+        guard result.configuration != nil else { throw ExitCode(1) }
+        return result
+    }
+}
+
+/// Prints diagnostics to standard error.
+@Sendable
+func show(_ diagnostics: [Diagnostic]) {
+    for diagnostic in diagnostics {
+        complain(diagnostic.rendered)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Foundation
+internal import GateConfiguration
+internal import GateCore
+internal import GateServer
+internal import Logging
+
+/// `gatehouse serve`
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the gateway. SIGHUP or a changed file reloads, SIGTERM drains."
+    )
+
+    @OptionGroup var file: ConfigurationOption
+
+    @Option(help: "Seconds to go on accepting connections after SIGTERM, while /readyz already says no.")
+    var drainDelay = 5
+
+    @Option(help: "How much to log: debug, info, warning or error.")
+    var logLevel = "info"
+
+    func validate() throws {
+        guard (0...3600).contains(self.drainDelay) else {
+            throw ValidationError("--drain-delay takes 0 to 3600 seconds")
+        }
+        guard Logger.Level(rawValue: self.logLevel) != nil else {
+            throw ValidationError("--log-level takes debug, info, warning or error")
+        }
+    }
+
+    func run() async throws {
+        let result = try self.file.load()
+        var options = GatewayOptions(
+            configurationFile: self.file.config, environment: ProcessInfo.processInfo.environment
+        )
+        options.drainDelay = .seconds(self.drainDelay)
+        let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
+        let gateway = try await started(result, options: options, logger: logger)
+        logger.info(
+            "serving",
+            metadata: ["addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)"]
+        )
+        guard await gateway.run(show: show) else {
+            complain("gatehouse: some requests were cut off")
+            throw ExitCode(1)
+        }
+    }
+}
+
+/// Starts a gateway; what stands in the way is printed.
+///
+/// - Throws: Exit code 1.
+func started(
+    _ result: ConfigurationResult, options: GatewayOptions, logger: Logger
+) async throws -> Gateway {
+    do throws(Failure) {
+        return try await Gateway.start(result, options: options, logger: logger)
+    } catch {
+        complain("gatehouse: error: \(error.detail)")
+        throw ExitCode(1)
+    }
+}
+
+/// A logger that writes lines to standard error.
+func makeLogger(level: Logger.Level) -> Logger {
+    var logger = Logger(label: "gatehouse") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = level
+    return logger
+}
