@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+internal import GateCore
+
+/// An RSA key of 2048 bits that a simulated provider signs ID tokens with.
+///
+/// RFC 7518 §3.3.
+struct DemoKey: Sendable {
+    private let key: _RSA.Signing.PrivateKey
+    /// The modulus as a JWK carries it.
+    let modulus: String
+    /// A stable name for the key, 40 hexadecimal digits.
+    let id: String
+
+    /// Makes a key, away from the caller, since it takes a while.
+    @concurrent static func make() async throws -> DemoKey {
+        try DemoKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
+    }
+
+    private init(_ key: _RSA.Signing.PrivateKey) throws {
+        let modulus = try key.publicKey.getKeyPrimitives().modulus
+        self.key = key
+        self.modulus = Base64URL.encode(modulus)
+        self.id = hexadecimal(SHA256.hash(data: modulus).prefix(20))
+    }
+
+    /// A compact JWS over the claims.
+    ///
+    /// RFC 7515 §3.1.
+    func token(_ claims: JSON, header: [String: JSON]) throws -> String {
+        let head = JSON.object(header.merging(["alg": "RS256", "typ": "JWT"]) { own, _ in own })
+        let input = "\(Base64URL.encode(head.encoded)).\(Base64URL.encode(claims.encoded))"
+        let signature = try self.key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
+        return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
+    }
+
+    /// The modulus of a key that is published but signs nothing, as providers show one before and after its use.
+    static func idleModulus(_ random: RandomBytes) -> String {
+        var bytes = random.bytes(256)
+        bytes[0] |= 0x80
+        bytes[255] |= 1
+        return Base64URL.encode(bytes)
+    }
+}
+
+/// The left half of the SHA-256 of an access token.
+///
+/// OpenID Connect Core §3.1.3.6.
+func accessTokenHash(_ token: String) -> String {
+    Base64URL.encode(SHA256.hash(data: Data(token.utf8)).prefix(16))
+}
+
+/// Lower-case hexadecimal digits.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

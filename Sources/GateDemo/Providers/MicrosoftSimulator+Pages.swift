@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension MicrosoftSimulator {
+    /// The sign-in page of a tenant, and where it leads.
+    func authorize(_ request: DemoRequest, at tenant: String) -> DemoResponse {
+        let page = DemoSignIn(provider: "Microsoft", accent: "#0067b8", people: Self.people(of: tenant))
+        let form = page.authorization(of: request)
+        guard form["client_id"] == self.client.id else {
+            return page.errorPage("AADSTS700016", "Application was not found in the directory.", status: 400)
+        }
+        guard form["redirect_uri"] == self.client.callback else {
+            let text = "The redirect URI specified in the request does not match the ones configured."
+            return page.errorPage("AADSTS50011", text, status: 400)
+        }
+        guard form["response_type"] == "code", form["scope"] != nil else {
+            return page.errorPage("AADSTS900144", "The request body must contain response_type and scope.", status: 400)
+        }
+        guard form["prompt"] != "none" else {
+            return self.refuse("interaction_required", "AADSTS50058: A silent sign-in request was sent.", form)
+        }
+        switch page.choice(of: request) {
+        case .none: return page.page(for: request)
+        case .denied:
+            return self.refuse("access_denied", "AADSTS65004: User declined to consent to access the app.", form)
+        case .person(let person): return self.grant(person, form)
+        }
+    }
+
+    /// Tells that the person has signed out, with a way back if the app named one.
+    func logout(_ request: DemoRequest) -> DemoResponse {
+        let origin = WebAddress(self.client.callback)?.origin
+        let back = request.query["post_logout_redirect_uri"].flatMap { WebAddress($0) }
+        guard let back, back.origin == origin else {
+            return .page("Signed out", accent: "#0067b8", "<h1>You signed out of your account</h1>")
+        }
+        var fields = Form()
+        if let state = request.query["state"] { fields.append("state", state) }
+        return .redirect(
+            to: fields.fields.isEmpty ? "\(back)" : "\(back)\(back.query == nil ? "?" : "&")\(fields.encoded)"
+        )
+    }
+
+    private func refuse(_ error: String, _ text: String, _ form: Form) -> DemoResponse {
+        let trace = "0000aaaa-11bb-cccc-dd22-eeeeee333333"
+        let words = "\(text)\r\nTrace ID: \(trace)\r\nCorrelation ID: \(trace)\r\nTimestamp: \(self.clock.now)"
+        let fields = [
+            Form.Field("error", error), Form.Field("error_subcode", "cancel"), Form.Field("error_description", words),
+            Form.Field("error_uri", self.base + "/error?code=65004"), Form.Field("state", form["state"] ?? ""),
+        ]
+        return self.callback(fields, form)
+    }
+
+    private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
+        let code = "0.AXoA\(self.random.token(750))"
+        let isHashed = form["code_challenge_method"] == "S256"
+        let grant = DemoGrant(
+            person: person,
+            redirect: self.client.callback,
+            scopes: (form["scope"] ?? "").split(separator: " ").map(String.init).filter { $0 != "offline_access" },
+            nonce: form["nonce"],
+            challenge: isHashed ? form["code_challenge"] : nil,
+            expires: self.clock.now.advanced(by: .seconds(600)),
+        )
+        self.grants.insert(grant, for: code)
+        let session = "4f98aaaa-cc1f-47b9-81b2-66522ea80000"
+        let fields = [
+            Form.Field("code", code), Form.Field("state", form["state"] ?? ""), Form.Field("session_state", session),
+        ]
+        return self.callback(fields, form)
+    }
+
+    /// By redirect, or by a form that the person sends on, for `response_mode=form_post`.
+    private func callback(_ fields: [Form.Field], _ form: Form) -> DemoResponse {
+        guard form["response_mode"] == "form_post" else {
+            return .redirect(to: "\(self.client.callback)?\(Form(fields).encoded)")
+        }
+        let inputs = fields.map { field -> Markup in
+            "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">"
+        }
+        let content: Markup = """
+            <h1>Continue to the app</h1>
+            <form method="post" action="\(self.client.callback)">
+            \(Markup(inputs))
+            <button type="submit">Continue</button>
+            </form>
+            """
+        return .page("Continue", accent: "#0067b8", content)
+    }
+
+    /// The accounts that may sign in at a tenant: work accounts, personal ones, or both.
+    private static func people(of tenant: String) -> [DemoPerson] {
+        switch tenant {
+        case "common": self.workPeople + self.personalPeople
+        case "consumers", self.consumers: self.personalPeople
+        default: self.workPeople
+        }
+    }
+
+    private static let workPeople: [DemoPerson] = [
+        DemoPerson(
+            id: "ada",
+            name: "Ada Example",
+            note: "ada@contoso.example, work account with a verified domain",
+            record: Self.record(object: "444455556666", name: ("Ada", "Example"), user: "ada@contoso.example")
+                .merging(["email": "ada@contoso.example", "xms_edov": true]) { $1 },
+        ),
+        DemoPerson(
+            id: "grace",
+            name: "Grace Sample",
+            note: "grace@contoso.example, e-mail that nobody vouches for",
+            record: Self.record(object: "777788889999", name: ("Grace", "Sample"), user: "grace@contoso.example")
+                .merging(["email": "grace@contoso.example"]) { $1 },
+        ),
+        DemoPerson(
+            id: "margaret",
+            name: "Margaret Test",
+            note: "margaret@example.org, guest of the tenant",
+            record: Self.record(
+                object: "aaaabbbbcccc",
+                name: ("Margaret", "Test"),
+                user: "margaret_example.org#EXT#@contoso.onmicrosoft.com",
+            ).merging(["email": "margaret@example.org"]) { $1 },
+        ),
+    ]
+
+    private static let personalPeople: [DemoPerson] = [
+        DemoPerson(
+            id: "katherine",
+            name: "Katherine Sample",
+            note: "katherine@outlook.example, personal account",
+            record: Self.record(
+                object: "1887fa52aaaa",
+                name: ("Katherine", "Sample"),
+                user: "katherine@outlook.example"
+            )
+            .merging(["email": "katherine@outlook.example", "tid": .string(Self.consumers)]) { $1 }
+            .merging(["oid": "00000000-0000-0000-48d3-1887fa52aaaa"]) { $1 },
+        )
+    ]
+
+    private static func record(object: String, name: (given: String, family: String), user: String) -> [String: JSON] {
+        [
+            "sub": .string("AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSa\(object)"),
+            "oid": .string("00000000-1111-2222-3333-\(object)"), "tid": .string(Self.tenant),
+            "name": .string("\(name.given) \(name.family)"), "given_name": .string(name.given),
+            "family_name": .string(name.family), "preferred_username": .string(user),
+        ]
+    }
+}
