@@ -72,6 +72,7 @@ package struct MessageHead: Sendable {
     package func connectionOptions() -> [String] {
         var options: [String] = []
         for field in self.fields where field.name == .connection {
+            if self.spells(field.valueRange, "keep-alive") || self.spells(field.valueRange, "close") { continue }
             for part in self.slice(field.valueRange).split(separator: UInt8(ascii: ",")) {
                 let name = String(decoding: part, as: UTF8.self).trimmingOptionalSpace().lowercased()
                 if name != "close", name != "keep-alive", !name.isEmpty { options.append(name) }

@@ -2,7 +2,6 @@
 
 package import GateConfiguration
 package import GateCore
-internal import Foundation
 internal import GateHTTP
 internal import GateSessions
 package import Logging
@@ -97,7 +96,7 @@ package final class Gateway: Sendable {
         let workshop = Workshop(log: SiteLog(logger: logger), feed: feed)
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, ProcessInfo.processInfo.activeProcessorCount))
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: Processors.allowed)
         let loops = await Gateway.loops(of: group, site: site)
         feed.subscribe { family in
             for bound in loops {
