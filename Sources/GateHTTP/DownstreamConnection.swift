@@ -37,8 +37,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     package let peer: IPAddress?
     /// What the client named in its TLS handshake.
     package let tls: TLSFacts?
-    /// When to give up, see ``Expiring``.
-    package private(set) var deadline = NIODeadline.distantFuture
+    /// When to give up, see ``Expiring``: on the client's next move, or on its taking what waits for it.
+    package var deadline: NIODeadline { min(self.phaseDeadline, self.stallDeadline) }
 
     private let setting: DownstreamSetting
     private let responder: any Responder
@@ -57,9 +57,13 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     private var isPaused = false
     private var wantsRead = false
     private var needsFlush = false
-    private var isWaitingForClient = false
+    private var phaseDeadline = NIODeadline.distantFuture
+    private var stallDeadline = NIODeadline.distantFuture
+    private var pausedAt = NIODeadline.distantFuture
     private var bodyBegan = NIODeadline.distantFuture
     private var bodyBytes: Int64 = 0
+    /// Bytes that waited for the client at the last look, and since when that has not changed.
+    private var unsent = (bytes: 0, since: NIODeadline.now())
 
     /// A connection that is about to be added to its channel's pipeline.
     ///
@@ -173,27 +177,50 @@ extension DownstreamConnection {
 
     /// Stops reading the request's body, until ``resumeReading()``.
     package func pauseReading() {
+        guard !self.isPaused else { return }
         self.isPaused = true
-        self.deadline = .distantFuture
+        self.pausedAt = .now()
+        if self.isReadingBody { self.phaseDeadline = .distantFuture }
     }
 
     /// Reads on.
     package func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false
-        self.armBodyDeadline()
+        if self.isReadingBody {
+            // The client is not to blame for the time in which nobody read.
+            self.bodyBegan = self.bodyBegan + (.now() - self.pausedAt)
+            self.armBodyDeadline()
+        }
         guard self.wantsRead else { return }
         self.wantsRead = false
         self.context?.read()
     }
 
-    /// Closes an idle connection now and a busy one after its answer; called when the gateway drains.
+    /// Ends an idle connection now and a busy one after its answer; called when the gateway drains.
     package func drain() {
         self.closes = true
         switch self.phase {
-        case .idle, .handshake: self.context?.close(promise: nil)
+        case .idle: self.linger()
+        case .handshake: self.context?.close(promise: nil)
         case .head, .body, .answering, .lingering, .closed: break
         }
+    }
+
+    /// Whether bytes of an answer still wait for the client.
+    package var isSending: Bool { self.bytesWaiting > 0 }
+
+    private var bytesWaiting: Int {
+        guard let options = self.context?.channel.syncOptions else { return 0 }
+        return (try? options.getOption(.bufferedWritableBytes)) ?? 0
+    }
+
+    /// Whether bytes wait for the client and it has taken some of them lately.
+    private func isStillTaking() -> Bool {
+        let waiting = self.bytesWaiting
+        guard waiting > 0 else { return false }
+        if waiting != self.unsent.bytes { self.unsent = (waiting, .now()) }
+        return .now() - self.unsent.since < self.setting.limits.writeStall
     }
 
     private var isReadingBody: Bool {
@@ -209,14 +236,13 @@ extension DownstreamConnection {
 
     /// The answer is complete; what follows depends on whether the request is, too.
     private func requestDone() {
-        self.isWaitingForClient = false
         if self.isReadingBody || self.closes {
             self.linger()
         } else {
             self.answer = .none
             self.phase = .idle
             self.resumeReading()
-            self.deadline = .now() + self.setting.limits.idle
+            self.phaseDeadline = .now() + self.setting.limits.idle
         }
         if !self.isPumping {
             self.pump()
@@ -231,7 +257,7 @@ extension DownstreamConnection {
         self.needsFlush = false
         self.phase = .lingering
         self.inbound.clear()
-        self.deadline = .now() + self.setting.limits.linger
+        self.phaseDeadline = .now() + self.setting.limits.linger
         self.context?.flush()
         self.context?.close(mode: .output, promise: nil)
         if self.isPaused {
@@ -262,12 +288,14 @@ extension DownstreamConnection {
         case .handshake, .answering, .lingering, .closed:
             return false
         case .idle:
-            guard self.inbound.readableBytes > 0 else { return false }
+            // A client that does not take its answers gets no further ones to pile up.
+            guard self.inbound.readableBytes > 0, self.context?.channel.isWritable ?? false else { return false }
             self.phase = .head
-            self.deadline = .now() + self.setting.limits.requestHead
-            self.parser.names = self.setting.names()
+            self.phaseDeadline = .now() + self.setting.limits.requestHead
             return true
         case .head:
+            // Asked for at the last moment: the configuration that names the fields must be the one that decides.
+            self.parser.names = self.setting.names()
             guard let head = try self.parser.head(from: &self.inbound) else { return false }
             self.begin(head)
             return true
@@ -285,7 +313,7 @@ extension DownstreamConnection {
         self.closes = self.closes || !head.keepsAlive
         if head.framing == .none {
             self.phase = .answering
-            self.deadline = .distantFuture
+            self.phaseDeadline = .distantFuture
             self.responder.begin(head, on: self)
             if self.isUnanswered { self.responder.finishRequest() }
         } else {
@@ -312,7 +340,7 @@ extension DownstreamConnection {
             return self.isReadingBody
         case .end:
             self.phase = .answering
-            self.deadline = .distantFuture
+            self.phaseDeadline = .distantFuture
             self.responder.finishRequest()
             return true
         }
@@ -339,8 +367,8 @@ extension DownstreamConnection {
         guard self.isReadingBody, !self.isPaused else { return }
         let limits = self.setting.limits
         let silence = NIODeadline.now() + limits.bodyInactivity
-        let paid = TimeAmount.nanoseconds(self.bodyBytes / max(1, limits.bodyRate) * 1_000_000_000)
-        self.deadline = min(silence, self.bodyBegan + limits.bodyGrace + paid)
+        let paid = TimeAmount.seconds(min(self.bodyBytes / max(1, limits.bodyRate), 1_000_000_000))
+        self.phaseDeadline = min(silence, self.bodyBegan + limits.bodyGrace + paid)
     }
 }
 
@@ -352,7 +380,7 @@ extension DownstreamConnection {
         self.setting.sweep.add(self)
         self.phase = self.tls == nil ? .idle : .handshake
         let limits = self.setting.limits
-        self.deadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
+        self.phaseDeadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
@@ -363,8 +391,9 @@ extension DownstreamConnection {
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted = event, case .handshake = self.phase {
             self.phase = .idle
-            self.deadline = .now() + self.setting.limits.firstByte
+            self.phaseDeadline = .now() + self.setting.limits.firstByte
             self.pump()
+            self.flush()
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -396,7 +425,7 @@ extension DownstreamConnection {
             context.read()
             return
         }
-        self.isPaused = true
+        self.pauseReading()
         self.wantsRead = true
     }
 
@@ -407,11 +436,12 @@ extension DownstreamConnection {
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         let isWritable = context.channel.isWritable
-        self.isWaitingForClient = !isWritable
-        if case .answering = self.phase {
-            self.deadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
-        }
+        self.stallDeadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
         self.responder.downstreamWritabilityChanged(isWritable: isWritable)
+        if isWritable {
+            self.pump()
+            self.flush()
+        }
         context.fireChannelWritabilityChanged()
     }
 
@@ -428,7 +458,8 @@ extension DownstreamConnection {
     private func ended() {
         let phase = self.phase
         self.phase = .closed
-        self.deadline = .distantFuture
+        self.phaseDeadline = .distantFuture
+        self.stallDeadline = .distantFuture
         switch phase {
         case .body, .answering: self.responder.abandon()
         case .handshake, .idle, .head, .lingering, .closed: break
@@ -436,13 +467,27 @@ extension DownstreamConnection {
     }
 
     /// The deadline has passed: a slow head or body is told so, everything else is closed.
+    ///
+    /// An idle or closing connection whose client still takes the last answer gets more time.
     package func expire() {
+        let isStalled = self.stallDeadline <= .now()
         switch self.phase {
         case .head, .body:
+            guard !isStalled else { return self.giveUp() }
             self.refuse(WireRefusal(408, "wire.too_slow"))
+        case .idle where !isStalled && self.isStillTaking():
+            self.phaseDeadline = .now() + .seconds(1)
+        case .lingering where self.isStillTaking():
+            self.stallDeadline = .distantFuture
+            self.phaseDeadline = .now() + self.setting.limits.linger
         case .handshake, .idle, .answering, .lingering, .closed:
-            self.deadline = .distantFuture
-            self.context?.close(promise: nil)
+            self.giveUp()
         }
+    }
+
+    private func giveUp() {
+        self.phaseDeadline = .distantFuture
+        self.stallDeadline = .distantFuture
+        self.context?.close(promise: nil)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
 package import GateCore
 package import NIOCore
 internal import NIOPosix
@@ -32,10 +33,14 @@ package final class Listener: Sendable {
     private let channel: any Channel
     private let identities: Mutex<[TLSIdentity]>
 
-    private init(channel: any Channel, identities: [TLSIdentity]) {
+    private init(channel: any Channel, plan: ListenerPlan) {
         self.channel = channel
-        self.identities = Mutex(identities)
+        self.plan = plan
+        self.identities = Mutex(plan.identities)
     }
+
+    /// The address and port of the plan it was opened with.
+    package let plan: ListenerPlan
 
     /// The port that is bound.
     package var port: Int { self.channel.localAddress?.port ?? 0 }
@@ -60,16 +65,28 @@ package final class Listener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard gate.enter() else { throw ListenerFull() }
                     channel.closeFuture.whenComplete { _ in gate.leave() }
-                    try holder.listener?.prepare(channel, makeConnection)
+                    guard let listener = holder.listener else { throw ListenerFull() }
+                    try listener.prepare(channel, makeConnection)
                 }
             }
         do {
             let channel = try await bootstrap.bind(host: plan.host, port: plan.port).get()
-            let listener = Listener(channel: channel, identities: plan.identities)
+            let listener = Listener(channel: channel, plan: plan)
             holder.set(listener)
             return listener
         } catch {
-            throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(error)")
+            let reason = Self.reason(of: error)
+            throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
+        }
+    }
+
+    /// Why a port cannot be bound, in the operator's words where the reason is a usual one.
+    private static func reason(of error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE: "the port is in use"
+        case EACCES: "a port below 1024 needs the right to bind it"
+        case EADDRNOTAVAIL: "this machine has no such address"
+        default: "\(error)"
         }
     }
 

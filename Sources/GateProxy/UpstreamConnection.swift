@@ -35,7 +35,9 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
     private var keepsAlive = true
     private var isPaused = false
     private var wantsRead = false
-    private var hasAnswered = false
+    /// Whether the app may have left the request's body unread, so that it would take it for the next request.
+    private var mayHoldBody = false
+    private var hadBody = false
 
     init(pool: UpstreamPool, limits: UpstreamLimits) {
         self.pool = pool
@@ -60,15 +62,18 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
 extension UpstreamConnection {
     /// Sends the head of a request, without flushing.
     package func send(_ head: ByteBuffer, method: RequestMethod) {
+        guard self.context != nil else { return self.fail(.closedBeforeAnswer) }
         self.phase = .head(method, interim: 0)
         self.isRequestSent = false
-        self.hasAnswered = false
+        self.hadBody = false
+        self.mayHoldBody = false
         self.deadline = .now() + self.limits.answerHead
         self.context?.write(self.wrapOutboundOut(head), promise: nil)
     }
 
     /// Sends a part of the request's body, without flushing.
     package func send(_ body: ByteBuffer) {
+        self.hadBody = true
         self.deadline = .now() + self.limits.inactivity
         self.context?.write(self.wrapOutboundOut(body), promise: nil)
     }
@@ -83,6 +88,9 @@ extension UpstreamConnection {
     package func flush() {
         self.context?.flush()
     }
+
+    /// Whether more may be sent without piling up.
+    package var isWritable: Bool { self.context?.channel.isWritable ?? false }
 
     /// Gives the request up: nobody wants the answer any more.
     package func abort() {
@@ -152,7 +160,7 @@ extension UpstreamConnection {
             self.phase = .head(method, interim: interim + 1)
             return true
         }
-        self.hasAnswered = true
+        self.mayHoldBody = self.hadBody && (head.status >= 400 || !self.isRequestSent)
         self.keepsAlive = head.keepsAlive && head.framing != .untilClose
         self.deadline = .now() + self.limits.inactivity
         let reader = BodyReader(head.framing, status: 502)
@@ -180,11 +188,11 @@ extension UpstreamConnection {
     private func complete() {
         let sink = self.sink
         self.sink = nil
-        if self.keepsAlive, self.isRequestSent, self.inbound.readableBytes == 0, self.context != nil {
+        if self.keepsAlive, self.isRequestSent, !self.mayHoldBody, self.inbound.readableBytes == 0, self.context != nil {
             self.phase = .idle
             self.isReused = true
+            self.resumeReading()
             self.deadline = .now() + self.limits.idle
-            if self.isPaused { self.resumeReading() }
             sink?.upstreamFinished()
             self.pool.takeBack(self)
         } else {
@@ -217,6 +225,7 @@ extension UpstreamConnection {
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
+        guard context === self.context else { return }
         self.pool.sweep.remove(self)
         self.context = nil
     }
@@ -249,16 +258,17 @@ extension UpstreamConnection {
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.connectionEnded()
+        self.connectionEnded(properly: true)
         context.fireChannelInactive()
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.connectionEnded()
+        self.connectionEnded(properly: false)
         context.close(promise: nil)
     }
 
-    private func connectionEnded() {
+    /// The connection is no more; only a proper end can be the end of a body.
+    private func connectionEnded(properly isProper: Bool) {
         let phase = self.phase
         let sink = self.sink
         self.sink = nil
@@ -268,7 +278,7 @@ extension UpstreamConnection {
         switch phase {
         case .idle, .ended:
             break
-        case .body(let reader) where reader.endsWithConnection && self.inbound.readableBytes == 0:
+        case .body(let reader) where isProper && reader.endsWithConnection && self.inbound.readableBytes == 0:
             sink?.upstreamFinished()
         case .body:
             sink?.upstreamFailed(.closedInAnswer)

@@ -18,7 +18,7 @@ package final class UpstreamPool {
     private let limits: UpstreamLimits
     private let loop: any EventLoop
     private var idle: [UpstreamConnection] = []
-    private var waiting: [any UpstreamSink] = []
+    private var waiting: [(sink: any UpstreamSink, until: NIODeadline)] = []
     private var open: Set<ObjectIdentifier> = []
     private var connecting = 0
     private var isRetired = false
@@ -31,6 +31,7 @@ package final class UpstreamPool {
         self.limits = limits
         self.sweep = sweep
         self.loop = loop
+        sweep.add(self)
     }
 
     /// How many connections are open or being made.
@@ -56,17 +57,18 @@ package final class UpstreamPool {
             sink.upstreamFailed(.overflow)
             return
         }
-        self.waiting.append(sink)
+        self.waiting.append((sink, .now() + self.limits.connect))
     }
 
     /// Takes a request out of the line; its client is gone.
     package func cancel(_ sink: any UpstreamSink) {
-        self.waiting.removeAll { $0 === sink }
+        self.waiting.removeAll { $0.sink === sink }
     }
 
     /// Keeps no more connections; those in use end with their request. Called when no route leads here any more.
     package func retire() {
         self.isRetired = true
+        if self.waiting.isEmpty { self.sweep.remove(self) }
         let idle = self.idle
         self.idle = []
         for connection in idle {
@@ -76,7 +78,7 @@ package final class UpstreamPool {
 
     /// A connection is free again.
     func takeBack(_ connection: UpstreamConnection) {
-        guard !self.isRetired else {
+        guard !self.isRetired, connection.isUsable else {
             connection.retire()
             return
         }
@@ -84,7 +86,7 @@ package final class UpstreamPool {
             self.idle.append(connection)
             return
         }
-        let next = self.waiting.removeFirst()
+        let next = self.waiting.removeFirst().sink
         connection.lend(to: next)
         next.upstreamReady(connection)
     }
@@ -98,25 +100,26 @@ package final class UpstreamPool {
 
     private func serveLine() {
         guard !self.waiting.isEmpty, self.count < self.limits.connections else { return }
-        self.connect(for: self.waiting.removeFirst())
+        self.connect(for: self.waiting.removeFirst().sink)
     }
 
     private func connect(for sink: any UpstreamSink) {
         self.connecting += 1
-        let connection = UpstreamConnection(pool: self, limits: self.limits)
-        let bound = NIOLoopBound((pool: self, connection: connection, sink: sink), eventLoop: self.loop)
+        let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.loop)
         let bootstrap = ClientBootstrap(group: self.loop)
             .connectTimeout(self.limits.connect)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
             .channelInitializer { channel in
+                // A name with several addresses is tried with a channel for each, so each has a handler of its own.
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(bound.value.connection)
+                    let pool = bound.value.pool
+                    let connection = UpstreamConnection(pool: pool, limits: pool.limits)
+                    try channel.pipeline.syncOperations.addHandler(connection)
                 }
             }
         self.connect(bootstrap).whenComplete { result in
-            let (pool, connection, sink) = bound.value
-            pool.connected(result.map { _ in }, connection, for: sink)
+            bound.value.pool.connected(result, for: bound.value.sink)
         }
     }
 
@@ -130,23 +133,42 @@ package final class UpstreamPool {
         }
     }
 
-    private func connected(
-        _ result: Result<Void, any Error>, _ connection: UpstreamConnection, for sink: any UpstreamSink
-    ) {
+    private func connected(_ result: Result<any Channel, any Error>, for sink: any UpstreamSink) {
         self.connecting -= 1
-        switch result {
-        case .success:
+        do {
+            let channel = try result.get()
+            let connection = try channel.pipeline.syncOperations.handler(type: UpstreamConnection.self)
+            guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.open.insert(ObjectIdentifier(connection))
             connection.lend(to: sink)
             sink.upstreamReady(connection)
-        case .failure(let error):
-            if case ChannelError.connectTimeout = error {
-                sink.upstreamFailed(.connectTimedOut)
-            } else {
-                sink.upstreamFailed(.unreachable("\(error)"))
-            }
-            sink.upstreamPaused()
-            self.serveLine()
+        } catch ChannelError.connectTimeout {
+            self.tell(.connectTimedOut, to: sink)
+        } catch {
+            self.tell(.unreachable("\(error)"), to: sink)
+        }
+    }
+
+    /// Tells that there is no connection, then lets the line move on, each in its own turn of the loop.
+    private func tell(_ problem: UpstreamProblem, to sink: any UpstreamSink) {
+        sink.upstreamFailed(problem)
+        sink.upstreamPaused()
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.loop.execute { bound.value.serveLine() }
+    }
+}
+
+extension UpstreamPool: Expiring {
+    /// When whoever waits longest in the line has waited long enough.
+    package var deadline: NIODeadline { self.waiting.first?.until ?? .distantFuture }
+
+    /// Turns away those who have waited too long.
+    package func expire() {
+        let now = NIODeadline.now()
+        while let first = self.waiting.first, first.until <= now {
+            self.waiting.removeFirst()
+            first.sink.upstreamFailed(.overflow)
+            first.sink.upstreamPaused()
         }
     }
 }

@@ -48,6 +48,9 @@ struct RequestPath {
         guard !request.isAsterisk else { return .answered(status: 204) }
         guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else { return self.noSuchApp(host) }
+        guard !self.dependsOnParameters(request, route) else {
+            return .refused(Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's"))
+        }
         guard !self.isOpen(request, on: route) else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket)
@@ -106,6 +109,18 @@ extension RequestPath {
         return found.map { self.site.routes[$0] }
     }
 
+    /// Whether an app server that drops `;parameters` from segments would see a path of another route. RFC 3986 §3.3.
+    private func dependsOnParameters(_ request: RequestHead, _ route: SiteRoute) -> Bool {
+        let hasParameter = request.path.withSpan(of: request.message) { path in
+            path.indices.contains { path[$0] == UInt8(ascii: ";") }
+        }
+        guard hasParameter else { return false }
+        let segments = request.path.text(in: request.message).split(separator: "/", omittingEmptySubsequences: false)
+        let plain = segments.map { $0.prefix { $0 != ";" } }.joined(separator: "/")
+        let other = self.site.table.entry(host: request.authority.host, path: Array(plain.utf8).span)
+        return other != route.index
+    }
+
     private func isOpen(_ request: RequestHead, on route: SiteRoute) -> Bool {
         guard !route.route.publicRules.isEmpty else { return false }
         return request.path.withSpan(of: request.message) { path in
@@ -145,9 +160,11 @@ extension RequestPath {
     /// for sites that share a registrable domain with a hostile one.
     private func comesFromOurSite(_ request: RequestHead, _ route: SiteRoute) -> Bool {
         guard !request.method.isSafe else { return true }
-        if let site = request.message.value(.secFetchSite) { return site != "cross-site" }
-        guard let origin = request.message.value(.origin) else { return true }
-        return origin == route.originText
+        switch request.message.value(.secFetchSite) {
+        case "same-origin", "none": return true
+        case nil where request.message.first(.origin) == nil: return true
+        default: return request.message.value(.origin) == route.originText
+        }
     }
 }
 

@@ -73,11 +73,10 @@ struct FieldCensus {
         throw .malformed("framing.body_not_allowed")
     }
 
-    /// Whether the client wants the connection kept. RFC 9112 §9.3.
+    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never. RFC 9112 §9.3.
     func keepsAlive(_ message: MessageHead, minorVersion: Int) -> Bool {
-        guard self.hasConnection else { return minorVersion == 1 }
-        guard minorVersion == 1 else { return message.hasConnectionOption("keep-alive") }
-        return !message.hasConnectionOption("close")
+        guard minorVersion == 1 else { return false }
+        return !self.hasConnection || !message.hasConnectionOption("close")
     }
 
     /// Whether the client waits for `100 Continue`. RFC 9110 §10.1.1.

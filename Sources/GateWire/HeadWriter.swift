@@ -70,6 +70,15 @@ package struct HeadWriter: Sendable {
         }
     }
 
+    /// Writes the framing line of a request; without a body, methods that usually have one say so. RFC 9110 §8.6.
+    package mutating func writeFraming(ofRequest head: RequestHead) {
+        guard head.framing == .none, !head.method.isSafe, head.method != .delete else {
+            self.writeFraming(head.framing)
+            return
+        }
+        self.buffer.writeStaticString("Content-Length: 0\r\n")
+    }
+
     /// Ends the head and hands it out.
     package consuming func finish() -> ByteBuffer {
         self.buffer.writeStaticString("\r\n")

@@ -9,6 +9,7 @@ struct GatehouseProgram {
     static func main() async {
         // A peer that closes while we write must be an error of that write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        defer { logLines.flush() }
         do {
             var command = try GatehouseCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -22,6 +23,7 @@ struct GatehouseProgram {
     }
 
     private static func leave(after error: any Error) -> Never {
+        logLines.flush()
         let code = GatehouseCommand.exitCode(for: error)
         let text = GatehouseCommand.fullMessage(for: error)
         guard code != .success else {

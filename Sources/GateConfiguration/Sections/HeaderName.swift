@@ -9,7 +9,8 @@ enum HeaderName {
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
         "transfer-encoding", "upgrade", "content-length", "content-type", "content-encoding", "host", "cookie",
         "set-cookie",
-        "authorization", "expect", "via", "http2-settings", "date",
+        "authorization", "expect", "via", "http2-settings", "date", "accept", "origin", "sec-fetch-mode",
+        "sec-fetch-site", "x-requested-with", "content-language", "content-location", "content-range",
     ]
 
     /// Why a name cannot be used, or nil if it can.

@@ -25,7 +25,7 @@ extension Endpoints {
             throw Failure(.forbidden, "request.cross_site", "another site posted to sign_out")
         }
         var ended: Session?
-        if let ticket = request.ticket { ended = try await self.site.sessions.end(ticket) }
+        if let ticket = request.ticket { ended = try await self.end(ticket) }
         if let ended {
             self.site.metrics.signedOut()
             self.site.log.signedOut(ended.profile.user, session: ended.id)
@@ -33,6 +33,19 @@ extension Endpoints {
         var answer = Rendering.redirect(to: self.afterwards(request, ended))
         answer.addCookie(GateCookie.session(at: request.origin).deletion)
         return answer
+    }
+
+    /// Ends the session also if the browser goes away meanwhile: in a task of its own, which nobody cancels.
+    private func end(_ ticket: Ticket) async throws(Failure) -> Session? {
+        let sessions = self.site.sessions
+        let work = Task { () async -> Result<Session?, Failure> in
+            do throws(Failure) {
+                return .success(try await sessions.end(ticket))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try await work.value.get()
     }
 
     /// The provider's own end of session if it has one (OpenID Connect RP-Initiated Logout §2), else the page asked for.

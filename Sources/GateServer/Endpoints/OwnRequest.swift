@@ -43,8 +43,11 @@ struct OwnRequest: Sendable {
 
     /// Whether the browser says, or does not deny, that a page of ours sent it.
     var comesFromOurPages: Bool {
-        if let fetchSite { return fetchSite == "same-origin" || fetchSite == "same-site" || fetchSite == "none" }
-        return fromOrigin.map { $0 == "\(self.origin)" } ?? true
+        switch self.fetchSite {
+        case "same-origin", "none": return true
+        case nil where self.fromOrigin == nil: return true
+        default: return self.fromOrigin == "\(self.origin)"
+        }
     }
 
     /// The ticket in the one well-formed session cookie, or nil.

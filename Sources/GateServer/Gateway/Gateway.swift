@@ -206,9 +206,7 @@ extension Gateway {
             let plans = try self.workshop.plans(for: configuration)
             let site = try await self.workshop.site(for: configuration)
             self.warnOfFixedSettings(configuration)
-            for (listener, plan) in zip(self.listeners.withLock { $0 }, plans) where !plan.identities.isEmpty {
-                listener.replaceIdentities(plan.identities)
-            }
+            self.replaceIdentities(with: plans)
             for bound in self.loops {
                 try? await bound.eventLoop.submit { bound.value.replace(with: site) }.get()
             }
@@ -235,6 +233,14 @@ extension Gateway {
         }
     }
 
+    /// A listener takes the certificates of its own address; whether it is TLS is settled when it is opened.
+    private func replaceIdentities(with plans: [ListenerPlan]) {
+        for listener in self.listeners.withLock({ $0 }) where !listener.plan.identities.isEmpty {
+            let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
+            if let plan, !plan.identities.isEmpty { listener.replaceIdentities(plan.identities) }
+        }
+    }
+
     private func warnOfFixedSettings(_ new: Configuration) {
         let old = self.state.withLock { $0.configuration }
         let addresses: (Configuration) -> [String] = { $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty)" } }
@@ -256,10 +262,10 @@ extension Gateway {
             try? await bound.eventLoop.submit { bound.value.drain() }.get()
         }
         let deadline = ContinuousClock.now + self.options.drainTimeout
-        var left = await self.requestsInFlight()
+        var left = await self.unfinished()
         while left > 0, ContinuousClock.now < deadline, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(50))
-            left = await self.requestsInFlight()
+            left = await self.unfinished()
         }
         return left == 0
     }
@@ -275,6 +281,15 @@ extension Gateway {
         await self.workshop.close()
         try? await self.group.shutdownGracefully()
         try? await self.operationsGroup.shutdownGracefully()
+    }
+
+    /// Requests under way and answers on their way out, on all loops.
+    func unfinished() async -> Int {
+        var total = 0
+        for bound in self.loops {
+            total += (try? await bound.eventLoop.submit { bound.value.unfinished }.get()) ?? 0
+        }
+        return total
     }
 
     /// Requests between their head and the end of their answer, on all loops.

@@ -14,7 +14,7 @@ extension Gateway {
     package func run(show: @escaping @Sendable ([Diagnostic]) -> Void) async -> Bool {
         let (events, source) = AsyncStream.makeStream(of: Event.self)
         let work = [
-            Task { await self.watchFiles(show: show) },
+            Task { await self.watchFiles { source.yield(.reload) } },
             Task { await self.tidyRepeatedly() },
             Task {
                 for await signal in await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint) {
@@ -50,7 +50,7 @@ extension Gateway {
             case .drained(let complete):
                 return complete
             case .stop where isDraining:
-                return await self.requestsInFlight() == 0
+                return await self.unfinished() == 0
             case .stop(let isGraceful):
                 isDraining = true
                 let delay = isGraceful ? self.options.drainDelay : .zero
@@ -63,7 +63,7 @@ extension Gateway {
     /// Looks once a second at the files that the configuration depends on; a change that has settled reloads.
     ///
     /// Comparing contents' identity instead of waiting for events also sees the link swaps of mounted secrets.
-    private func watchFiles(show: @Sendable ([Diagnostic]) -> Void) async {
+    private func watchFiles(changed: @Sendable () -> Void) async {
         var seen = self.fingerprints()
         var pending: [String: FileFingerprint]?
         while !Task.isCancelled {
@@ -77,8 +77,8 @@ extension Gateway {
                 pending = now
                 continue
             }
-            await self.reload(show: show)
-            seen = self.fingerprints()
+            changed()
+            seen = now
             pending = nil
         }
     }

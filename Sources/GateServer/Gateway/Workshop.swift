@@ -21,7 +21,7 @@ actor Workshop {
     private let spent = SpentAttempts()
     private let metrics = SiteMetrics()
     private var store: (settings: StoreSettings, store: any SessionStore)?
-    private var transport: (trust: [String: [UInt8]?], transport: CurlTransport)?
+    private var transport: TrustedTransport?
     private var providers: [ProviderSettings: SiteProvider] = [:]
 
     init(log: SiteLog, feed: RevocationFeed) {
@@ -36,6 +36,8 @@ actor Workshop {
         let secrets = try self.secrets(configuration.gateway)
         let sealer = Sealer(secrets, random: self.random)
         let store = try self.store(for: configuration.sessions.store)
+        let transport = try self.transport(for: configuration.providers)
+        let providers = try self.providers(for: configuration, over: transport.transport)
         let lifetimes = SessionLifetimes(
             idle: configuration.sessions.idleTimeout, absolute: configuration.sessions.lifetime
         )
@@ -47,7 +49,6 @@ actor Workshop {
         let signer = AssertionSigner(
             keys: keys, issuer: "\(origin)", lifetime: configuration.assertion.lifetime, random: self.random
         )
-        let providers = try self.providers(for: configuration)
         let routes = configuration.apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
         let parts = SiteParts(
             publicOrigin: origin,
@@ -61,7 +62,11 @@ actor Workshop {
             clock: self.clock,
             random: self.random
         )
-        return Site(parts, routes: routes, providers: providers)
+        let site = Site(parts, routes: routes, providers: providers.map(\.provider))
+        self.keep(store: store, for: configuration.sessions.store)
+        self.keep(transport)
+        self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
+        return site
     }
 
     /// The listeners of a configuration with their certificates read.
@@ -107,70 +112,90 @@ actor Workshop {
 
     private func store(for settings: StoreSettings) throws(Failure) -> any SessionStore {
         if let store, store.settings == settings { return store.store }
-        let made: any SessionStore
         switch settings {
         case .memory:
-            made = MemoryStore()
+            return MemoryStore()
         case .sqlite(let path):
             try PrivateFile.makeFolder(PrivateFile.folder(of: path))
-            made = try SQLiteStore(path: path)
+            return try SQLiteStore(path: path)
         }
+    }
+
+    /// Takes a store into use; the one before is closed once requests under way are done with it.
+    private func keep(store made: any SessionStore, for settings: StoreSettings) {
+        let old = self.store
+        guard old?.settings != settings else { return }
         self.store = (settings, made)
+        Workshop.later { await old?.store.close() }
+    }
+
+    /// The providers of a configuration; those whose settings stay keep what they have learned.
+    private func providers(
+        for configuration: Configuration, over transport: CurlTransport
+    ) throws(Failure) -> [(settings: ProviderSettings, provider: SiteProvider)] {
+        let known = transport === self.transport?.transport ? self.providers : [:]
+        var made: [(settings: ProviderSettings, provider: SiteProvider)] = []
+        for settings in configuration.providers {
+            let redirect = "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)"
+            if let old = known[settings], old.relyingParty.redirectURI == redirect {
+                made.append((settings, old))
+            } else {
+                made.append((settings, try self.provider(settings, redirectURI: redirect, over: transport)))
+            }
+        }
         return made
     }
 
-    private func providers(for configuration: Configuration) throws(Failure) -> [SiteProvider] {
-        let transport = try self.transport(for: configuration.providers)
-        var made: [SiteProvider] = []
-        var kept: [ProviderSettings: SiteProvider] = [:]
-        for settings in configuration.providers {
-            let redirect = "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)"
-            if let known = self.providers[settings], known.relyingParty.redirectURI == redirect {
-                kept[settings] = known
-                made.append(known)
-                continue
-            }
-            let definition = try ProviderDefinition(settings)
-            let (log, metrics) = (self.log, self.metrics)
-            let party = RelyingParty(
-                definition: definition,
-                settings: settings,
-                redirectURI: redirect,
-                transport: transport,
-                clock: self.clock,
-                random: self.random,
-                spent: self.spent
-            ) { failure in
-                log.providerFailed(failure, provider: settings.id)
-                metrics.providerFailed(settings.id)
-            }
-            let provider = SiteProvider(id: settings.id, buttonText: definition.buttonText, relyingParty: party)
-            kept[settings] = provider
-            made.append(provider)
+    private func provider(
+        _ settings: ProviderSettings, redirectURI: String, over transport: CurlTransport
+    ) throws(Failure) -> SiteProvider {
+        let definition = try ProviderDefinition(settings)
+        let (log, metrics) = (self.log, self.metrics)
+        let party = RelyingParty(
+            definition: definition,
+            settings: settings,
+            redirectURI: redirectURI,
+            transport: transport,
+            clock: self.clock,
+            random: self.random,
+            spent: self.spent
+        ) { failure in
+            log.providerFailed(failure, provider: settings.id)
+            metrics.providerFailed(settings.id)
         }
-        self.providers = kept
-        return made
+        return SiteProvider(id: settings.id, buttonText: definition.buttonText, relyingParty: party)
+    }
+
+    /// A way to the providers, and the certificates that it trusts.
+    private struct TrustedTransport {
+        let trust: [String: [UInt8]?]
+        let transport: CurlTransport
     }
 
     /// The way to the providers; a new one when a provider's trusted certificates have changed.
-    private func transport(for providers: [ProviderSettings]) throws(Failure) -> CurlTransport {
+    private func transport(for providers: [ProviderSettings]) throws(Failure) -> TrustedTransport {
         var trust: [String: [UInt8]?] = [:]
         var files: [String: String?] = [:]
         for provider in providers {
             files[provider.id] = .some(provider.caFile)
             trust[provider.id] = .some(provider.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) })
         }
-        if let transport, transport.trust == trust { return transport.transport }
-        let made = try CurlTransport(trust: files)
-        self.providers.removeAll()
-        if let old = self.transport?.transport {
-            // Sign-ins under way may still need it.
-            Task {
-                try? await Task.sleep(for: .seconds(30))
-                old.shutdown()
-            }
+        if let transport, transport.trust == trust { return transport }
+        return TrustedTransport(trust: trust, transport: try CurlTransport(trust: files))
+    }
+
+    private func keep(_ made: TrustedTransport) {
+        let old = self.transport
+        guard old?.transport !== made.transport else { return }
+        self.transport = made
+        Workshop.later { old?.transport.shutdown() }
+    }
+
+    /// Does something once what is under way has had time to end.
+    private static func later(_ body: @escaping @Sendable () async -> Void) {
+        Task {
+            try? await Task.sleep(for: .seconds(30))
+            await body()
         }
-        self.transport = (trust, made)
-        return made
     }
 }

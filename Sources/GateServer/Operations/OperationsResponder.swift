@@ -28,6 +28,7 @@ final class OperationsResponder: Responder {
     func finishRequest() {
         guard let request, let connection else { return }
         guard request.method == .get || request.method == .head else {
+            self.connection = nil
             connection.respond(.text(405, "only GET works here\n"))
             return
         }

@@ -116,6 +116,7 @@ enum Pages {
           border: 1px solid color-mix(in srgb, var(--line) 35%, transparent); border-radius: .75rem; }
         h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; }
         p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+        main > :last-child { margin-bottom: 0; }
         ul.providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
         .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
           background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;

@@ -30,7 +30,7 @@ struct Rendering: Sendable {
     /// The answer to bytes that are no request. Whoever sent them is hardly a person, so there is no page.
     func answer(to refusal: WireRefusal) -> Answer {
         let incident = self.random.token(9)
-        self.log.refused(Failure(.malformedRequest, "request.refused", refusal.reason), incident: incident)
+        self.log.refusedBytes(refusal.reason, incident: incident)
         return Rendering.json(refusal.status, code: refusal.reason, incident: incident)
     }
 

@@ -28,7 +28,7 @@ struct ForwardedHead {
         writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
         self.writeCookies(of: head, to: &writer)
         self.writeWay(way, of: head, requestID: requestID, to: &writer)
-        writer.writeFraming(head.framing)
+        writer.writeFraming(ofRequest: head)
         if let identity { writer.buffer.writeImmutableBuffer(identity) }
         return writer.finish()
     }
@@ -80,7 +80,8 @@ struct ForwardedHead {
     }
 
     private static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
-        GateCookie.isOurs(setCookie: message.slice(field.valueRange).prefix(256))
+        let value = message.slice(field.valueRange).drop { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: "=") }
+        return GateCookie.isOurs(setCookie: value.prefix(256))
     }
 
     /// The client's cookies without ours.

@@ -52,6 +52,7 @@ extension GatewayResponder {
         self.request = request
         self.turn += 1
         self.isRequestComplete = false
+        self.requestID = ""
         self.began = .now()
         self.loop.inFlight += 1
         self.takeSite()
@@ -163,28 +164,33 @@ extension GatewayResponder {
 // MARK: Waiting
 
 extension GatewayResponder {
-    /// How many requests of one loop may wait for the store or a provider.
-    private static let mostWaiting = 2000
+    /// How many requests of one loop may wait for the store.
+    private static let mostLookUps = 2000
+    /// How many may wait at the gateway's own addresses, mostly for a provider; fewer, so that a provider that hangs
+    /// leaves room for everybody who is signed in.
+    private static let mostOwn = 500
 
     /// Does something that takes time, then goes on with its result on this loop, unless the client has gone.
     private func wait<Value: Sendable>(
+        counting count: ReferenceWritableKeyPath<LoopState, Int>,
+        upTo limit: Int,
         for work: @escaping @Sendable () async -> Value,
         then next: @escaping (GatewayResponder, Value) -> Void
     ) {
-        guard self.loop.waiting < GatewayResponder.mostWaiting else {
-            let failure = Failure(.overloaded, "gateway.too_many_waiting", "\(self.loop.waiting) requests wait already")
+        guard self.loop[keyPath: count] < limit else {
+            let failure = Failure(.overloaded, "gateway.too_many_waiting", "\(limit) requests wait already")
             self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
             return
         }
         let turn = self.turn
         let loop = self.loop.loop
-        self.loop.waiting += 1
-        let bound = NIOLoopBound((responder: self, next: next), eventLoop: loop)
+        self.loop[keyPath: count] += 1
+        let bound = NIOLoopBound((responder: self, count: count, next: next), eventLoop: loop)
         self.task = Task {
             let value = await work()
             loop.execute {
-                let (responder, next) = bound.value
-                responder.loop.waiting -= 1
+                let (responder, count, next) = bound.value
+                responder.loop[keyPath: count] -= 1
                 guard responder.turn == turn else { return }
                 next(responder, value)
                 responder.connection?.flush()
@@ -196,7 +202,7 @@ extension GatewayResponder {
         guard let host = self.request?.authority.host else { return }
         let manager = self.site.sessions
         let now = self.loop.clock.now
-        self.wait {
+        self.wait(counting: \.lookUps, upTo: GatewayResponder.mostLookUps) {
             do throws(Failure) {
                 return Result<Session?, Failure>.success(try await manager.session(for: ticket, host: host, now: now))
             } catch {
@@ -232,7 +238,7 @@ extension GatewayResponder {
         let body = self.held.flatMap { Array($0.readableBytesView) }
         let own = OwnRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
         let endpoints = Endpoints(site: self.site)
-        self.wait {
+        self.wait(counting: \.ownRequests, upTo: GatewayResponder.mostOwn) {
             await endpoints.answer(to: own)
         } then: { responder, answer in
             responder.answer(answer)

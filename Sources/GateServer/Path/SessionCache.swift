@@ -45,6 +45,9 @@ final class SessionCache {
 
     private var entries: [CookieKey: CachedSession] = [:]
     private var families: [[UInt8]: Set<CookieKey>] = [:]
+    /// Families that have ended lately: a look-up that began before must not bring them back.
+    private var ended: [[UInt8]: NIODeadline] = [:]
+    private static let mostEnded = 10_000
 
     /// The number of entries.
     var count: Int { self.entries.count }
@@ -61,6 +64,7 @@ final class SessionCache {
 
     /// Remembers what the store said; the expiry bounds how long it is believed.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
+        guard self.ended[session.familyKey] == nil else { return }
         if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
         let believed = min(freshFor, SessionCache.freshness)
         self.entries[key] = CachedSession(session, freshUntil: now + believed)
@@ -68,7 +72,9 @@ final class SessionCache {
     }
 
     /// Drops all sessions of a family: it has ended.
-    func removeFamily(_ family: [UInt8]) {
+    func removeFamily(_ family: [UInt8], now: NIODeadline = .now()) {
+        if self.ended.count >= SessionCache.mostEnded { self.ended = self.ended.filter { $0.value > now } }
+        self.ended[family] = now + .seconds(60)
         for key in self.families.removeValue(forKey: family) ?? [] {
             self.entries[key] = nil
         }
@@ -113,7 +119,7 @@ enum Standing {
 final class CachedSession {
     let session: Session
     let freshUntil: NIODeadline
-    private var standings: [Int: (standing: Standing, remakeAt: Instant)] = [:]
+    private var standings: [Int: (route: SiteRoute, standing: Standing, remakeAt: Instant)] = [:]
     private static let mostStandings = 64
 
     init(_ session: Session, freshUntil: NIODeadline) {
@@ -126,7 +132,10 @@ final class CachedSession {
     /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
     /// entry, so it need not be made anew for each request.
     func standing(on route: SiteRoute, site: Site, now: Instant) throws(Failure) -> Standing {
-        if let known = self.standings[route.index], now < known.remakeAt { return known.standing }
+        // The same position may be another app's after a reload, which a request of before can outlive.
+        if let known = self.standings[route.index], known.route === route, now < known.remakeAt {
+            return known.standing
+        }
         let standing: Standing
         switch route.route.decision(about: self.session.profile) {
         case .signInNeeded: standing = .signInNeeded
@@ -134,7 +143,7 @@ final class CachedSession {
         case .openToAll, .admitted: standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
         }
         if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
-        self.standings[route.index] = (standing, now.advanced(by: site.identity.halfLife))
+        self.standings[route.index] = (route, standing, now.advanced(by: site.identity.halfLife))
         return standing
     }
 

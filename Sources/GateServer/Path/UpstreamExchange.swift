@@ -52,6 +52,7 @@ extension UpstreamExchange {
         }
         self.write(body, to: upstream)
         upstream.flush()
+        if !upstream.isWritable { self.connection.pauseReading() }
     }
 
     /// The client's request is complete.
@@ -111,7 +112,7 @@ extension UpstreamExchange {
         self.waiting.removeAll()
         if self.isRequestComplete { self.writeEnd(to: connection) }
         connection.flush()
-        self.connection.resumeReading()
+        if connection.isWritable { self.connection.resumeReading() }
     }
 
     func upstreamAnswered(_ head: ResponseHead) {

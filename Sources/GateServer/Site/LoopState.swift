@@ -15,8 +15,10 @@ final class LoopState {
     /// The configuration in force. A request takes it once, at its start.
     private(set) var site: Site
     private(set) var isDraining = false
-    /// Requests that wait for the store or a provider.
-    var waiting = 0
+    /// Requests that wait for the store.
+    var lookUps = 0
+    /// Requests that wait at the gateway's own addresses.
+    var ownRequests = 0
     /// Requests between their head and the end of their answer.
     var inFlight = 0
     private var pools: [UpstreamAddress: UpstreamPool] = [:]
@@ -54,6 +56,13 @@ final class LoopState {
     func drain() {
         self.isDraining = true
         self.sweep.forEach(DownstreamConnection.self) { $0.drain() }
+    }
+
+    /// Requests under way, and answers that clients still have to take.
+    var unfinished: Int {
+        var total = self.inFlight
+        self.sweep.forEach(DownstreamConnection.self) { total += $0.isSending ? 1 : 0 }
+        return total
     }
 
     /// Ends everything at once.

@@ -18,6 +18,11 @@ struct SiteLog: Sendable {
         )
     }
 
+    /// Somebody sent what is no request; at debug, since anybody can send as much of it as they like.
+    func refusedBytes(_ reason: String, incident: String) {
+        self.logger.debug("no request", metadata: ["code": "\(reason)", "incident": "\(incident)"])
+    }
+
     /// An app gave no proper answer.
     func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
         self.logger.warning(
