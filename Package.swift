@@ -26,6 +26,7 @@ let products: [String: Target.Dependency] = [
     "CoreMetrics": .product(name: "CoreMetrics", package: "swift-metrics"),
     "Mustache": .product(name: "Mustache", package: "swift-mustache"),
     "NIOCore": .product(name: "NIOCore", package: "swift-nio"),
+    "NIOEmbedded": .product(name: "NIOEmbedded", package: "swift-nio"),
     "NIOHTTP1": .product(name: "NIOHTTP1", package: "swift-nio"),
     "NIOPosix": .product(name: "NIOPosix", package: "swift-nio"),
     "NIOTLS": .product(name: "NIOTLS", package: "swift-nio"),
@@ -84,9 +85,16 @@ let rooms: [Target] = house.map { room in
     return .executableTarget(name: room.target, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// A target's unit tests may import the target and all that it may import itself.
+/// What the unit tests of a target may import beside the target and all that it may import itself.
+let testImports: [String: [String]] = [
+    "GateHTTP": ["Crypto", "NIOEmbedded"],
+    "GateProxy": ["NIOEmbedded"],
+    "GateServer": ["Crypto", "NIOEmbedded"],
+]
+
+/// A target's unit tests may import the target, all that it may import itself and what the table above adds.
 let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "GateDemo" }.map { room in
-    let dependencies = ([room.target] + room.imports).map { products[$0] ?? .byName(name: $0) }
+    let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map { products[$0] ?? .byName(name: $0) }
     return .testTarget(name: room.target + "Tests", dependencies: dependencies, swiftSettings: settings)
 }
 

@@ -35,9 +35,9 @@ struct DemoConfiguration {
         }
     }
 
-    func google(key: DemoKey, clock: WallClock) -> DemoResponder {
+    func google(key: DemoKey, clock: WallClock) -> DemoProvider {
         let simulator = GoogleSimulator(
-            base: "https://localhost:\(self.ports.google)",
+            address: self.google,
             client: self.client("google"),
             key: key,
             idleModulus: DemoKey.idleModulus(self.random),
@@ -45,23 +45,23 @@ struct DemoConfiguration {
             clock: clock,
             random: self.random,
         )
-        return { simulator.response(to: $0) }
+        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
     }
 
-    func github(clock: WallClock) -> DemoResponder {
+    func github(clock: WallClock) -> DemoProvider {
         let simulator = GitHubSimulator(
-            base: "https://localhost:\(self.ports.github)",
+            address: self.github,
             client: self.client("github"),
             grants: DemoGrants(clock: clock),
             clock: clock,
             random: self.random,
         )
-        return { simulator.response(to: $0) }
+        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
     }
 
-    func microsoft(key: DemoKey, clock: WallClock) -> DemoResponder {
+    func microsoft(key: DemoKey, clock: WallClock) -> DemoProvider {
         let simulator = MicrosoftSimulator(
-            base: "https://localhost:\(self.ports.microsoft)",
+            address: self.microsoft,
             client: self.client("microsoft"),
             key: key,
             idleModuli: [DemoKey.idleModulus(self.random), DemoKey.idleModulus(self.random)],
@@ -70,7 +70,7 @@ struct DemoConfiguration {
             random: self.random,
             keyFetches: MicrosoftSimulator.FetchCount(),
         )
-        return { simulator.response(to: $0) }
+        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
     }
 
     func app(clock: WallClock) -> DemoResponder {
@@ -95,15 +95,16 @@ struct DemoConfiguration {
         providers:
           google:
             type: google
-            base_url: https://localhost:\(self.ports.google)
+            base_url: \(self.google.base)
         \(self.credentials("google", caFile: caFile))
           github:
             type: github
-            base_url: https://localhost:\(self.ports.github)
+            base_url: \(self.github.base)
+            authorization_endpoint: \(self.github.pages)/login/oauth/authorize
         \(self.credentials("github", caFile: caFile))
           microsoft:
             type: microsoft
-            base_url: https://localhost:\(self.ports.microsoft)
+            base_url: \(self.microsoft.base)
             tenant: \(MicrosoftSimulator.tenant)
         \(self.credentials("microsoft", caFile: caFile))
 
@@ -124,6 +125,14 @@ struct DemoConfiguration {
             tls:
               ca_file: \(self.quoted(caFile))
         """
+    }
+
+    private var google: DemoAddress { Self.address(self.ports.google, self.ports.googlePages) }
+    private var github: DemoAddress { Self.address(self.ports.github, self.ports.githubPages) }
+    private var microsoft: DemoAddress { Self.address(self.ports.microsoft, self.ports.microsoftPages) }
+
+    private static func address(_ port: Int, _ pages: Int) -> DemoAddress {
+        DemoAddress(base: "https://localhost:\(port)", pages: "http://localhost:\(pages)")
     }
 
     private func client(_ name: String) -> DemoClient {

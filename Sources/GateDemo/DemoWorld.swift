@@ -16,16 +16,34 @@ package final class DemoWorld: Sendable {
         package var github: Int
         /// The simulated Microsoft, https.
         package var microsoft: Int
+        /// What browsers see of Google, plain http.
+        package var googlePages: Int
+        /// What browsers see of GitHub, plain http.
+        package var githubPages: Int
+        /// What browsers see of Microsoft, plain http.
+        package var microsoftPages: Int
         /// The sample app, plain http.
         package var app: Int
         /// The gateway's operations address, which the configuration names; nothing of the demo listens there.
         package var operations: Int
 
         /// Names the ports; each is free to choose unless given.
-        package init(google: Int = 0, github: Int = 0, microsoft: Int = 0, app: Int = 0, operations: Int = 0) {
+        package init(
+            google: Int = 0,
+            github: Int = 0,
+            microsoft: Int = 0,
+            googlePages: Int = 0,
+            githubPages: Int = 0,
+            microsoftPages: Int = 0,
+            app: Int = 0,
+            operations: Int = 0,
+        ) {
             self.google = google
             self.github = github
             self.microsoft = microsoft
+            self.googlePages = googlePages
+            self.githubPages = githubPages
+            self.microsoftPages = microsoftPages
             self.app = app
             self.operations = operations
         }
@@ -70,9 +88,7 @@ package final class DemoWorld: Sendable {
         // Bound first: a second demo on the same ports must not overwrite the files of the one that runs.
         let servers = try await Self.bind(ports, tls: authority.tls)
         let caFile = try files.write(authority.certificate, name: "ca.pem")
-        var bound = Ports()
-        (bound.google, bound.github) = (servers.google.port, servers.github.port)
-        (bound.microsoft, bound.app) = (servers.microsoft.port, servers.app.port)
+        var bound = servers.ports
         bound.operations = ports.operations == 0 ? try await Self.freePort() : ports.operations
         let configuration = DemoConfiguration(gatewayPort: gatewayPort, ports: bound, folder: folder, random: random)
         try configuration.writeSecrets(files)
@@ -100,8 +116,15 @@ package final class DemoWorld: Sendable {
             for port in [ports.google, ports.github, ports.microsoft] {
                 all.append(try await DemoServer.bind(port: port, tls: tls))
             }
-            all.append(try await DemoServer.bind(port: ports.app, tls: nil))
-            return DemoServers(google: all[0], github: all[1], microsoft: all[2], app: all[3])
+            for port in [ports.googlePages, ports.githubPages, ports.microsoftPages, ports.app] {
+                all.append(try await DemoServer.bind(port: port, tls: nil))
+            }
+            return DemoServers(
+                google: DemoServers.Pair(full: all[0], pages: all[3]),
+                github: DemoServers.Pair(full: all[1], pages: all[4]),
+                microsoft: DemoServers.Pair(full: all[2], pages: all[5]),
+                app: all[6],
+            )
         } catch {
             for server in all { server.stop() }
             throw error
@@ -117,12 +140,37 @@ package final class DemoWorld: Sendable {
 
 /// The servers of the demo, bound.
 private struct DemoServers {
-    let google: DemoServer
-    let github: DemoServer
-    let microsoft: DemoServer
+    /// A provider's two servers: everything over TLS, and what browsers see in clear.
+    struct Pair {
+        let full: DemoServer
+        let pages: DemoServer
+
+        func serve(_ provider: DemoProvider) {
+            self.full.serve { provider.page($0) ?? provider.rest($0) }
+            self.pages.serve { provider.page($0) ?? .text("Only the pages for browsers are here.\n", status: 404) }
+        }
+    }
+
+    let google: Pair
+    let github: Pair
+    let microsoft: Pair
     let app: DemoServer
 
-    var all: [DemoServer] { [self.google, self.github, self.microsoft, self.app] }
+    var all: [DemoServer] {
+        [self.google, self.github, self.microsoft].flatMap { [$0.full, $0.pages] } + [self.app]
+    }
+
+    var ports: DemoWorld.Ports {
+        DemoWorld.Ports(
+            google: self.google.full.port,
+            github: self.github.full.port,
+            microsoft: self.microsoft.full.port,
+            googlePages: self.google.pages.port,
+            githubPages: self.github.pages.port,
+            microsoftPages: self.microsoft.pages.port,
+            app: self.app.port,
+        )
+    }
 }
 
 /// Files of the demo, for the owner alone.

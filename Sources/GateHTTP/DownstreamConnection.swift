@@ -53,6 +53,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     private var served = 0
     private var closes = false
     private var isHeadRequest = false
+    /// Whether a request is under way to which no answer has been completed.
+    private var owesAnswer = false
     private var isPumping = false
     private var isPaused = false
     private var wantsRead = false
@@ -102,17 +104,22 @@ extension DownstreamConnection {
 
     /// Tells a client that waits for it to send the body. RFC 9110 §15.2.1.
     package func sendContinue() {
-        guard case .none = self.answer, let context else { return }
-        context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+        guard self.owesAnswer, case .none = self.answer, let context else { return }
+        context.writeAndFlush(
+            self.wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")),
+            promise: nil
+        )
     }
 
     /// Sends an answer of our own and completes the request with it.
     package func respond(_ answer: Answer) {
-        guard case .none = self.answer else { return }
+        guard self.owesAnswer, case .none = self.answer else { return }
         if self.isReadingBody { self.closes = true }
         self.closes = self.mustClose
         self.outbound = answer.encoded(
-            closes: self.closes, forHead: self.isHeadRequest, into: self.freshBuffer(capacity: 512 + answer.body.count)
+            closes: self.closes,
+            forHead: self.isHeadRequest,
+            into: self.freshBuffer(capacity: 512 + answer.body.count)
         )
         self.answer = .started(.none)
         self.end()
@@ -125,7 +132,7 @@ extension DownstreamConnection {
     ///   - framing: What the head says of the body.
     ///   - closes: Whether the connection ends with this answer.
     package func start(_ head: ByteBuffer, framing: BodyFraming, closes: Bool) {
-        guard case .none = self.answer else { return }
+        guard self.owesAnswer, case .none = self.answer else { return }
         self.answer = .started(framing)
         self.closes = self.closes || closes || framing == .untilClose
         self.outbound = head
@@ -157,6 +164,7 @@ extension DownstreamConnection {
         guard case .started(let framing) = self.answer else { return }
         if framing == .chunked, !self.isHeadRequest { self.outbound.writeStaticString("0\r\n\r\n") }
         self.answer = .complete
+        self.owesAnswer = false
         self.writeOut()
         self.requestDone()
     }
@@ -309,6 +317,7 @@ extension DownstreamConnection {
     private func begin(_ head: RequestHead) {
         self.served += 1
         self.answer = .none
+        self.owesAnswer = true
         self.isHeadRequest = head.method == .head
         self.closes = self.closes || !head.keepsAlive
         if head.framing == .none {
@@ -348,6 +357,7 @@ extension DownstreamConnection {
 
     private func refuse(_ refusal: WireRefusal) {
         self.closes = true
+        self.owesAnswer = true
         switch self.answer {
         case .none where self.isReadingBody:
             self.responder.abandon()
@@ -458,6 +468,7 @@ extension DownstreamConnection {
     private func ended() {
         let phase = self.phase
         self.phase = .closed
+        self.answer = .complete
         self.phaseDeadline = .distantFuture
         self.stallDeadline = .distantFuture
         switch phase {

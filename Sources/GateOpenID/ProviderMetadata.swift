@@ -19,7 +19,7 @@ struct ProviderMetadata: Sendable, Equatable {
     /// The metadata of a provider with fixed endpoints.
     init(_ endpoints: ProviderDefinition.OAuth2Endpoints, of definition: ProviderDefinition) {
         self.issuer = definition.issuer.canonical(for: nil)
-        self.authorization = endpoints.authorization
+        self.authorization = definition.authorizationEndpoint ?? endpoints.authorization
         self.token = endpoints.token
         self.keys = nil
         self.userinfo = nil
@@ -40,11 +40,15 @@ struct ProviderMetadata: Sendable, Equatable {
         let plain = WebAddress(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
         let reader = EndpointReader(document: document, allowsPlainLoopback: plain)
         self.issuer = issuer
-        self.authorization = try reader.required("authorization_endpoint")
+        if let endpoint = definition.authorizationEndpoint {
+            self.authorization = endpoint
+        } else {
+            self.authorization = try reader.required("authorization_endpoint", for: .browser)
+        }
         self.token = try reader.required("token_endpoint")
         self.keys = try reader.required("jwks_uri")
         self.userinfo = try reader.optional("userinfo_endpoint")
-        self.endSession = try reader.optional("end_session_endpoint")
+        self.endSession = try reader.optional("end_session_endpoint", for: .browser)
         self.requiresCallbackIssuer = document["authorization_response_iss_parameter_supported"]?.bool == true
         self.clientAuthentication = ProviderMetadata.clientAuthentication(document, of: definition)
     }
@@ -71,26 +75,34 @@ struct ProviderMetadata: Sendable, Equatable {
 }
 
 /// Reads endpoints out of a discovery document; they are https, or plain on this machine if the issuer is.
+///
+/// Where only the browser goes, this machine may be plain under every issuer: no secret of the gateway travels there.
 private struct EndpointReader {
+    /// Who calls an endpoint.
+    enum Caller {
+        case gateway
+        case browser
+    }
+
     let document: JSON
     let allowsPlainLoopback: Bool
 
-    func required(_ name: String) throws(Failure) -> WebAddress {
-        guard let address = try self.optional(name) else {
+    func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebAddress {
+        guard let address = try self.optional(name, for: caller) else {
             throw Failure(.providerFailed, "openid.metadata", "discovery has no \(name)")
         }
         return address
     }
 
-    func optional(_ name: String) throws(Failure) -> WebAddress? {
+    func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebAddress? {
         guard let value = self.document[name], value != .null else { return nil }
-        guard let address = value.string.flatMap({ WebAddress($0) }), self.isAllowed(address.origin) else {
+        guard let address = value.string.flatMap({ WebAddress($0) }), self.isAllowed(address.origin, for: caller) else {
             throw Failure(.providerFailed, "openid.metadata", "\(name) is no https address")
         }
         return address
     }
 
-    private func isAllowed(_ origin: Origin) -> Bool {
-        origin.isSecure || (self.allowsPlainLoopback && origin.isLoopback)
+    private func isAllowed(_ origin: Origin, for caller: Caller) -> Bool {
+        origin.isSecure || (origin.isLoopback && (caller == .browser || self.allowsPlainLoopback))
     }
 }

@@ -40,6 +40,8 @@ package struct ProviderDefinition: Sendable {
     package let buttonText: String
     /// How the person is signed in.
     package let signIn: SignInProtocol
+    /// Where the browser is sent instead of to the authorization endpoint that the provider names; nil for that one.
+    package let authorizationEndpoint: WebAddress?
     /// Which issuers are believed.
     package let issuer: IssuerRule
     /// The scopes to ask for.
@@ -83,6 +85,9 @@ package struct ProviderDefinition: Sendable {
         self.id = settings.id
         self.buttonText = settings.name ?? entry.buttonText
         self.signIn = entry.signIn
+        self.authorizationEndpoint = try settings.authorizationEndpoint.map { (address) throws(Failure) in
+            try CatalogEntry.checked(address)
+        }
         self.issuer = entry.issuer
         self.scopes = ProviderDefinition.scopes(settings.scopes ?? entry.scopes, for: entry.signIn)
         self.clientAuthentication = entry.clientAuthentication

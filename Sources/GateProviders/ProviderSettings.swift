@@ -30,6 +30,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var issuer: String?
     /// `google`, `github`, `microsoft`: the address of an own server, a national cloud or a simulator.
     package var baseURL: WebAddress?
+    /// Where the browser is sent to sign in, if that differs from what the provider says of itself.
+    package var authorizationEndpoint: WebAddress?
     /// `microsoft` only: a tenant id, a verified domain, `organizations`, `common` or `consumers`.
     package var tenant: String?
     /// `google` only: the Workspace domains that may sign in, in lower case; empty admits every Google account.

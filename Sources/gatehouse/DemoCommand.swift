@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Logging
 internal import ArgumentParser
+internal import Dispatch
 internal import Foundation
 internal import GateConfiguration
 internal import GateCore
 internal import GateDemo
 internal import GateServer
+internal import Logging
 
-/// `gatehouse demo`
+/// `gatehouse demo`.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -34,20 +35,38 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         let folder = NSTemporaryDirectory() + "gatehouse-demo-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        let impatience = self.leaveOnSignal(removing: folder)
         let world: DemoWorld
         do {
             var ports = DemoWorld.Ports()
             ports.operations = self.operationsPort
             world = try await DemoWorld.start(in: folder, gatewayPort: self.port, ports: ports)
         } catch {
-            complain("gatehouse: error: the demo cannot start: \(error)")
+            let reason = (error as? Failure)?.detail ?? "\(error)"
+            complain("gatehouse: error: the demo cannot start: \(reason)")
             throw ExitCode(1)
         }
         defer { world.stop() }
-        try await self.serve(world, folder: folder)
+        try await self.serve(world, folder: folder) {
+            for source in impatience { source.cancel() }
+        }
     }
 
-    private func serve(_ world: DemoWorld, folder: String) async throws {
+    /// Ends the program without a trace if it is told to stop before the gateway listens to signals.
+    private func leaveOnSignal(removing folder: String) -> [any DispatchSourceSignal] {
+        [SIGINT, SIGTERM].map { (number: Int32) -> any DispatchSourceSignal in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler {
+                try? FileManager.default.removeItem(atPath: folder)
+                Foundation.exit(0)
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    private func serve(_ world: DemoWorld, folder: String, whenReady: () -> Void) async throws {
         let path = folder + "/providers.yaml"
         do throws(Failure) {
             try PrivateFile.write(Array(world.configurationText.utf8), to: path)
@@ -60,7 +79,13 @@ struct DemoCommand: AsyncParsableCommand {
         var options = GatewayOptions(configurationFile: path, environment: [:])
         options.drainDelay = .zero
         options.drainTimeout = .seconds(2)
-        let gateway = try await started(result, options: options, logger: makeLogger(level: self.verbose ? .debug : .error))
+        let gateway = try await started(
+            result,
+            options: options,
+            logger: makeLogger(level: self.verbose ? .debug : .error),
+            whereToListen: "--port or --operations-port",
+        )
+        whenReady()
         say(
             """
 

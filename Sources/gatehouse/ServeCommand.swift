@@ -52,21 +52,34 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// Starts a gateway; what stands in the way is printed.
 ///
+/// - Parameters:
+///   - result: The configuration.
+///   - options: How to run.
+///   - logger: Where the log goes.
+///   - whereToListen: What the operator changes when an address cannot be listened on.
+/// - Returns: The gateway, serving.
 /// - Throws: Exit code 1.
 func started(
-    _ result: ConfigurationResult, options: GatewayOptions, logger: Logger
+    _ result: ConfigurationResult,
+    options: GatewayOptions,
+    logger: Logger,
+    whereToListen: String = "'listeners' or 'operations' in the file",
 ) async throws -> Gateway {
     do throws(Failure) {
         return try await Gateway.start(result, options: options, logger: logger)
     } catch {
-        complain("gatehouse: error: \(error.detail)")
+        let advice = error.code == "listener.bind" ? "; choose another address with \(whereToListen)" : ""
+        complain("gatehouse: error: \(error.detail)\(advice)")
         throw ExitCode(1)
     }
 }
 
+/// The lines of this process's log.
+let logLines = LogLines()
+
 /// A logger that writes lines to standard error.
 func makeLogger(level: Logger.Level) -> Logger {
-    var logger = Logger(label: "gatehouse") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(lines: logLines) }
     logger.logLevel = level
     return logger
 }

@@ -91,6 +91,7 @@ import Testing
                     client_id: 1234.apps.googleusercontent.com
                     client_secret: ${env:CLIENT_SECRET}
                     base_url: https://127.0.0.1:9400/google
+                    authorization_endpoint: http://localhost:9401/auth?a=b
                     hosted_domains: [Example.COM]
                     scopes: [openid, email]
                     tls: { ca_file: tls/good.pem }
@@ -103,6 +104,7 @@ import Testing
         #expect(google.name == "Work account")
         #expect(google.clientSecret == Secret(text: "tell-me-where"))
         #expect(google.baseURL?.description == "https://127.0.0.1:9400/google")
+        #expect(google.authorizationEndpoint?.description == "http://localhost:9401/auth?a=b")
         #expect(google.hostedDomains == ["example.com"])
         #expect(google.scopes == ["openid", "email"])
         #expect(google.caFile == "/etc/gatehouse/tls/good.pem")

@@ -36,6 +36,19 @@ import Testing
         #expect(location.hasPrefix("\(Stage.issuer)/authorize?realm=a%26b&response_type=code&"))
     }
 
+    @Test(arguments: [(.oidc, 1), (.github, 0)] as [(ProviderType, Int)])
+    func `the browser goes where the operator says, whatever the metadata say`(
+        type: ProviderType,
+        fetches: Int
+    ) async throws {
+        var settings = Stage.settings(type)
+        settings.authorizationEndpoint = WebAddress("http://localhost:9400/authorize?realm=a")
+        let stage = try Stage(settings)
+        let (location, _) = try await stage.begin()
+        #expect(location.hasPrefix("http://localhost:9400/authorize?realm=a&response_type=code&client_id="))
+        #expect(stage.transport.requests.count == fetches)
+    }
+
     @Test func `Google is asked to let the person choose, with the hosted domain as a hint`() async throws {
         var google = Stage.settings(.google, id: "google")
         google.hostedDomains = ["example.org"]

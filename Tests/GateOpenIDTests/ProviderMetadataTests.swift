@@ -47,6 +47,19 @@ import Testing
         #expect(throws: Failure.self) { try self.metadata(changes, settings) }
     }
 
+    @Test func `where only the browser goes, this machine may be plain under every issuer`() throws {
+        let metadata = try self.metadata([
+            "authorization_endpoint": "http://localhost:9000/authorize",
+            "end_session_endpoint": "http://127.0.0.1:9000/logout",
+        ])
+        #expect("\(metadata.authorization)" == "http://localhost:9000/authorize")
+        #expect(metadata.endSession.map { "\($0)" } == "http://127.0.0.1:9000/logout")
+        for name in ["token_endpoint", "jwks_uri", "userinfo_endpoint"] {
+            #expect(throws: Failure.self) { try self.metadata([name: "http://localhost:9000/x"]) }
+        }
+        #expect(throws: Failure.self) { try self.metadata(["end_session_endpoint": "http://id.example.com/logout"]) }
+    }
+
     @Test func `endpoints may be on other hosts, and userinfo and end of session may be missing`() throws {
         let metadata = try self.metadata([
             "token_endpoint": "https://oauth2.example.net/token", "userinfo_endpoint": nil,

@@ -104,9 +104,31 @@ import Testing
         #expect(throws: Never.self) { try ProviderDefinition(staff) }
     }
 
+    @Test(arguments: [nil, "https://id.example.com/a?b=c", "http://localhost:9000/a", "http://id.example.com/a"])
+    func `the browser may be sent elsewhere, but not over plain http off this machine`(text: String?) throws {
+        for type in ProviderType.allCases {
+            var other = settings(type)
+            other.authorizationEndpoint = text.flatMap { WebAddress($0) }
+            guard text != "http://id.example.com/a" else {
+                #expect(throws: Failure.self) { try ProviderDefinition(other) }
+                continue
+            }
+            #expect(try ProviderDefinition(other).authorizationEndpoint?.description == text)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.google, "Sign in with Google"), (.github, "Sign in with GitHub"), (.microsoft, "Sign in with Microsoft"),
+            (.oidc, "Sign in with staff"),
+        ] as [(ProviderType, String)]
+    )
+    func `the button names the provider in the usual words`(type: ProviderType, text: String) throws {
+        #expect(try ProviderDefinition(settings(type, id: "staff")).buttonText == text)
+    }
+
     @Test func `the button says what the operator wants`() throws {
         var staff = settings(.oidc)
-        #expect(try ProviderDefinition(staff).buttonText == "id.example.com")
         staff.name = "Staff directory"
         #expect(try ProviderDefinition(staff).buttonText == "Staff directory")
     }

@@ -11,6 +11,7 @@ struct ProviderDraft: Sendable {
     var clientSecret: Secret?
     var issuer: String?
     var baseURL: WebAddress?
+    var authorizationEndpoint: WebAddress?
     var tenant: String?
     var hostedDomains: [String]?
     var scopes: Located<[String]>?
@@ -82,6 +83,18 @@ extension Mapping<ProviderDraft> {
                 types: ["google", "github", "microsoft"]
             ),
             "The address of an own server, a national cloud or a simulator."
+        ),
+        Key(
+            "authorization_endpoint",
+            \.authorizationEndpoint,
+            .endpoint,
+            .init(
+                standard: .words("what the provider's metadata say"),
+                example: "https://id.example.com/realms/staff/protocol/openid-connect/auth"
+            ),
+            "Where the browser is sent to sign in, if that differs from what the provider's metadata say: for a "
+                + "provider that the gateway reaches by another name than browsers do. Plain http is accepted on "
+                + "loopback only."
         ),
         Key(
             "tenant",
@@ -179,6 +192,7 @@ extension ProviderDraft {
         settings.name = self.name
         settings.issuer = self.issuer
         settings.baseURL = self.baseURL
+        settings.authorizationEndpoint = self.authorizationEndpoint
         settings.tenant = self.tenant
         settings.hostedDomains = self.hostedDomains ?? []
         settings.scopes = self.scopes?.value

@@ -45,6 +45,13 @@ extension Shape<WebAddress> {
         guard address.query == nil else { throw Complaint("has a query; write the address without it") }
         return address
     }
+
+    /// An endpoint that browsers are sent to; it may have a query, which is kept.
+    ///
+    /// RFC 6749 §3.1.
+    static let endpoint = single("an address", pattern: #"^https?://[^#@]+$"#) { text throws(Complaint) in
+        try SafeAddress.parse(text, example: "https://id.example.com/authorize")
+    }
 }
 
 extension Shape<String> {

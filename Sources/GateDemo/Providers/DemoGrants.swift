@@ -13,6 +13,14 @@ struct DemoClient: Sendable {
     let callback: String
 }
 
+/// Where a simulated provider is.
+struct DemoAddress: Sendable {
+    /// What the gateway calls, https; the issuer too.
+    let base: String
+    /// What browsers are sent to: plain, as no browser knows the demo's certificate authority.
+    let pages: String
+}
+
 /// A sample person of a simulated provider.
 struct DemoPerson: Sendable {
     /// What the button of the sign-in page sends.

@@ -4,7 +4,7 @@ internal import GateCore
 
 /// GitHub's OAuth App flow: no ID token, form answers unless JSON is asked for, errors with status 200.
 struct GitHubSimulator: Sendable {
-    let base: String
+    let address: DemoAddress
     let client: DemoClient
     let grants: DemoGrants
     let clock: WallClock
@@ -12,10 +12,17 @@ struct GitHubSimulator: Sendable {
 
     private static let documentation = "https://docs.github.com/apps/oauth-apps/"
 
-    /// Answers one request.
-    func response(to request: DemoRequest) -> DemoResponse {
+    /// Answers what browsers ask for; nil for everything else.
+    func page(for request: DemoRequest) -> DemoResponse? {
         switch (request.method, request.path) {
         case ("GET", "/login/oauth/authorize"), ("POST", "/login/oauth/authorize"): self.authorize(request)
+        default: nil
+        }
+    }
+
+    /// Answers everything else.
+    func response(to request: DemoRequest) -> DemoResponse {
+        switch (request.method, request.path) {
         case ("POST", "/login/oauth/access_token"): self.accessToken(request)
         case ("GET", "/api/v3/user"): self.api(request) { .object($0.person.record) }
         case ("GET", "/api/v3/user/emails"):
@@ -25,7 +32,7 @@ struct GitHubSimulator: Sendable {
         }
     }
 
-    private var issuer: String { self.base + "/login/oauth" }
+    private var issuer: String { self.address.base + "/login/oauth" }
 
     private var metadata: JSON {
         [

@@ -4,7 +4,7 @@ internal import GateCore
 
 /// Google as it behaves in 2026: `iss` and more in the callback, a code with `/`, key sets in changing order.
 struct GoogleSimulator: Sendable {
-    let base: String
+    let address: DemoAddress
     let client: DemoClient
     let key: DemoKey
     let idleModulus: String
@@ -17,13 +17,22 @@ struct GoogleSimulator: Sendable {
         "profile": "https://www.googleapis.com/auth/userinfo.profile",
     ]
 
-    /// Answers one request.
+    private var base: String { self.address.base }
+
+    /// Answers what browsers ask for; nil for everything else.
+    func page(for request: DemoRequest) -> DemoResponse? {
+        switch (request.method, request.path) {
+        case ("GET", "/o/oauth2/v2/auth"), ("POST", "/o/oauth2/v2/auth"): self.authorize(request)
+        default: nil
+        }
+    }
+
+    /// Answers everything else.
     func response(to request: DemoRequest) -> DemoResponse {
         switch (request.method, request.path) {
         case ("GET", "/.well-known/openid-configuration"):
             .json(self.discovery, fields: [("Cache-Control", "public, max-age=3600")])
         case ("GET", "/oauth2/v3/certs"): self.keys
-        case ("GET", "/o/oauth2/v2/auth"), ("POST", "/o/oauth2/v2/auth"): self.authorize(request)
         case ("POST", "/token"): self.token(request)
         case ("GET", "/v1/userinfo"), ("POST", "/v1/userinfo"): self.userinfo(request)
         default: .text("The requested URL was not found on this server.\n", status: 404)
@@ -33,7 +42,7 @@ struct GoogleSimulator: Sendable {
     private var discovery: JSON {
         [
             "issuer": .string(self.base),
-            "authorization_endpoint": .string(self.base + "/o/oauth2/v2/auth"),
+            "authorization_endpoint": .string(self.address.pages + "/o/oauth2/v2/auth"),
             "token_endpoint": .string(self.base + "/token"),
             "userinfo_endpoint": .string(self.base + "/v1/userinfo"),
             "jwks_uri": .string(self.base + "/oauth2/v3/certs"),

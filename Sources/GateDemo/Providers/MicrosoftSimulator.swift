@@ -10,7 +10,7 @@ struct MicrosoftSimulator: Sendable {
     /// The tenant of all personal accounts.
     static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-    let base: String
+    let address: DemoAddress
     let client: DemoClient
     let key: DemoKey
     let idleModuli: [String]
@@ -31,26 +31,45 @@ struct MicrosoftSimulator: Sendable {
         }
     }
 
-    /// Answers one request.
+    var base: String { self.address.base }
+
+    /// Answers what browsers ask for; nil for everything else.
+    func page(for request: DemoRequest) -> DemoResponse? {
+        guard let place = Self.place(of: request) else { return nil }
+        return switch (request.method, place.path) {
+        case ("GET", "oauth2/v2.0/authorize"), ("POST", "oauth2/v2.0/authorize"):
+            self.authorize(request, at: place.tenant)
+        case ("GET", "oauth2/v2.0/logout"), ("POST", "oauth2/v2.0/logout"): self.logout(request)
+        default: nil
+        }
+    }
+
+    /// Answers everything else.
     func response(to request: DemoRequest) -> DemoResponse {
         if request.path == "/oidc/userinfo" { return self.userinfo(request) }
-        let parts = request.path.split(separator: "/", maxSplits: 1).map(String.init)
-        guard parts.count == 2,
-            [Self.tenant, Self.consumers, "common", "organizations", "consumers"].contains(parts[0])
-        else { return .text("AADSTS90002: Tenant not found.\n", status: 404) }
-        return switch (request.method, parts[1]) {
-        case ("GET", "v2.0/.well-known/openid-configuration"): .json(self.discovery(parts[0]))
+        guard let place = Self.place(of: request) else {
+            return .text("AADSTS90002: Tenant not found.\n", status: 404)
+        }
+        return switch (request.method, place.path) {
+        case ("GET", "v2.0/.well-known/openid-configuration"): .json(self.discovery(place.tenant))
         case ("GET", "discovery/v2.0/keys"): self.keys
-        case ("GET", "oauth2/v2.0/authorize"), ("POST", "oauth2/v2.0/authorize"): self.authorize(request, at: parts[0])
         case ("POST", "oauth2/v2.0/token"): self.token(request)
-        case ("GET", "oauth2/v2.0/logout"), ("POST", "oauth2/v2.0/logout"): self.logout(request)
         default: .text("Not found\n", status: 404)
         }
+    }
+
+    /// The tenant that a path begins with, if there is such a one, and the rest of the path.
+    private static func place(of request: DemoRequest) -> (tenant: String, path: String)? {
+        let parts = request.path.split(separator: "/", maxSplits: 1).map(String.init)
+        let tenants = [Self.tenant, Self.consumers, "common", "organizations", "consumers"]
+        guard parts.count == 2, tenants.contains(parts[0]) else { return nil }
+        return (parts[0], parts[1])
     }
 
     /// Members as in the real document, `code_challenge_methods_supported` missing on purpose.
     private func discovery(_ tenant: String) -> JSON {
         let root = "\(self.base)/\(tenant)"
+        let pages = "\(self.address.pages)/\(tenant)"
         let issuer =
             switch tenant {
             case "common", "organizations": "{tenantid}"
@@ -69,10 +88,10 @@ struct MicrosoftSimulator: Sendable {
             "issuer": .string("\(self.base)/\(issuer)/v2.0"),
             "request_uri_parameter_supported": false,
             "userinfo_endpoint": .string(self.base + "/oidc/userinfo"),
-            "authorization_endpoint": .string(root + "/oauth2/v2.0/authorize"),
+            "authorization_endpoint": .string(pages + "/oauth2/v2.0/authorize"),
             "device_authorization_endpoint": .string(root + "/oauth2/v2.0/devicecode"),
             "http_logout_supported": true, "frontchannel_logout_supported": true,
-            "end_session_endpoint": .string(root + "/oauth2/v2.0/logout"),
+            "end_session_endpoint": .string(pages + "/oauth2/v2.0/logout"),
             "claims_supported": [
                 "sub", "iss", "aud", "exp", "iat", "auth_time", "acr", "nonce", "preferred_username", "name", "tid",
                 "ver", "at_hash", "c_hash", "email",

@@ -69,39 +69,43 @@ extension SampleApp {
 
     private func identityPage(_ request: DemoRequest) async -> DemoResponse {
         let name = request.field("x-forwarded-name") ?? request.field("x-forwarded-user") ?? "stranger"
+        let verdict = await self.assertionPart(request)
         let content: Markup = """
             <h1>Hello, \(name)</h1>
             <p class="note">The sample app behind the gateway. You asked for <code>\(request.target)</code>.</p>
-            \(await self.assertionPart(request))
-            \(Self.table("Identity headers", Self.rows(Self.identityFields, of: request)))
-            \(Self.table("Where the request came from", Self.rows(Self.otherFields, of: request)))
+            \(verdict.message)
             \(Self.links)
             <form class="inline" method="post" action="/oauth2/sign_out"><button type="submit">Sign out</button></form>
+            \(Self.table("Identity headers", Self.rows(Self.identityFields, of: request)))
+            \(verdict.claims)
+            \(Self.table("Where the request came from", Self.rows(Self.otherFields, of: request)))
             """
         return .page("Sample app", content)
     }
 
     /// What the assertion proves, and its claims if it proves anything.
-    private func assertionPart(_ request: DemoRequest) async -> Markup {
+    private func assertionPart(_ request: DemoRequest) async -> (message: Markup, claims: Markup) {
         guard let assertion = request.field("x-gatehouse-assertion") else {
-            return """
+            let message: Markup = """
                 <p class="bad" role="status"><strong>No assertion:</strong> this request did not come through the
                 gateway, or nobody is signed in.</p>
                 """
+            return (message, "")
         }
         switch await self.verdict(assertion) {
         case .refused(let reason):
-            return "<p class=\"bad\" role=\"status\"><strong>Assertion not verified:</strong> \(reason).</p>"
+            return ("<p class=\"bad\" role=\"status\"><strong>Assertion not verified:</strong> \(reason).</p>", "")
         case .verified(let claims) where claims["sub"]?.string != request.field("x-forwarded-user"):
-            return """
+            let message: Markup = """
                 <p class="bad" role="status"><strong>Assertion verified</strong>, but the headers name another.</p>
                 """
+            return (message, "")
         case .verified(let claims):
             let rows = claims.sorted { $0.key < $1.key }.map { ($0.key, $0.value.string ?? $0.value.text) }
-            return """
+            let message: Markup = """
                 <p class="good" role="status"><strong>Assertion verified</strong> with the gateway's key.</p>
-                \(Self.table("Claims of the assertion", rows))
                 """
+            return (message, Self.table("Claims of the assertion", rows))
         }
     }
 

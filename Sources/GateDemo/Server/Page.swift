@@ -64,6 +64,7 @@ extension DemoResponse {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title)</title>
+            <link rel="icon" href="data:,">
             <style>\(Markup(stringLiteral: style))</style>
             </head>
             <body>
@@ -74,7 +75,8 @@ extension DemoResponse {
             </html>
 
             """
-        let policy = "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; frame-ancestors 'none'"
+        let policy =
+            "default-src 'none'; style-src 'sha256-\(digest)'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
         let fields = [
             (name: "Content-Type", value: "text/html; charset=utf-8"),
             (name: "Content-Security-Policy", value: policy),
@@ -97,7 +99,7 @@ private let pageStyle = """
     button small{display:block;opacity:.85}form.inline button{width:auto}
     table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem .35rem 0;
     border-bottom:1px solid color-mix(in srgb,CanvasText 20%,Canvas);overflow-wrap:anywhere}
-    th{width:16rem;font-weight:600}
+    th{width:17rem;font-weight:600}
     code{overflow-wrap:anywhere}.good,.bad{padding:.6rem 1rem;border-left:.4rem solid}.good{border-color:#1a7f37}
     .bad{border-color:#b42318}nav a{margin-right:1rem}.note{opacity:.85}
     """

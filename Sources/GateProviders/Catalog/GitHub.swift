@@ -10,7 +10,7 @@ extension CatalogEntry {
     static func gitHub(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://github.com")
         return CatalogEntry(
-            buttonText: "GitHub",
+            buttonText: "Sign in with GitHub",
             signIn: .oauth2(
                 ProviderDefinition.OAuth2Endpoints(
                     authorization: try self.address("\(base)/login/oauth/authorize"),

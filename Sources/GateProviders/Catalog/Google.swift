@@ -15,7 +15,7 @@ extension CatalogEntry {
             parameters.append(Form.Field("hd", settings.hostedDomains.count == 1 ? domain : "*"))
         }
         return CatalogEntry(
-            buttonText: "Google",
+            buttonText: "Sign in with Google",
             signIn: try self.discovery(below: base),
             issuer: .aliased(base, alias: String(base[schemeEnd...])),
             scopes: ["openid", "email", "profile"],

@@ -12,7 +12,7 @@ extension CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://login.microsoftonline.com")
         let tenant = settings.tenant ?? "common"
         return CatalogEntry(
-            buttonText: "Microsoft",
+            buttonText: "Sign in with Microsoft",
             signIn: try self.discovery(below: "\(base)/\(PercentEncoding.encode(tenant))/v2.0"),
             issuer: .tenanted(template: "\(base)/{tenantid}/v2.0", self.tenantRule(tenant)),
             scopes: ["openid", "profile", "email"],

@@ -11,7 +11,7 @@ extension CatalogEntry {
             throw Failure(.internalFault, "provider.definition", "issuer: missing or no address")
         }
         return CatalogEntry(
-            buttonText: address.origin.host,
+            buttonText: "Sign in with \(settings.id)",
             signIn: try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer),
             issuer: .exact(issuer),
             scopes: ["openid", "email", "profile"],

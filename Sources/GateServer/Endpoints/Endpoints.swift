@@ -34,9 +34,10 @@ struct Endpoints: Sendable {
         case ("userinfo", .get), ("userinfo", .head): return try await self.userinfo(request)
         case ("handover", .get): return try await self.handover(request)
         case ("jwks.json", .get), ("jwks.json", .head): return self.jwks()
-        case ("style.css", .get), ("style.css", .head): return self.style()
+        case ("style.css", .get), ("style.css", .head): return self.asset("text/css; charset=utf-8", Pages.style)
+        case ("icon.svg", .get), ("icon.svg", .head): return self.asset("image/svg+xml", Pages.icon)
         case ("sign_in", _), ("start", _), ("callback", _), ("sign_out", _), ("userinfo", _), ("handover", _),
-            ("jwks.json", _), ("style.css", _):
+            ("jwks.json", _), ("style.css", _), ("icon.svg", _):
             throw Failure(.methodNotAllowed, "endpoint.method", "\(request.method.rawValue) for \(name)")
         default:
             throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name")
@@ -71,11 +72,11 @@ struct Endpoints: Sendable {
         return Answer(200, fields: fields, body: self.site.keys.jwks)
     }
 
-    private func style() -> Answer {
-        var fields: HTTPFields = [.contentType: "text/css; charset=utf-8"]
+    private func asset(_ type: String, _ text: String) -> Answer {
+        var fields: HTTPFields = [.contentType: type]
         fields[.cacheControl] = "public, max-age=3600"
         fields[.xContentTypeOptions] = "nosniff"
-        return Answer(200, fields: fields, body: Array(Pages.style.utf8))
+        return Answer(200, fields: fields, body: Array(text.utf8))
     }
 }
 

@@ -50,6 +50,7 @@ enum Pages {
             <meta name="color-scheme" content="light dark">
             <title>{{title}}</title>
             <link rel="stylesheet" href="/oauth2/style.css">
+            <link rel="icon" href="/oauth2/icon.svg" type="image/svg+xml">
             </head>
             <body>
             <main>
@@ -102,6 +103,13 @@ enum Pages {
 
             """
     )
+
+    /// The icon of our pages, so that browsers do not ask an app for one: a gate in a wall.
+    static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b57d0" d="M1 15V7a7 7 0 0 1 14 0v8h-3\
+        V8a4 4 0 0 0-8 0v7z"/></svg>
+
+        """
 
     /// The style sheet, so that no page needs styles of its own.
     static let style = """

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shared stage: one gateway, one provider server, one recording app; made once for a whole run."""
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import BINARY, Gateway, oidc
+from support.processes import certificate, free_port
+from support.provider import ProviderServer
+from support.upstream import Upstream
+
+REALMS = ["mock", "other", "aside"]
+
+
+def pytest_sessionstart(session):
+    if not BINARY.exists():
+        pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+
+
+@pytest.fixture(scope="session")
+def provider_server():
+    server = ProviderServer()
+    yield server
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def app():
+    """The recording app behind the shared gateway."""
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    return {
+        "gate": certificate(folder, "gate", "gate.localhost"),
+        "own": certificate(folder, "own", "own.localhost"),
+    }
+
+
+def shared_apps(address):
+    return {
+        "echo": {
+            "path": "/", "upstream": address, "allow": "signed_in", "public": ["GET /open", "/public/"],
+            "headers": {"X-WEBAUTH-USER": "email", "Grafana-Login": "user"},
+        },
+        "other": {"path": "/other/", "upstream": address, "providers": ["other"], "allow": "signed_in"},
+        "staff": {"path": "/staff/", "upstream": address, "allow": [{"email_domain": "example.com"}]},
+        "admins": {"path": "/admins/", "upstream": address, "allow": [{"group": "admins"}], "public": ["/admins/assets/"]},
+        "own": {"host": "own.localhost", "path": "/", "upstream": address, "allow": "signed_in", "public": ["/public/"]},
+        "third": {"host": "third.localhost", "path": "/", "upstream": address, "providers": ["mock"], "allow": "signed_in"},
+        "dead": {"path": "/dead/", "upstream": "http://127.0.0.1:9", "allow": "signed_in", "public": ["/dead/"]},
+    }
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory, provider_server, app, certificates):
+    """The gateway that most tests use."""
+    providers = {name: oidc(provider_server.realm(name).issuer) for name in REALMS}
+    providers["mock"]["profile"] = {"groups": ["id_token:/groups"]}
+    tls = [{"certificate": cert, "private_key": key} for cert, key in certificates.values()]
+    tls_port = free_port()
+    gateway = Gateway(
+        tmp_path_factory.mktemp("shared"), providers, shared_apps(app.address),
+        listeners=[{"address": f"127.0.0.1:{tls_port}", "tls": tls}],
+    )
+    gateway.tls_port = tls_port
+    with gateway:
+        yield gateway
+
+
+@pytest.fixture
+def gateway(shared):
+    """The shared gateway, which has to survive the test."""
+    yield shared
+    assert shared.process.child.poll() is None, f"the gateway is gone:\n{shared.log[-4000:]}"
+
+
+@pytest.fixture
+def realm(provider_server):
+    """The realm `mock`, behaving properly at the start of each test."""
+    realm = provider_server.realm("mock")
+    realm.reset()
+    yield realm
+    realm.reset()
+
+
+@pytest.fixture
+def other_realm(provider_server):
+    realm = provider_server.realm("other")
+    realm.reset()
+    yield realm
+    realm.reset()
+
+
+@pytest.fixture
+def browser(gateway):
+    return Browser(gateway)
+
+
+@pytest.fixture
+def ada(gateway, realm, browser):
+    """A browser in which Ada is signed in."""
+    page = browser.sign_in("mock", "/welcome")
+    assert page.status == 200, page
+    assert browser.ticket()
+    return browser
+
+
+@pytest.fixture
+def scripted(app):
+    """Lets the app answer what the test says, below `/public/`."""
+    added = []
+
+    def script(path, act):
+        added.append(path)
+        app.script(path, act)
+
+    yield script
+    for path in added:
+        app.scripts.pop(path, None)

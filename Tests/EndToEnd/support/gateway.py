@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real `gatehouse` program with a configuration of its own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import requests
+
+from .processes import REPOSITORY, Process, eventually, free_port
+
+BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
+SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
+ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
+
+
+def run(*arguments, cwd=None, env=None, timeout=30):
+    """Runs a command of the program to its end."""
+    return subprocess.run(
+        [str(BINARY), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd or REPOSITORY,
+        env={**os.environ, **ENVIRONMENT, **(env or {})},
+    )
+
+
+def oidc(issuer, **more):
+    """A provider entry of type `oidc`."""
+    return {
+        "type": "oidc", "issuer": issuer, "client_id": "gatehouse", "client_secret": "${env:TEST_CLIENT_SECRET}",
+        "scopes": ["openid", "email", "profile"], **more,
+    }
+
+
+class Gateway:
+    """One gateway: `port` takes requests, `operations` shows health."""
+
+    def __init__(self, folder, providers, apps, *, host="gate.localhost", name="gateway", port=None, operations=None,
+                 public_url=None, gateway=None, sessions=None, listeners=()):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.name = name
+        self.port = port or free_port()
+        self.operations = operations or free_port()
+        self.host = host
+        self.origin = public_url or f"http://{host}:{self.port}"
+        self.configuration = {
+            "gateway": {
+                "public_url": self.origin,
+                "listeners": [{"address": f"127.0.0.1:{self.port}"}, *listeners],
+                "operations": f"127.0.0.1:{self.operations}",
+                "state": str(self.folder / "state"),
+                "secret": "${env:TEST_GATEWAY_SECRET}",
+                **(gateway or {}),
+            },
+            "providers": providers,
+            "apps": apps,
+        }
+        if sessions:
+            self.configuration["sessions"] = sessions
+        self.path = self.folder / "providers.yaml"
+        self.process = None
+
+    def write(self, configuration=None):
+        """Writes the file; JSON is YAML as well."""
+        text = json.dumps(configuration or self.configuration, indent=1)
+        temporary = self.path.with_suffix(".new")
+        temporary.write_text(text)
+        temporary.replace(self.path)
+
+    def start(self, env=None, drain_delay=0):
+        self.write()
+        command = [BINARY, "serve", "--config", self.path, "--drain-delay", drain_delay]
+        self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
+        self.wait_ready()
+        return self
+
+    def wait_ready(self):
+        def ready():
+            code = self.process.child.poll()
+            assert code is None, f"gateway ended with {code}:\n{self.process.log[-4000:]}"
+            return self.operation("/readyz").status_code == 200
+
+        eventually(ready, "the gateway is ready", 20)
+
+    def operation(self, path):
+        return requests.get(f"http://127.0.0.1:{self.operations}{path}", timeout=5)
+
+    def metrics(self):
+        """All samples of /metrics: name with labels to value."""
+        samples = {}
+        for line in self.operation("/metrics").text.splitlines():
+            if line and not line.startswith("#"):
+                name, _, value = line.rpartition(" ")
+                samples[name] = float(value)
+        return samples
+
+    def metric(self, prefix):
+        """The sum of the samples whose name with labels starts so."""
+        return sum(value for name, value in self.metrics().items() if name.startswith(prefix))
+
+    def reload(self):
+        os.kill(self.process.pid, signal.SIGHUP)
+
+    @property
+    def log(self):
+        return self.process.log
+
+    def memory_kib(self):
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
+
+    def stop(self):
+        """Ends it; anything but a clean end is a failure."""
+        if not self.process:
+            return
+        alive = self.process.child.poll() is None
+        code = self.process.stop()
+        log = self.process.log
+        self.process = None
+        assert alive and code == 0, f"the gateway ended with {code}:\n{log[-4000:]}"
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *problem):
+        self.stop()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and stops the programs that a test needs; waits for conditions, never for a time."""
+
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def eventually(condition, what, seconds=10):
+    """The first true value of `condition()`, asked until the deadline."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            value = condition()
+        except OSError:
+            value = None
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.01)
+
+
+_given = set()
+
+
+def free_port():
+    """A port of 127.0.0.1 that nobody uses and that has not been given out before."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
+
+
+def listens(port):
+    """Whether somebody accepts connections on a port."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Process:
+    """A program that writes to a log file and is stopped by its process id."""
+
+    def __init__(self, command, folder, name, env=None, cwd=None):
+        self.name = name
+        self.log_path = Path(folder) / f"{name}.log"
+        self._log = open(self.log_path, "ab")
+        self.child = subprocess.Popen(
+            [str(part) for part in command], stdout=self._log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            env={**os.environ, **(env or {})}, cwd=cwd,
+        )
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def wait_listening(self, port, seconds=20):
+        def ready():
+            assert self.child.poll() is None, f"{self.name} ended with {self.child.returncode}:\n{self.log[-3000:]}"
+            return listens(port)
+
+        eventually(ready, f"{self.name} listens on {port}", seconds)
+
+    def stop(self, seconds=20):
+        """Asks the program to end and gives its exit code."""
+        if self.child.poll() is None:
+            self.child.terminate()
+            try:
+                self.child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+                raise AssertionError(f"{self.name} did not end within {seconds} s of SIGTERM:\n{self.log[-3000:]}")
+        self._log.close()
+        return self.child.returncode
+
+
+def nginx(folder, name, http):
+    """An nginx with this `http` block."""
+    folder = Path(folder)
+    conf = folder / f"{name}.conf"
+    conf.write_text(
+        f"worker_processes 1; daemon off; pid {folder}/{name}.pid; error_log {folder}/{name}.err;\n"
+        "events { worker_connections 1024; }\n"
+        f"http {{ access_log off; client_body_temp_path {folder}/{name}-body; proxy_temp_path {folder}/{name}-proxy;\n"
+        f"fastcgi_temp_path {folder}/{name}-f; uwsgi_temp_path {folder}/{name}-u; scgi_temp_path {folder}/{name}-s;\n"
+        f"{http}\n}}\n"
+    )
+    return Process(["nginx", "-c", conf], folder, name)
+
+
+def certificate(folder, name, *hosts):
+    """A self-made certificate for these hosts: its file and its key's."""
+    folder = Path(folder)
+    names = ",".join(("IP:" if host.replace(".", "").isdigit() else "DNS:") + host for host in hosts)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+         "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem", "-subj", f"/CN={hosts[0]}",
+         "-addext", f"subjectAltName={names}"],
+        check=True, capture_output=True,
+    )
+    return str(folder / f"{name}.pem"), str(folder / f"{name}.key")

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An OpenID provider that does what a test tells it to, right or wrong."""
+
+import base64
+import json
+import secrets
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+from .tokens import Key, at_hash, now, token
+
+SHARED_KEYS = [Key("rsa"), Key("ec", "ES256"), Key("ed", "EdDSA")]
+
+
+class Realm:
+    """One issuer: its people, its keys and what it does next."""
+
+    def __init__(self, server, name):
+        self.server, self.name = server, name
+        self.issuer = f"{server.origin}/{name}"
+        self.keys = list(SHARED_KEYS)
+        self.reset()
+
+    def reset(self):
+        """Back to proper behaviour."""
+        self.person = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
+        self.key = self.keys[0]
+        self.requests = []
+        self.codes = {}
+        self.claims = lambda claims: claims
+        self.make = lambda claims, realm: token(realm.key, claims)
+        self.userinfo = lambda person: person
+        self.callback = lambda parameters: parameters
+        self.token_answer = lambda answer: answer
+        self.documents = {}
+        self.metadata = {}
+
+    def count(self, path):
+        return sum(1 for request in self.requests if request["path"] == path)
+
+    def document(self, path):
+        """What a test has put at a path: (status, headers, bytes) or None."""
+        return self.documents.get(path)
+
+    def discovery(self):
+        return {
+            "issuer": self.issuer, "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token", "userinfo_endpoint": f"{self.issuer}/userinfo",
+            "jwks_uri": f"{self.issuer}/jwks", "response_types_supported": ["code"], "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256", "ES256", "EdDSA"], **self.metadata,
+        }
+
+    def authorize(self, query):
+        """Where the browser goes after the person has agreed."""
+        code = secrets.token_urlsafe(12)
+        self.codes[code] = query
+        parameters = self.callback({"code": code, "state": query["state"]})
+        return f"{query['redirect_uri']}?{urlencode(parameters, doseq=True)}"
+
+    def tokens(self, form):
+        query = self.codes.pop(form.get("code"), None)
+        if query is None:
+            return 400, {"error": "invalid_grant", "error_description": "unknown code"}
+        access = secrets.token_urlsafe(12)
+        claims = self.claims({
+            "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce": query.get("nonce"),
+            "at_hash": at_hash(access, realm_kind(self)), **self.person,
+        })
+        answer = {"access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self)}
+        return 200, self.token_answer(answer)
+
+
+def realm_kind(realm):
+    return realm.key.kind if isinstance(realm.key, Key) else "RS256"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.answer(b"")
+
+    def do_POST(self):
+        self.answer(self.rfile.read(int(self.headers.get("content-length", 0))))
+
+    def answer(self, body):
+        parts = urlsplit(self.path)
+        name, _, path = parts.path.lstrip("/").partition("/")
+        realm = self.server.realms.get(name)
+        if realm is None:
+            self.server.strays.append(self.path)
+            return self.reply(404, {}, b"")
+        query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        form = {key: values[0] for key, values in parse_qs(body.decode()).items()}
+        realm.requests.append({
+            "path": path, "query": query, "form": form, "fields": dict(self.headers), "method": self.command,
+        })
+        if canned := realm.document(path):
+            return self.reply(*canned)
+        if path == ".well-known/openid-configuration":
+            return self.json(200, realm.discovery())
+        if path == "jwks":
+            return self.json(200, {"keys": [key if isinstance(key, dict) else key.jwk for key in realm.keys]})
+        if path == "authorize":
+            return self.reply(302, {"Location": realm.authorize(query)}, b"")
+        if path == "token":
+            return self.json(*realm.tokens(form))
+        if path == "userinfo":
+            return self.json(200, realm.userinfo(dict(realm.person)))
+        return self.reply(404, {}, b"")
+
+    def json(self, status, value):
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.reply(status, {"Content-Type": "application/json"}, body)
+
+    def reply(self, status, fields, body):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:
+            pass
+
+
+class ProviderServer(ThreadingHTTPServer):
+    """All realms of a test run on one port; `strays` are requests for what is no realm."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server_address[1]}"
+        self.realms, self.strays = {}, []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        pass
+
+    def realm(self, name):
+        if name not in self.realms:
+            self.realms[name] = Realm(self, name)
+        return self.realms[name]
+
+
+def basic(header):
+    """Id and secret of a Basic field, form-decoded as RFC 6749 §2.3.1 wants."""
+    user, _, password = base64.b64decode(header.split(" ")[1]).decode().partition(":")
+    return unquote(user), unquote(password)
+
+
+def silent_port():
+    """A port that accepts connections and never says anything."""
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(16)
+    return sock, sock.getsockname()[1]

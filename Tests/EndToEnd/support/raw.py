@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP as bytes on a socket."""
+
+import json
+import socket
+import ssl
+import time
+
+
+class Answer:
+    """One answer as it came."""
+
+    def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
+        self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
+
+    def all(self, name):
+        return [value for key, value in self.fields if key.lower() == name.lower()]
+
+    def get(self, name, default=None):
+        values = self.all(name)
+        return values[0] if values else default
+
+    @property
+    def text(self):
+        return self.body.decode(errors="replace")
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {self.fields} {self.body[:300]!r}>"
+
+
+def tls_context(verify=None, **bounds):
+    context = ssl.create_default_context(cafile=verify)
+    if verify is None:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    for key, value in bounds.items():
+        setattr(context, key, value)
+    return context
+
+
+class Wire:
+    """A connection to a port of 127.0.0.1."""
+
+    def __init__(self, port, timeout=15, tls=None, server_name=None):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=server_name)
+        self.buffer = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def finish(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def _more(self):
+        try:
+            data = self.socket.recv(65536)
+        except (ConnectionResetError, ssl.SSLError, BrokenPipeError):
+            data = b""
+        self.buffer += data
+        return bool(data)
+
+    def rest(self):
+        """All until the other side closes."""
+        while self._more():
+            pass
+        taken, self.buffer = self.buffer, b""
+        return taken
+
+    def is_closed(self, seconds=5):
+        """Whether the other side closes within a time without sending anything."""
+        self.socket.settimeout(seconds)
+        try:
+            return not self.buffer and not self._more()
+        except TimeoutError:
+            return False
+
+    def _until(self, mark):
+        while mark not in self.buffer:
+            if not self._more():
+                return None
+        head, self.buffer = self.buffer.split(mark, 1)
+        return head
+
+    def answer(self, method="GET", interim=None):
+        """The next final answer, or None if the connection closes first."""
+        while True:
+            head = self._until(b"\r\n\r\n")
+            if head is None:
+                return None
+            lines = head.decode("latin-1").split("\r\n")
+            version, status, reason = (lines[0] + "  ").split(" ", 2)
+            fields = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:]]
+            answer = Answer(int(status), fields, b"", version, reason.strip())
+            if answer.status >= 200:
+                break
+            if interim is not None:
+                interim.append(answer.status)
+        answer.body = self._body(answer, method)
+        return answer
+
+    def _body(self, answer, method):
+        if method == "HEAD" or answer.status in (204, 304):
+            return b""
+        if answer.get("transfer-encoding", "").lower() == "chunked":
+            body = b""
+            while True:
+                size = self._until(b"\r\n")
+                if size is None:
+                    raise AssertionError("cut off in the middle of a chunked answer")
+                count = int(size, 16)
+                while len(self.buffer) < count + 2:
+                    if not self._more():
+                        raise AssertionError("cut off in the middle of a chunk")
+                body += self.buffer[:count]
+                self.buffer = self.buffer[count + 2:]
+                if count == 0:
+                    return body
+        length = answer.get("content-length")
+        if length is None:
+            return self.rest()
+        while len(self.buffer) < int(length):
+            if not self._more():
+                raise AssertionError(f"cut off after {len(self.buffer)} of {length} bytes")
+        body, self.buffer = self.buffer[:int(length)], self.buffer[int(length):]
+        return body
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        self.close()
+
+
+def exchange(port, data, timeout=15, **tls):
+    """Sends bytes and gives all that comes back until the other side closes."""
+    with Wire(port, timeout, **tls) as wire:
+        try:
+            wire.send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        return wire.rest()
+
+
+def request(port, target="/", host="gate.localhost", method="GET", fields=(), body=b"", timeout=15, **tls):
+    """One request on a connection of its own."""
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in fields]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    with Wire(port, timeout, **tls) as wire:
+        wire.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+        answer = wire.answer(method)
+        assert answer is not None, f"no answer to {method} {target}"
+        return answer
+
+
+def until(seconds):
+    return time.monotonic() + seconds

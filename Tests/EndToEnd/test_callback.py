@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The callback: who may end an attempt, and with what (A-33, A-36, A-50, T-01 to T-17)."""
+
+import threading
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from support.browser import Browser
+from support.provider import basic
+from support.raw import request
+
+
+def query(url):
+    return {key: values[0] for key, values in parse_qs(urlsplit(url).query).items()}
+
+
+def callback(browser, parameters, provider="mock", **more):
+    return browser.send("GET", f"/oauth2/callback/{provider}?{urlencode(parameters, doseq=True)}", **more)
+
+
+def refused(answer, browser):
+    """Whether nobody was signed in and the answer is a proper page of ours."""
+    assert 400 <= answer.status < 600, answer
+    assert browser.ticket() is None
+    assert "default-src 'none'" in answer.get("content-security-policy", "")
+    return True
+
+
+def test_the_code_flow_sends_what_it_must(browser, gateway, realm):
+    """T-04 T-05: response_type code, S256, fresh state, nonce and challenge, our own callback, the secret in Basic."""
+    first, second = query(browser.begin("mock")), query(browser.begin("mock"))
+    assert first["response_type"] == "code" and first["code_challenge_method"] == "S256"
+    assert first["redirect_uri"] == f"{gateway.origin}/oauth2/callback/mock" and first["scope"] == "openid email profile"
+    for name in ("state", "nonce", "code_challenge"):
+        assert len(first[name]) >= 22 and first[name] != second[name]
+    browser.sign_in("mock")
+    sent = next(one for one in realm.requests if one["path"] == "token")
+    assert basic(sent["fields"]["Authorization"]) == ("gatehouse", "client secret+/%")
+    assert 43 <= len(sent["form"]["code_verifier"]) <= 128 and "client_secret" not in sent["form"]
+    assert sent["form"]["redirect_uri"] == first["redirect_uri"]
+
+
+def test_a_callback_without_the_browsers_cookie_is_refused(gateway, realm, browser):
+    """T-01: the attempt belongs to the browser that began it."""
+    landing = browser.authorize(browser.begin("mock"))
+    stranger = Browser(gateway)
+    assert refused(stranger.send("GET", landing), stranger)
+    assert realm.count("token") == 0
+
+
+def test_a_state_cannot_be_used_twice(gateway, realm, browser):
+    """T-02: the second callback finds the attempt spent, also with the cookie put back."""
+    landing = browser.authorize(browser.begin("mock"))
+    kept = {host: dict(jar) for host, jar in browser.cookies.items()}
+    assert browser.send("GET", landing).status == 303
+    again = Browser(gateway)
+    again.cookies = kept
+    assert refused(again.send("GET", landing), again)
+    assert realm.count("token") == 1
+
+
+def test_a_state_of_one_browser_is_refused_in_another(gateway, realm):
+    """T-03."""
+    one, two = Browser(gateway), Browser(gateway)
+    landing = one.authorize(one.begin("mock"))
+    two.begin("mock")
+    assert refused(two.send("GET", landing), two)
+    assert realm.count("token") == 0
+
+
+def test_a_lost_state_with_a_session_goes_on(ada, gateway, realm):
+    """Design §6: the back button after a sign-in is no error."""
+    landing = ada.authorize(ada.begin("mock", "/back"))
+    assert ada.send("GET", landing).status == 303
+    answer = ada.send("GET", landing)
+    assert answer.status == 303 and answer.get("location").startswith(gateway.origin)
+
+
+def test_an_error_spends_the_state(gateway, realm, browser):
+    """T-02: also an error answer ends the attempt."""
+    realm.callback = lambda parameters: {"error": "access_denied", "state": parameters["state"]}
+    address = browser.begin("mock")
+    jar = {host: dict(jar) for host, jar in browser.cookies.items()}
+    assert refused(browser.send("GET", browser.authorize(address)), browser)
+    realm.callback = lambda parameters: parameters
+    browser.cookies = jar
+    assert refused(browser.send("GET", browser.authorize(address)), browser)
+
+
+@pytest.mark.parametrize("change", [
+    lambda p: {"state": p["state"]}, lambda p: {"code": p["code"]}, lambda p: {}, lambda p: {**p, "state": ""},
+    lambda p: {**p, "code": ""}, lambda p: {**p, "code": [p["code"], p["code"]]}, lambda p: {**p, "state": [p["state"], "x"]},
+    lambda p: {**p, "code": "x" * 100_000}, lambda p: {**p, "state": "x" * 7000}, lambda p: {**p, "state": p["state"] + "x"},
+    lambda p: {**p, "state": p["state"][:-1]}, lambda p: {**p, "state": p["state"].swapcase()}, lambda p: {**p, "code": "a\r\nb"},
+    lambda p: {**p, "code": "a\x00b"}, lambda p: {**p, "error": "server_error"}, lambda p: {**p, "iss": ""},
+    lambda p: {**p, "code": "\udcff".encode("utf-8", "surrogateescape")}, lambda p: {**p, "access_token": "x"},
+    lambda p: {**p, "id_token": "e30.e30.e30"}, lambda p: {**p, "error": ["a", "b"]},
+])
+def test_a_callback_with_odd_parameters_is_refused(change, gateway, realm, browser):
+    """A-33 T-07: each parameter missing, empty, doubled, huge, broken; tokens in a callback are an error."""
+    landing = browser.authorize(browser.begin("mock"))
+    answer = callback(browser, change(query(landing)))
+    assert answer.status in (400, 414, 431, 403, 502)
+    assert browser.ticket() is None
+
+
+@pytest.mark.parametrize("text", ["", "?", "?&&&", "?=", "?%", "?code=%zz&state=%", "?" + "a=b&" * 1500, "?state=" + "%00" * 200])
+def test_a_callback_with_a_strange_query_is_refused(text, browser):
+    """A-33."""
+    browser.begin("mock")
+    answer = browser.send("GET", "/oauth2/callback/mock" + text)
+    assert 400 <= answer.status < 500 and browser.ticket() is None
+
+
+@pytest.mark.parametrize("error", ["access_denied", "<script>alert(1)</script>", "x" * 3000, "a b\"'><img src=x>", "\u202eevil"])
+def test_the_providers_words_are_on_no_page(error, gateway, realm, browser):
+    """A-50 A-52: neither `error` nor its description is rendered."""
+    realm.callback = lambda p: {"error": error, "error_description": "<b>words of others</b>", "error_uri": "https://evil", "state": p["state"]}
+    answer = browser.send("GET", browser.authorize(browser.begin("mock")))
+    assert refused(answer, browser)
+    assert "<script>" not in answer.text and "words of others" not in answer.text and "evil" not in answer.text
+    assert "<img" not in answer.text and "xxxx" not in answer.text
+
+
+def test_no_page_shows_bytes_of_the_request(gateway, browser):
+    """A-52: a name in path, query or header is not echoed."""
+    for path in ("/oauth2/%3Cscript%3E", "/oauth2/start/%3Cscript%3E", "/oauth2/sign_in?rd=%3Cscript%3E", "/oauth2/callback/x?error=%3Cscript%3E"):
+        answer = browser.send("GET", path, fields={"Referer": "http://<script>"})
+        assert "<script" not in answer.text.lower(), path
+
+
+def test_a_code_of_one_provider_is_worth_nothing_at_another(gateway, realm, other_realm):
+    """T-08: mix-up: one callback per provider, and the attempt names its provider."""
+    browser = Browser(gateway)
+    landing = browser.authorize(browser.begin("mock"))
+    answer = browser.send("GET", landing.replace("/callback/mock", "/callback/other"))
+    assert answer.status >= 400 and browser.ticket() is None
+    assert other_realm.count("token") == 0 and realm.count("token") == 0
+    landing = browser.authorize(browser.begin("other"))
+    answer = callback(browser, {**query(landing), "code": "of-mock"}, "other")
+    assert answer.status >= 400 and browser.ticket() is None
+
+
+@pytest.mark.parametrize("issuer", ["another", "slash", "case", "port", "twice"])
+def test_a_foreign_issuer_in_the_callback_is_refused(issuer, gateway, realm, other_realm, browser):
+    """T-09 T-16 RFC 9207: `iss` is compared as it stands, before the code is used."""
+    spoken = {"another": other_realm.issuer, "slash": realm.issuer + "/", "case": realm.issuer.upper(),
+              "port": realm.issuer.replace("127.0.0.1:", "127.0.0.1:0"), "twice": [realm.issuer, other_realm.issuer]}[issuer]
+    realm.callback = lambda p: {**p, "iss": spoken}
+    assert refused(browser.send("GET", browser.authorize(browser.begin("mock"))), browser)
+    assert realm.count("token") == 0
+
+
+def test_the_right_issuer_in_the_callback_is_accepted(realm, browser):
+    """T-09."""
+    realm.callback = lambda p: {**p, "iss": realm.issuer}
+    assert browser.sign_in("mock").status == 200
+
+
+def test_errors_are_checked_for_their_issuer_too(realm, other_realm, browser):
+    """T-17."""
+    realm.callback = lambda p: {"error": "access_denied", "state": p["state"], "iss": other_realm.issuer}
+    answer = browser.send("GET", browser.authorize(browser.begin("mock")))
+    assert answer.status == 400 and "issuer" in answer.text
+
+
+def test_two_callbacks_at_once_redeem_one_code(gateway, realm, browser):
+    """T-13: of two parallel callbacks exactly one reaches the token endpoint."""
+    landing = browser.authorize(browser.begin("mock"))
+    twins = []
+    for _ in range(8):
+        twin = Browser(gateway)
+        twin.cookies = {host: dict(jar) for host, jar in browser.cookies.items()}
+        twins.append(twin)
+    threads = [threading.Thread(target=twin.send, args=("GET", landing)) for twin in twins]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert realm.count("token") == 1
+    assert sum(1 for twin in twins if twin.ticket()) == 1
+
+
+def test_a_callback_by_post_is_answered_with_303(gateway, realm, browser):
+    """RFC 9700 §4.12: a form_post callback works and never leads to a second POST."""
+    landing = browser.authorize(browser.begin("mock", "/posted"))
+    answer = browser.send("POST", "/oauth2/callback/mock", body=query(landing), fields={"Sec-Fetch-Site": "cross-site", "Origin": "null"})
+    assert answer.status == 303 and answer.get("location") == gateway.origin + "/posted"
+
+
+def test_a_body_over_16_kib_is_refused(gateway, browser):
+    """K10: our own addresses take small forms only."""
+    answer = browser.send("POST", "/oauth2/callback/mock", body=b"state=" + b"x" * 20_000)
+    assert answer.status == 413
+
+
+def test_every_flipped_byte_of_an_attempt_gives_the_same_answer(gateway, realm, browser):
+    """A-36 C-06 K5: the cookie is authenticated as a whole; no oracle."""
+    landing = browser.authorize(browser.begin("mock"))
+    jar = browser.cookies[gateway.host]
+    name = next(key for key in jar if "attempt" in key)
+    value = jar[name]
+    seen = set()
+    for index in range(0, len(value)):
+        flipped = value[:index] + ("A" if value[index] != "A" else "B") + value[index + 1:]
+        fields = [("Cookie", f"{name}={flipped}"), ("Accept", "application/json")]
+        parts = urlsplit(landing)
+        answer = request(gateway.port, f"{parts.path}?{parts.query}", fields=fields)
+        seen.add((answer.status, answer.json["error"], tuple(sorted(n for n, _ in answer.fields))))
+    assert len(seen) == 1, seen
+    assert realm.count("token") == 0
+    assert browser.send("GET", landing).status == 303
+
+
+@pytest.mark.parametrize("value", ["", "x", "A" * 43, "A" * 4000, "e30", "%00", "\"quoted\"", "=", "AAAA" * 500])
+def test_garbage_in_an_attempt_is_a_refusal(value, gateway, realm, browser):
+    """A-86 K7."""
+    landing = browser.authorize(browser.begin("mock"))
+    jar = browser.cookies[gateway.host]
+    for name in list(jar):
+        jar[name] = value
+    assert refused(browser.send("GET", landing), browser)
+
+
+def test_an_attempt_cookie_under_another_name_is_worth_nothing(gateway, realm, browser):
+    """K5: the name is part of what is sealed."""
+    landing = browser.authorize(browser.begin("mock"))
+    jar = browser.cookies[gateway.host]
+    name = next(key for key in jar if "attempt" in key)
+    value = jar.pop(name)
+    jar["gatehouse-attempt-00000000"] = value
+    jar["gatehouse"] = value
+    assert callback(browser, query(landing)).status >= 400
+    browser.send("GET", "/protected")
+    assert realm.count("token") == 0
+
+
+def test_a_hundred_tabs_do_not_fill_the_cookie_jar(gateway, realm, browser):
+    """C-07: at most five attempts stay; the newest works, the oldest is dead."""
+    landings = [browser.authorize(browser.begin("mock", f"/tab{index}")) for index in range(100)]
+    attempts = [name for name in browser.cookies[gateway.host] if "attempt" in name]
+    assert len(attempts) <= 5
+    assert refused(browser.send("GET", landings[0]), browser)
+    assert browser.send("GET", landings[-1]).get("location") == gateway.origin + "/tab99"
+
+
+def test_a_person_who_may_not_enter_gets_no_session(gateway, realm, browser):
+    """Design §6: the policy is asked before a ticket is made."""
+    realm.person = {"sub": "eve", "email": "eve@elsewhere.org", "email_verified": True}
+    answer = browser.visit("/oauth2/start/mock?rd=/staff/x")
+    assert answer.status == 403 and browser.ticket() is None
+
+
+def test_signing_in_again_makes_a_new_ticket(ada, gateway, realm):
+    """C-04 K9: the old ticket is dead."""
+    old = ada.ticket()
+    ada.sign_in("mock")
+    assert ada.ticket() != old
+    assert request(gateway.port, "/protected", fields=[("Cookie", f"gatehouse={old}")]).status == 401
+
+
+def test_a_ticket_that_a_stranger_chose_is_not_taken(gateway, realm, browser):
+    """C-04: fixation: what the browser had before is not what it has after."""
+    browser.cookies = {gateway.host: {"gatehouse": "A" * 43}}
+    browser.sign_in("mock")
+    assert browser.ticket() != "A" * 43
+    assert request(gateway.port, "/protected", fields=[("Cookie", "gatehouse=" + "A" * 43)]).status == 401
+
+
+@pytest.mark.parametrize("path", ["/oauth2/sign_in", "/oauth2/start/mock", "/oauth2/sign_out", "/oauth2/nothing", "/oauth2/callback/mock"])
+def test_own_answers_carry_the_protections(path, gateway, browser):
+    """S-67, RFC 9700 §4.2.4 §4.16: no-store, no-referrer, no frames, no sniffing."""
+    answer = browser.send("GET", path)
+    assert "no-store" in answer.get("cache-control", ""), answer
+    assert answer.get("referrer-policy") == "no-referrer"
+    if answer.get("content-type", "").startswith("text/html"):
+        assert answer.get("x-frame-options") == "DENY" and "frame-ancestors 'none'" in answer.get("content-security-policy")
+        assert answer.get("x-content-type-options") == "nosniff" and "<script" not in answer.text
+
+
+def test_a_redirect_of_a_stranger_is_not_stored(gateway, browser):
+    """S-67."""
+    answer = browser.send("GET", "/protected")
+    assert answer.status == 303 and "no-store" in answer.get("cache-control", "")
+    assert "no-store" in browser.send("GET", "/protected", navigates=False).get("cache-control", "")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: check, schema, help, exit codes."""
+
+import json
+
+import pytest
+
+from support.gateway import Gateway, run
+from support.processes import REPOSITORY, free_port
+
+SECRETS = {
+    name: "a secret of at least 32 characters, made for tests"
+    for name in ("GATEHOUSE_SECRET", "GOOGLE_CLIENT_SECRET", "GITHUB_CLIENT_SECRET", "MICROSOFT_CLIENT_SECRET", "STAFF_CLIENT_SECRET")
+}
+COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "policy", "keys", "sessions", "health", "schema"]
+TO_COME = ["try", "pins", "profile", "policy", "keys", "sessions", "health"]
+
+
+def test_the_documented_example_passes_check():
+    """Done when: the committed providers.yaml is complete and usable."""
+    result = run("check", env=SECRETS)
+    assert result.returncode == 0, result.stderr
+    assert "error" not in result.stderr
+
+
+def test_a_missing_secret_is_told_with_its_place():
+    """Scope 2."""
+    result = run("check", env={**SECRETS, "GOOGLE_CLIENT_SECRET": ""})
+    assert result.returncode == 1
+    assert "providers.yaml:" in result.stderr and "GOOGLE_CLIENT_SECRET" in result.stderr and "^" in result.stderr
+
+
+def test_the_committed_schema_is_what_the_program_prints():
+    """Scope 2: schema and reference cannot drift."""
+    result = run("schema")
+    committed = (REPOSITORY / "docs/providers.schema.json").read_text()
+    assert result.returncode == 0 and result.stdout == committed
+    assert json.loads(committed)["type"] == "object"
+
+
+def test_the_committed_reference_is_what_the_program_prints():
+    """Scope 2: docs/configuration.md holds the table of the same description."""
+    result = run("schema", "--reference")
+    committed = (REPOSITORY / "docs/configuration.md").read_text()
+    assert result.returncode == 0
+    for line in result.stdout.splitlines():
+        assert line in committed, line
+
+
+def test_all_mistakes_are_told_at_once(tmp_path):
+    """Scope 2: file, line, column, the source line, a caret, a hint."""
+    path = tmp_path / "providers.yaml"
+    path.write_text("gateway:\n  public_urll: http://localhost:1\nproviders:\n  x: {type: oicd}\napps: 7\n")
+    result = run("check", "--config", path)
+    assert result.returncode == 1
+    assert f"{path}:2:3: error:" in result.stderr and "did you mean 'public_url'?" in result.stderr
+    assert result.stderr.count("error:") >= 3 and result.stderr.count("^") >= 3
+    assert run("serve", "--config", path).returncode == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_has_help(command):
+    """Design §2.1."""
+    result = run(command, "--help")
+    assert result.returncode == 0 and "USAGE" in result.stdout
+
+
+@pytest.mark.parametrize("command", TO_COME)
+def test_a_command_to_come_says_so(command):
+    """Scope: never ignored."""
+    result = run(command)
+    assert result.returncode not in (0, 70) and "not supported yet" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["check", "--nonsense"], ["serve", "--drain-delay", "x"], ["demo", "--port", "0"], ["check", "--online"]])
+def test_wrong_usage_ends_with_2(arguments):
+    """Design §2.1."""
+    assert run(*arguments).returncode == 2
+
+
+def test_a_missing_file_ends_with_1(tmp_path):
+    """Design §2.1."""
+    result = run("check", "--config", "none.yaml", cwd=tmp_path)
+    assert result.returncode == 1 and "none.yaml" in result.stderr
+
+
+def test_an_address_in_use_is_told(gateway, tmp_path):
+    """Design §2.1: a clear error, exit code 1."""
+    other = Gateway(tmp_path, {"mock": gateway.configuration["providers"]["mock"]}, gateway.configuration["apps"], port=gateway.port)
+    other.configuration["apps"] = {"echo": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}}
+    other.write()
+    result = run("serve", "--config", other.path, cwd=tmp_path)
+    assert result.returncode == 1 and str(gateway.port) in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("change", [
+    {"gateway": {"public_url": "http://gate.example.com"}}, {"providers": {}}, {"apps": {}}, {"surprise": 1},
+])
+def test_a_file_that_cannot_be_used_is_refused(change, tmp_path):
+    """Scope 2: plain http off loopback, nothing to sign in with, nothing behind, unknown keys."""
+    port = free_port()
+    good = {
+        "gateway": {"public_url": f"http://localhost:{port}"},
+        "providers": {"x": {"type": "oidc", "issuer": "https://id.example.com", "client_id": "a", "client_secret": "${env:GATEHOUSE_SECRET}"}},
+        "apps": {"a": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}},
+    }
+    path = tmp_path / "providers.yaml"
+    path.write_text(json.dumps(good))
+    assert run("check", "--config", path, env=SECRETS).returncode == 0
+    path.write_text(json.dumps({**good, **change}))
+    result = run("check", "--config", path, env=SECRETS)
+    assert result.returncode == 1 and "error:" in result.stderr

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session cookie: its attributes, its grammar, its tampering (C-01 to C-07, A-35, A-36, A-55, A-56, A-86)."""
+
+import pytest
+
+from support.browser import Browser
+from support.raw import request
+
+
+def attributes(line):
+    pair, *rest = [part.strip() for part in line.split(";")]
+    return pair.split("=", 1), sorted(rest)
+
+
+def test_the_session_cookie_has_exactly_these_attributes(ada, gateway):
+    """C-01 over plain http: HttpOnly, SameSite=Lax, Path=/, no Domain, no lifetime."""
+    (name, value), rest = attributes(next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line))
+    assert name == "gatehouse" and len(value) == 43
+    assert rest == ["HttpOnly", "Path=/", "SameSite=Lax"]
+
+
+def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
+    """A-35 C-01: a browser takes the deletion for the same cookie."""
+    created = next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line)
+    answer = ada.sign_out()
+    deleted = next(line for line in answer.all("set-cookie") if line.startswith("gatehouse="))
+    assert set(attributes(deleted)[1]) == {*attributes(created)[1], "Max-Age=0"} and attributes(deleted)[0][1] == ""
+    attempt = next(line for _, line in ada.set_cookies if "attempt" in line and "Max-Age=600" in line)
+    gone = next(line for _, line in ada.set_cookies if "attempt" in line and "Max-Age=0" in line)
+    assert set(attributes(gone)[1]) == {"Max-Age=0" if one == "Max-Age=600" else one for one in attributes(attempt)[1]}
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: f"gatehouse={t}; gatehouse=x", lambda t: f"gatehouse=x; gatehouse={t}", lambda t: f"gatehouse={t}; gatehouse={t}",
+    lambda t: f"\u2000gatehouse={t}".encode("utf-8").decode("latin-1"), lambda t: f"$Version=1; gatehouse={t}; $Path=/; gatehouse=x",
+    lambda t: f'gatehouse="{t}"', lambda t: f"={t}", lambda t: f"gatehouse%3D{t}", lambda t: f"Gatehouse={t}", lambda t: f"gatehouse ={t}",
+    lambda t: f"=gatehouse={t}", lambda t: f"__Host-gatehouse={t}", lambda t: f"gatehouse={t[:-1]}", lambda t: f"gatehouse={t}A",
+    lambda t: f"gatehouse=={t}", lambda t: f"gatehouse, gatehouse={t}", lambda t: f"x=\x80; gatehouse\x80={t}", lambda t: f"gatehouse_0={t}",
+    lambda t: f"gatehouse={t.swapcase()}", lambda t: f"a=1, gatehouse={t}", lambda t: f"gatehouse={t[:20]} {t[20:]}",
+])
+def test_a_cookie_in_another_form_is_no_session(make, ada, gateway, app):
+    """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: treated as a stranger."""
+    before = len(app.requests)
+    answer = request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))])
+    assert answer.status in (400, 401), answer
+    assert len(app.requests) == before
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: f"gatehouse={t}", lambda t: f" gatehouse={t} ", lambda t: f"a=b;gatehouse={t};c", lambda t: f";;=;gatehouse={t};;",
+    lambda t: f"a=\x80; gatehouse={t}", lambda t: "; ".join(f"c{i}=v" for i in range(500)) + f"; gatehouse={t}",
+])
+def test_other_cookies_do_not_disturb(make, ada, gateway):
+    """C-02 A-55."""
+    assert request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))]).status == 200
+
+
+def test_every_flipped_byte_of_a_ticket_gives_the_same_answer(ada, gateway, app):
+    """A-36 C-06: no oracle."""
+    ticket = ada.ticket()
+    before = len(app.requests)
+    seen = set()
+    for index in range(len(ticket)):
+        flipped = ticket[:index] + ("A" if ticket[index] != "A" else "B") + ticket[index + 1:]
+        answer = request(gateway.port, "/c06", fields=[("Cookie", f"gatehouse={flipped}")])
+        seen.add((answer.status, answer.body, tuple(sorted(name for name, _ in answer.fields))))
+    assert len(seen) == 1 and next(iter(seen))[0] == 401
+    assert len(app.requests) == before
+
+
+@pytest.mark.parametrize("value", [
+    "", ";", "=", ";;=", "; " * 4000, "=" * 8000, "gatehouse", "gatehouse=", "gatehouse=;gatehouse=", "a" * 16000, "gatehouse_chunks=99999999",
+    "gatehouse_0=x; gatehouse_99999999=y", "\x80" * 100, "gatehouse=\x80", ",".join("a=b" for _ in range(3000)), "gatehouse=null", "\tgatehouse=x\t",
+])
+def test_no_shape_of_a_cookie_field_is_let_in_or_does_harm(value, gateway, app):
+    """A-55 A-56 A-86 K7: whatever the field holds, a stranger stays a stranger."""
+    before = len(app.requests)
+    answer = request(gateway.port, "/a55", fields=[("Cookie", value)])
+    assert answer.status == 401, answer
+    assert len(app.requests) == before
+
+
+def test_a_cookie_with_a_control_character_is_refused(gateway):
+    """A-55 S-20."""
+    for value in ("a\x00b", "a=\x01", "gatehouse=\x7f"):
+        assert request(gateway.port, "/a55", fields=[("Cookie", value)]).status == 400
+
+
+def test_a_cookie_of_one_host_is_nothing_on_another(ada, gateway, app):
+    """C-05 A-83: the ticket is bound to the host it was made for."""
+    before = len(app.requests)
+    for host in ("own.localhost", "third.localhost"):
+        assert request(gateway.port, "/x", host=host, fields=[("Cookie", f"gatehouse={ada.ticket()}")]).status == 401
+    assert len(app.requests) == before
+
+
+def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
+    """S-65: an app cannot set or imitate our cookies; its own pass."""
+    from support.upstream import says
+
+    lines = ["gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x", "=gatehouse=x",
+             "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1"]
+    head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + "".join(f"Set-Cookie: {line}\r\n" for line in lines)
+    scripted("/public/s65", says((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
+    answer = request(gateway.port, "/public/s65")
+    assert answer.all("set-cookie") == ["own=1; Path=/", "gatehousekeeper=1"]
+    assert not answer.all("x-gatehouse-assertion")
+
+
+def test_a_signed_in_browser_keeps_one_cookie(ada):
+    """C-07: after a sign-in no attempt is left."""
+    assert list(ada.cookies[ada.gateway.host]) == ["gatehouse"]
+
+
+def test_a_stranger_gets_no_cookie(gateway):
+    """Design §6: nothing is kept before a person has begun to sign in."""
+    browser = Browser(gateway)
+    answer = browser.send("GET", "/protected")
+    assert answer.status == 303 and not answer.all("set-cookie")
+    assert not browser.send("GET", answer.get("location")).all("set-cookie")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gatehouse demo`: all three providers in turn, by hand and in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+
+import pytest
+import websocket
+
+from support.browser import Browser, forms, links
+from support.gateway import BINARY
+from support.processes import Process, eventually, free_port, listens
+
+PROVIDERS = ["google", "github", "microsoft"]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+class Demo:
+    def __init__(self, folder):
+        self.port, self.operations, self.host = free_port(), free_port(), "localhost"
+        self.origin = f"http://localhost:{self.port}"
+        began = time.monotonic()
+        command = [BINARY, "demo", "--port", self.port, "--operations-port", self.operations]
+        self.process = Process(command, folder, "demo")
+        self.process.wait_listening(self.port)
+        eventually(lambda: self.origin in self.process.log, "the address is printed")
+        self.seconds = time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    demo = Demo(tmp_path_factory.mktemp("demo"))
+    yield demo
+    code = demo.process.stop()
+    assert code == 0, demo.process.log[-3000:]
+
+
+def test_the_demo_starts_in_two_seconds_and_prints_one_address(demo):
+    """Scope 13."""
+    assert demo.seconds < 2, demo.seconds
+    assert re.findall(r"https?://\S+", demo.process.log) == [demo.origin + "/"]
+
+
+def choose(browser, provider, path):
+    """Asks for a page, chooses a provider, and a person there; gives the page at the end."""
+    chooser = browser.visit(path)
+    assert chooser.status == 200
+    link = next(link for link in links(chooser) if f"/oauth2/start/{provider}" in link)
+    page = browser.visit(link)
+    for _ in range(4):
+        if page.url.startswith(browser.gateway.origin) and "/oauth2/" not in page.url:
+            return page
+        assert forms(page), (page.url, page.text[:500])
+        page = browser.submit(page)
+    raise AssertionError(browser.history)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_each_provider_signs_in_and_the_app_verifies_it(provider, demo):
+    """Done when: land on the page asked for, see the identity, sign out, sign in again (A-13)."""
+    browser = Browser(demo)
+    page = choose(browser, provider, "/reports/2026?month=11")
+    assert page.url == demo.origin + "/reports/2026?month=11"
+    assert "Assertion verified" in page.text and f"{provider}:" in page.text and "/reports/2026?month=11" in page.text
+    profile = browser.send("GET", "/oauth2/userinfo").json
+    assert profile["provider"] == provider and profile["user"].startswith(f"{provider}:")
+    ticket = browser.ticket()
+    out = browser.submit(page, form=len(forms(page)) - 1)
+    assert out.status == 200 and browser.ticket() is None, browser.history
+    stranger = Browser(demo)
+    stranger.cookies = {"localhost": {"gatehouse": ticket}}
+    assert stranger.send("GET", "/", navigates=False).status == 401
+    again = choose(browser, provider, "/")
+    assert "Assertion verified" in again.text and browser.ticket() != ticket
+
+
+def test_the_chooser_offers_all_three(demo):
+    """Scope 11: names that people know, one link each."""
+    page = Browser(demo).visit("/")
+    assert [name in page.text for name in ("Google", "GitHub", "Microsoft")] == [True] * 3
+    assert len([link for link in links(page) if "/oauth2/start/" in link]) == 3
+
+
+def test_somebody_who_denies_is_not_signed_in(demo):
+    """The last button of each simulated provider says no."""
+    for provider in PROVIDERS:
+        browser = Browser(demo)
+        page = browser.visit(f"/oauth2/start/{provider}?rd=/")
+        answer = browser.submit(page, button=-1)
+        for _ in range(2):
+            if not answer.url.startswith(demo.origin) and forms(answer):
+                answer = browser.submit(answer)
+        assert answer.url.startswith(demo.origin) and answer.status >= 400 and browser.ticket() is None, browser.history
+
+
+def test_everybody_at_each_provider_can_come_in_or_is_told_why(demo):
+    """providers.md §8: the odd people too: no e-mail, no name, letters of other scripts."""
+    for provider in PROVIDERS:
+        page = Browser(demo).visit(f"{demo.origin}/oauth2/start/{provider}?rd=/")
+        for index in range(len(forms(page)[0][3]) - 1):
+            browser = Browser(demo)
+            answer = browser.submit(browser.visit(f"/oauth2/start/{provider}?rd=/"), button=index)
+            for _ in range(2):
+                if "/oauth2/" not in answer.url and not answer.url.startswith(demo.origin) and forms(answer):
+                    answer = browser.submit(answer)
+            assert answer.status in (200, 403), (provider, index, answer)
+            if answer.status == 200:
+                assert "Assertion verified" in answer.text, (provider, index)
+
+
+def test_a_public_page_needs_no_sign_in(demo):
+    """Scope 13."""
+    assert Browser(demo).send("GET", "/public/about").status == 200
+
+
+def test_the_demo_tells_its_health(demo):
+    """Scope 12."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{demo.operations}/readyz", timeout=5) as answer:
+        assert answer.status == 200
+
+
+class Chromium:
+    """A headless browser, driven by the DevTools protocol."""
+
+    def __init__(self, folder):
+        self.process = Process(
+            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--disable-background-networking", "--remote-debugging-port=0", f"--user-data-dir={folder}/profile", "about:blank"],
+            folder, "chromium",
+        )
+        ready = folder / "profile" / "DevToolsActivePort"
+        eventually(lambda: ready.exists() and ready.read_text().count("\n"), "chromium is up", 30)
+        port = ready.read_text().splitlines()[0]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as answer:
+            page = next(page for page in json.load(answer) if page["type"] == "page")
+        self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], suppress_origin=True, timeout=30)
+        self.number, self.problems, self.loads = 0, [], 0
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method, **parameters):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self.socket.recv())
+            if message.get("id") == self.number:
+                if "navigated" in message.get("error", {}).get("message", ""):
+                    return {"result": {}}  # The page it was about is gone, so there is nothing to say of it.
+                assert "error" not in message, message
+                return message["result"]
+            self.note(message)
+
+    def note(self, message):
+        parameters = message.get("params", {})
+        match message.get("method"):
+            case "Page.loadEventFired":
+                self.loads += 1
+            case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
+                self.problems.append(parameters["entry"])
+            case "Runtime.exceptionThrown":
+                self.problems.append(parameters)
+            case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning"):
+                self.problems.append(parameters)
+
+    def evaluate(self, expression):
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def until(self, expression, what):
+        return eventually(lambda: self.evaluate(expression), what, 20)
+
+    def go(self, url):
+        self.call("Page.navigate", url=url)
+
+    def click(self, selector):
+        self.until(f"!!document.querySelector({json.dumps(selector)})", selector)
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def close(self):
+        self.socket.close()
+        self.process.stop()
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
+def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path):
+    """Done when, in Chromium: three providers in turn, no console message, no violated content policy."""
+    browser = Chromium(tmp_path)
+    try:
+        for provider in PROVIDERS:
+            browser.go(f"{demo.origin}/reports/2026?month=11")
+            browser.click(f"a[href*='/oauth2/start/{provider}']")
+            browser.click("form button")
+            browser.until(
+                f"location.href == '{demo.origin}/reports/2026?month=11' && document.readyState == 'complete' && "
+                "document.body.innerText.includes('Assertion verified')", f"the app greets a person of {provider}")
+            assert browser.evaluate("getComputedStyle(document.body).fontFamily.includes('system-ui')")
+            browser.click("form[action='/oauth2/sign_out'] button")
+            browser.until("location.pathname == '/oauth2/sign_out' && document.body.innerText.includes('signed out')", "signed out")
+            assert browser.evaluate("getComputedStyle(document.querySelector('main')).borderRadius") != "0px", "the style is applied"
+        assert browser.problems == []
+    finally:
+        browser.close()
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
+def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
+    """Scope 11: focus order, a visible focus, no sideways scrolling on a narrow screen."""
+    browser = Chromium(tmp_path)
+    try:
+        browser.call("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
+        browser.go(demo.origin + "/")
+        browser.until("document.readyState == 'complete' && document.querySelectorAll('a.button').length == 3", "the chooser")
+        assert browser.evaluate("document.documentElement.scrollWidth <= 320")
+        reached = []
+        for _ in range(3):
+            for kind in ("keyDown", "keyUp"):
+                browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            reached.append(browser.evaluate("document.activeElement.href.match(/start.([a-z]+)/)[1]"))
+            assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        assert sorted(reached) == sorted(PROVIDERS)
+        assert browser.evaluate("document.documentElement.lang") == "en"
+        assert browser.problems == []
+    finally:
+        browser.close()
+
+
+def test_a_port_in_use_is_told(demo):
+    """Design §2.1: a clear message and exit code 1."""
+    result = subprocess.run([BINARY, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 1 and str(demo.port) in result.stderr, result.stderr
+    assert listens(demo.port)

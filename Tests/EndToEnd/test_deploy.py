@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators copy from deploy/: the systemd unit and nginx in front."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import BINARY, Gateway, oidc
+from support.processes import REPOSITORY, certificate, free_port, nginx
+from support.raw import Wire, tls_context
+from support.upstream import Upstream
+
+DEPLOY = REPOSITORY / "deploy"
+
+
+@pytest.fixture
+def unit(tmp_path):
+    """The unit with the program of this build in it."""
+    text = (DEPLOY / "gatehouse.service").read_text()
+    path = tmp_path / "gatehouse.service"
+    path.write_text(text.replace("/usr/local/bin/gatehouse", str(BINARY)))
+    return path
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_systemd_accepts_the_unit(unit):
+    """Scope 14: every line is known and in its section."""
+    result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
+    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    assert result.returncode == 0 and not said, result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_the_unit_is_hardened(unit):
+    """Scope 14: systemd's own measure of exposure is "OK" or better."""
+    result = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit], capture_output=True, text=True)
+    level = re.search(r"Overall exposure level for \S+: ([0-9.]+)", result.stdout + result.stderr)
+    assert level, result.stdout + result.stderr
+    assert float(level.group(1)) <= 2.5, result.stdout
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory, provider_server):
+    """deploy/nginx/gatehouse.conf with names and ports of this machine, and the gateway behind it."""
+    folder = tmp_path_factory.mktemp("front")
+    tls_port, plain_port = free_port(), free_port()
+    app = Upstream()
+    apps = {
+        "wiki": {"host": "wiki.localhost", "path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
+        "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
+    }
+    realm = provider_server.realm("front")
+    gateway = Gateway(
+        folder, {"mock": oidc(realm.issuer)}, apps, public_url=f"https://gate.localhost:{tls_port}",
+        gateway={"trusted_proxies": ["127.0.0.1", "::1"]},
+    )
+    cert, key = certificate(folder, "front", "gate.localhost", "wiki.localhost")
+    text = (DEPLOY / "nginx/gatehouse.conf").read_text()
+    for old, new in [
+        ("server 127.0.0.1:8080", f"server 127.0.0.1:{gateway.port}"), ("listen 80;", f"listen 127.0.0.1:{plain_port};"),
+        ("listen 443 ", f"listen 127.0.0.1:{tls_port} "), ("/etc/ssl/gatehouse/fullchain.pem", cert),
+        ("/etc/ssl/gatehouse/privkey.pem", key), ("gate.example.com wiki.example.com", "gate.localhost wiki.localhost"),
+    ]:
+        assert old in text, old
+        text = text.replace(old, new)
+    gateway.app, gateway.tls_port, gateway.plain_port, gateway.realm = app, tls_port, plain_port, realm
+    with gateway:
+        proxy = nginx(folder, "front", text)
+        try:
+            proxy.wait_listening(tls_port)
+            yield gateway
+        finally:
+            proxy.stop()
+            app.close()
+
+
+def test_a_sign_in_works_through_nginx(front):
+    """Scope 14: TLS in front; cookies with the __Host- prefix; the app sees https and the client's address (C-01)."""
+    browser = Browser(front)
+    page = browser.sign_in("mock", "/through")
+    assert page.status == 200 and page.url == f"{front.origin}/through", browser.history
+    seen = front.app.seen("/through")[-1]
+    assert seen.get("x-forwarded-proto") == "https" and seen.get("x-forwarded-user") == "mock:ada"
+    assert seen.get("x-forwarded-for") == "127.0.0.1, 127.0.0.1"
+    line = next(line for _, line in browser.set_cookies if line.startswith("__Host-gatehouse=") and "Max-Age=0" not in line)
+    assert sorted(part.strip() for part in line.split(";")[1:]) == ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]
+    gone = browser.sign_out()
+    deletion = next(line for line in gone.all("set-cookie") if line.startswith("__Host-gatehouse="))
+    assert sorted(part.strip() for part in deletion.split(";")[1:]) == ["HttpOnly", "Max-Age=0", "Path=/", "SameSite=Lax", "Secure"]
+
+
+def test_an_app_on_its_own_host_works_through_nginx(front):
+    """Design §6 over https."""
+    browser = Browser(front)
+    browser.sign_in("mock", "/x")
+    page = browser.visit(f"https://wiki.localhost:{front.tls_port}/own")
+    assert page.status == 200, browser.history
+    assert browser.ticket("wiki.localhost") and front.app.seen("/own")[-1].get("host").startswith("wiki.localhost")
+
+
+def test_a_client_of_nginx_is_not_believed(front):
+    """K4: what the client writes into forwarding and identity fields does not arrive."""
+    browser = Browser(front)
+    browser.send("GET", "/public/spoof", fields={"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "ftp", "X-Forwarded-User": "root",
+                                                "Forwarded": "for=6.6.6.6", "X-Forwarded-Host": "evil", "X_Forwarded_User": "root"})
+    seen = front.app.seen("/public/spoof")[-1]
+    assert "6.6.6.6" not in seen.head.decode() and "root" not in seen.head.decode() and "evil" not in seen.head.decode()
+
+
+def test_plain_http_is_sent_to_https(front):
+    """deploy/nginx."""
+    with Wire(front.plain_port) as wire:
+        wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
+        answer = wire.answer()
+    assert answer.status == 308 and answer.get("location") == "https://gate.localhost/x"
+
+
+def test_large_bodies_and_many_cookies_pass_nginx(front):
+    """deploy/nginx: its buffers fit what the gateway sends."""
+    browser = Browser(front)
+    for index in range(8):
+        answer = browser.send("GET", f"/oauth2/start/mock?rd=/{'a' * 1000}{index}")
+        assert answer.status == 303, answer
+    body = b"x" * (3 << 20)
+    with Wire(front.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+        head = f"POST /public/large HTTP/1.1\r\nHost: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
+        wire.send(head.encode() + body)
+        assert wire.answer().json["length"] == len(body)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents show is true: their examples are run as they stand."""
+
+import http.server
+import json
+import re
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+from support.gateway import BINARY
+
+TOP = Path(__file__).resolve().parents[2]
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+APP = "https://wiki.example.com"
+
+
+def blocks(name, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (TOP / name).read_text(), re.S | re.M)
+
+
+# The files
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/start.md"])
+def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
+    files = [block for block in blocks(name, "yaml") if "apps:" in block]
+    assert files
+    for text in files:
+        (tmp_path / "google").write_text("a secret of the provider")
+        file = tmp_path / "providers.yaml"
+        file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
+        environment = {"GOOGLE_CLIENT_SECRET": "one", "STAFF_CLIENT_SECRET": "two"}
+        result = subprocess.run([BINARY, "check", "--config", file], env=environment, capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, "")
+
+
+# The example of an app that verifies assertions
+
+
+@pytest.fixture(scope="module")
+def key():
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@pytest.fixture(scope="module")
+def gateway(key):
+    """Something that publishes a key as the gateway does."""
+    jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
+    answers = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
+
+    class Publisher(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = answers.get(self.path)
+            self.send_response(200 if body else 404)
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def person(gateway):
+    """The function of the example."""
+    example = next(block for block in blocks("docs/start.md", "python") if "def person" in block)
+    names = {}
+    exec(example.replace("https://gate.example.com", gateway), names)
+    return names["person"]
+
+
+def headers(gateway, key, kid="one", **changes):
+    now = int(time.time())
+    claims = {"iss": gateway, "aud": APP, "sub": "google:1", "iat": now, "nbf": now, "exp": now + 120, **changes}
+    known = {name: value for name, value in claims.items() if value is not None}
+    return {"X-Gatehouse-Assertion": jwt.encode(known, key, "ES256", headers={"kid": kid})}
+
+
+def test_the_example_knows_the_person(gateway, key, person):
+    assert person(headers(gateway, key))["sub"] == "google:1"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aud": "https://other.example.com"},
+        {"iss": "https://other.example.com"},
+        {"exp": int(time.time()) - 3600},
+        {"exp": None},
+        {"sub": None},
+        {"kid": "two"},
+    ],
+    ids=str,
+)
+def test_the_example_refuses_what_is_not_for_the_app(gateway, key, person, changes):
+    with pytest.raises(jwt.PyJWTError):
+        person(headers(gateway, key, **changes))
+
+
+def test_the_example_refuses_another_key_and_no_assertion(gateway, person):
+    with pytest.raises(jwt.PyJWTError):
+        person(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
+    with pytest.raises(jwt.PyJWTError):
+        person({})
+
+
+# Links
+
+
+def anchors(document):
+    headings = re.findall(r"^#+ (.*)", document.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_lead_somewhere(document):
+    for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (document.parent / path).resolve() if path else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Large bodies, slow peers, reload under load, drain, proxies in front."""
+
+import os
+import resource
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from support.gateway import Gateway, oidc
+from support.processes import eventually
+from support.raw import Wire, request
+from support.upstream import Upstream
+
+GIB = 1 << 30
+MIB = 1 << 20
+BLOCK = b"\xa5" * MIB
+
+
+@pytest.fixture
+def stand(tmp_path, provider_server, realm):
+    """A gateway of the test's own, started; everything below /public/ is open."""
+    app = Upstream()
+    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
+    gateway.app = app
+    yield gateway
+    gateway.stop()
+    app.close()
+
+
+def peak_kib(gateway):
+    text = Path(f"/proc/{gateway.process.pid}/status").read_text()
+    return int(text.split("VmHWM:")[1].split()[0])
+
+
+def assert_flat(gateway, before, what):
+    grown = (peak_kib(gateway) - before) / 1024
+    assert grown < 48, f"{what}: the gateway grew by {grown:.0f} MiB"
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_one_gib_up_with_flat_memory(framing, stand):
+    """Scope 4: a body passes as it comes; nothing is collected."""
+    stand.start()
+    got = []
+
+    def act(connection, request):
+        connection.body(request, keep=False)
+        got.append(request.length)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return True
+
+    stand.app.script("/public/up", act)
+    request(stand.port, "/public/warm")
+    before, began = stand.memory_kib(), time.monotonic()
+    line = f"Content-Length: {GIB}" if framing == "length" else "Transfer-Encoding: chunked"
+    part = BLOCK if framing == "length" else b"%x\r\n" % MIB + BLOCK + b"\r\n"
+    with Wire(stand.port, timeout=60) as wire:
+        wire.send(f"POST /public/up HTTP/1.1\r\nHost: gate.localhost\r\n{line}\r\n\r\n".encode())
+        for _ in range(GIB // MIB):
+            wire.send(part)
+        if framing == "chunked":
+            wire.send(b"0\r\n\r\n")
+        assert wire.answer().status == 200
+    assert got == [GIB] and time.monotonic() - began < 60
+    assert_flat(stand, before, "1 GiB up")
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "close"])
+def test_one_gib_down_with_flat_memory(framing, stand):
+    """Scope 4."""
+    stand.start()
+    lines = {"length": f"Content-Length: {GIB}\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "close": "Connection: close\r\n"}
+
+    def act(connection, request):
+        connection.send(f"HTTP/1.1 200 OK\r\n{lines[framing]}\r\n".encode())
+        part = b"%x\r\n" % MIB + BLOCK + b"\r\n" if framing == "chunked" else BLOCK
+        for _ in range(GIB // MIB):
+            connection.send(part)
+        if framing == "chunked":
+            connection.send(b"0\r\n\r\n")
+        return False
+
+    stand.app.script("/public/down", act)
+    request(stand.port, "/public/warm")
+    before, began, count = stand.memory_kib(), time.monotonic(), 0
+    with Wire(stand.port, timeout=60) as wire:
+        wire.send(b"GET /public/down HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
+        while data := wire.socket.recv(MIB):
+            count += len(data)
+    assert count >= GIB and time.monotonic() - began < 60
+    assert_flat(stand, before, "1 GiB down")
+
+
+def stalled(progress, seconds=20):
+    """Waits until a count no longer grows, and gives it."""
+    last = [-1, 0]
+
+    def still():
+        now = progress()
+        last[1] = last[1] + 1 if now == last[0] else 0
+        last[0] = now
+        return last[1] > 30 and now > 0
+
+    eventually(still, "the sender is held back", seconds)
+    return progress()
+
+
+def test_a_slow_reader_holds_the_app_back(stand):
+    """Scope 4: back-pressure downwards: little is kept for a client that does not read; then all arrives."""
+    stand.start()
+    sent = [0]
+    size = 256 * MIB
+
+    def act(connection, request):
+        connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n".encode())
+        for _ in range(size // 65536):
+            connection.send(BLOCK[:65536])
+            sent[0] += 65536
+        return False
+
+    stand.app.script("/public/slow", act)
+    request(stand.port, "/public/warm")
+    before = stand.memory_kib()
+    with Wire(stand.port, timeout=60) as wire:
+        wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
+        assert stalled(lambda: sent[0]) < 64 * MIB
+        assert_flat(stand, before, "a slow reader")
+        count = 0
+        while data := wire.socket.recv(MIB):
+            count += len(data)
+        assert count > size
+
+
+def test_a_slow_app_holds_the_client_back(stand):
+    """Scope 4: back-pressure upwards."""
+    stand.start()
+    go = threading.Event()
+    size = 256 * MIB
+    sent = [0]
+
+    def act(connection, request):
+        go.wait(60)
+        connection.body(request, keep=False)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return True
+
+    stand.app.script("/public/slow", act)
+    request(stand.port, "/public/warm")
+    before = stand.memory_kib()
+    with Wire(stand.port, timeout=60) as wire:
+        wire.send(f"POST /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: {size}\r\n\r\n".encode())
+
+        def push():
+            for _ in range(size // 65536):
+                wire.send(BLOCK[:65536])
+                sent[0] += 65536
+
+        thread = threading.Thread(target=push)
+        thread.start()
+        assert stalled(lambda: sent[0]) < 64 * MIB
+        assert_flat(stand, before, "a slow app")
+        go.set()
+        thread.join()
+        assert wire.answer().status == 200
+
+
+class Load:
+    """Clients that send one request after the other until told to stop."""
+
+    def __init__(self, gateway, clients=6):
+        self.gateway, self.stop, self.failed, self.count = gateway, threading.Event(), [], 0
+        self.threads = [threading.Thread(target=self.run, args=(index % 2 == 0,)) for index in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, keeps):
+        while not self.stop.is_set():
+            with Wire(self.gateway.port) as wire:
+                for _ in range(200 if keeps else 1):
+                    if self.stop.is_set():
+                        break
+                    wire.send(b"GET /public/load HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+                    answer = wire.answer()
+                    self.count += 1
+                    if answer is None or answer.status != 200 or "/public/load" not in answer.text:
+                        self.failed.append(answer)
+                        return
+                    if answer.get("connection", "").lower() == "close":
+                        break
+
+    def end(self):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def test_reloading_under_load_fails_no_request(stand):
+    """Done when: by signal and by a changed file, good and bad, while requests run."""
+    stand.start()
+    load = Load(stand)
+    try:
+        for turn in range(12):
+            stand.configuration["apps"][f"extra{turn % 3}"] = {
+                "path": f"/extra{turn}/", "upstream": stand.app.address, "allow": "signed_in", "public": [f"/extra{turn}/"],
+            }
+            done = load.count
+            good = stand.metric('gatehouse_reloads_total{result="ok"}')
+            stand.write()
+            if turn % 2:
+                stand.reload()
+            eventually(lambda: stand.metric('gatehouse_reloads_total{result="ok"}') > good, f"reload {turn}", 15)
+            eventually(lambda: request(stand.port, f"/extra{turn}/x").status == 200, f"the new app {turn} is there", 15)
+            eventually(lambda: load.count > done + 20, "requests go on")
+    finally:
+        load.end()
+    assert load.failed == [] and load.count > 200
+
+
+def test_a_bad_file_changes_nothing_and_is_counted(stand, realm):
+    """Scope 12: the old configuration goes on, the error is printed with its place, and the metric tells."""
+    stand.start()
+    load = Load(stand, 2)
+    try:
+        stand.path.write_text("gateway:\n  public_url: 7\n  oops: [\n")
+        stand.reload()
+        eventually(lambda: stand.metric('gatehouse_reloads_total{result="failed"}') >= 1, "the failure is counted")
+        assert stand.metric("gatehouse_config_last_reload_success") == 0
+        assert stand.operation("/status").json()["last_reload_failed"] is True
+        assert stand.operation("/readyz").status_code == 200
+        assert "providers.yaml:" in stand.log and "error:" in stand.log
+        stand.write()
+        stand.reload()
+        eventually(lambda: stand.metric("gatehouse_config_last_reload_success") == 1, "the good file is taken")
+    finally:
+        load.end()
+    assert load.failed == []
+
+
+def test_a_changed_file_is_noticed_without_a_signal(stand):
+    """Scope 12."""
+    stand.start()
+    assert request(stand.port, "/later/x").status == 401
+    stand.configuration["apps"]["later"] = {
+        "path": "/later/", "upstream": stand.app.address, "allow": "signed_in", "public": ["/later/"],
+    }
+    stand.write()
+    eventually(lambda: request(stand.port, "/later/x").status == 200, "the new app is served", 15)
+
+
+def test_a_reload_keeps_sessions_and_applies_new_rules(stand, realm):
+    """K6 A-90: who is signed in stays so; what they may do is decided anew."""
+    from support.browser import Browser
+
+    stand.start()
+    browser = Browser(stand)
+    assert browser.sign_in("mock", "/x").status == 200
+    stand.configuration["apps"]["echo"]["allow"] = [{"email": "eve@example.com"}]
+    stand.write()
+    stand.reload()
+    eventually(lambda: browser.send("GET", "/x").status == 403, "the new rule holds")
+    stand.configuration["apps"]["echo"]["allow"] = [{"email": "ada@example.com"}]
+    stand.write()
+    stand.reload()
+    eventually(lambda: browser.send("GET", "/x").status == 200, "and the session is still there")
+
+
+def test_names_that_a_reload_adds_are_removed_from_old_connections(stand, realm):
+    """A-08: an identity header that a new configuration names cannot be sent on a connection from before."""
+    stand.start()
+    with Wire(stand.port) as wire:
+        get = b"GET /public/names HTTP/1.1\r\nHost: gate.localhost\r\nX-New-Login: evil\r\n\r\n"
+        wire.send(get)
+        assert "evil" in wire.answer().text
+        stand.configuration["apps"]["echo"]["headers"] = {"X-New-Login": "user"}
+        done = stand.metric('gatehouse_reloads_total{result="ok"}')
+        stand.write()
+        stand.reload()
+        eventually(lambda: stand.metric('gatehouse_reloads_total{result="ok"}') > done, "the reload")
+        wire.send(get)
+        assert "evil" not in wire.answer().text
+
+
+def test_sigterm_lets_requests_finish(stand):
+    """Scope 12: first not ready, then no new connections, and the request under way gets its answer; exit code 0."""
+    stand.start(drain_delay=1)
+    go = threading.Event()
+
+    def act(connection, request):
+        connection.body(request)
+        go.wait(30)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+        return True
+
+    stand.app.script("/public/last", act)
+    idle = Wire(stand.port)
+    idle.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+    assert idle.answer().status == 200
+    with Wire(stand.port, timeout=30) as wire:
+        wire.send(b"GET /public/last HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        stand.app.wait_for("/public/last")
+        os.kill(stand.process.pid, signal.SIGTERM)
+        eventually(lambda: stand.operation("/readyz").status_code == 503, "not ready any more")
+        assert request(stand.port, "/public/during").status == 200, "during the delay new requests are served"
+        eventually(lambda: refused(stand.port), "no more connections are taken", 15)
+        assert stand.process.child.poll() is None
+        assert idle.is_closed()
+        go.set()
+        answer = wire.answer()
+        assert answer.status == 200 and answer.body == b"done" and answer.get("connection", "").lower() == "close"
+    assert stand.process.child.wait(20) == 0, stand.log[-3000:]
+    stand.process = None
+
+
+def refused(port):
+    try:
+        Wire(port, timeout=2).close()
+        return False
+    except ConnectionRefusedError:
+        return True
+
+
+def test_a_second_sigterm_is_not_needed_when_nothing_runs(stand):
+    """Scope 12: an idle gateway ends at once."""
+    stand.start()
+    began = time.monotonic()
+    stand.stop()
+    assert time.monotonic() - began < 3
+
+
+def test_start_to_first_answer_is_fast(stand):
+    """Design §4: 0.3 s for a release build; a debug build gets more."""
+    began = time.monotonic()
+    stand.start()
+    assert request(stand.port, "/public/first").status == 200
+    assert time.monotonic() - began < 2
+
+
+@pytest.fixture
+def many_files():
+    """Lets this process, and the gateway it starts, open more files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16_384), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_stuck_app_does_not_take_the_gateway_with_it(many_files, stand):
+    """R-32: when all that may wait for an app waits, the next is told 503 at once, and other apps are served."""
+    other = Upstream()
+    stand.configuration["apps"]["other"] = {
+        "path": "/other/", "upstream": other.address, "allow": "signed_in", "public": ["/other/"],
+    }
+    stand.start()
+    go = threading.Event()
+    stand.app.script("/public/stuck", lambda connection, request: go.wait(60) and False)
+    loops = len(os.sched_getaffinity(0))
+    wires = []
+    try:
+        for _ in range(loops * 1000):
+            wires.append(Wire(stand.port))
+            wires[-1].send(b"GET /public/stuck HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        began = time.monotonic()
+        last = wires[-1].answer()
+        assert last.status == 503 and last.get("retry-after") == "1" and time.monotonic() - began < 5, last
+        assert request(stand.port, "/other/x").status == 200
+    finally:
+        go.set()
+        for wire in wires:
+            wire.close()
+        other.close()
+
+
+@pytest.fixture
+def behind(stand):
+    """A gateway that believes a proxy on 127.0.0.1."""
+    stand.configuration["gateway"]["trusted_proxies"] = ["127.0.0.1/32"]
+    return stand.start()
+
+
+def test_a_trusted_proxys_word_is_passed_on(behind):
+    """K4 A-10: the chain grows by the proxy's own address; scheme and request id are taken over."""
+    fields = [("X-Forwarded-For", "203.0.113.9, 198.51.100.2"), ("X-Forwarded-Proto", "https"), ("X-Request-Id", "trace-1")]
+    request(behind.port, "/public/chain", fields=fields)
+    seen = behind.app.seen("/public/chain")[-1]
+    assert seen.all("x-forwarded-for") == ["203.0.113.9, 198.51.100.2, 127.0.0.1"]
+    assert seen.all("x-forwarded-proto") == ["https"] and seen.all("x-request-id") == ["trace-1"]
+
+
+@pytest.mark.parametrize("fields", [
+    [("X-Forwarded-For", "a")], [("X-Forwarded-For", "1.2.3.4, evil")], [("X-Forwarded-For", "1.2.3.4:80")], [("X-Forwarded-For", "")],
+    [("X-Forwarded-For", ", ".join(["1.2.3.4"] * 100))], [("X-Forwarded-Proto", "ftp")], [("X-Forwarded-Proto", "https, http")],
+    [("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "http")], [("X-Request-Id", "a b")], [("X-Request-Id", "x" * 200)],
+    [("X-Forwarded-Host", "evil")], [("X-Forwarded-User", "root")], [("X-Real-Ip", "evil")],
+])
+def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
+    """A-82 K4: unreadable means unknown, also from a trusted peer; identity is never believed."""
+    request(behind.port, "/public/odd", fields=fields)
+    seen = behind.app.seen("/public/odd")[-1]
+    assert seen.all("x-forwarded-for") == ["127.0.0.1"]
+    assert seen.all("x-forwarded-proto") in (["http"], ["https"]) and seen.all("x-forwarded-host") == ["gate.localhost"]
+    if fields[0][0] == "X-Forwarded-Proto":
+        assert seen.all("x-forwarded-proto") == ["http"]
+    assert "evil" not in seen.head.decode() and "root" not in seen.head.decode() and len(seen.get("x-request-id")) < 130

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Health, metrics and status, on their own address only."""
+
+import re
+
+import pytest
+
+from support.browser import Browser
+from support.processes import eventually
+from support.raw import request
+
+PATHS = ["/livez", "/readyz", "/healthz", "/ping", "/metrics", "/status"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_operations_address_answers(path, gateway):
+    """Design §2.3."""
+    assert gateway.operation(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"])
+def test_the_public_listener_has_none_of_them(path, gateway, app):
+    """A-24 A-09: there they are paths of the app, and need a sign-in."""
+    before = len(app.requests)
+    for host in ("gate.localhost", "own.localhost"):
+        assert request(gateway.port, path, host=host).status == 401
+    assert request(gateway.port, path, host="127.0.0.1").status == 404
+    assert len(app.requests) == before
+
+
+def test_the_operations_address_has_nothing_else(gateway):
+    """A-24: no app, no sign-in, no way to change anything."""
+    for path in ("/", "/oauth2/sign_in", "/public/x", "/oauth2/userinfo", "/../livez/..", "/debug"):
+        assert gateway.operation(path).status_code in (400, 404), path
+    for method in ("POST", "DELETE", "PUT"):
+        assert request(gateway.operations, "/livez", host="127.0.0.1", method=method).status == 405
+
+
+LINE = re.compile(r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_][a-zA-Z0-9_]*=\"(\\.|[^\"\\])*\",?)*\})? (NaN|[+-]?(Inf|[0-9.eE+-]+))$")
+
+
+def test_metrics_are_the_prometheus_text_format(gateway):
+    """Scope 12: version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
+    answer = gateway.operation("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    types, samples = {}, set()
+    for line in answer.text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name not in types and kind in ("counter", "gauge", "histogram", "summary"), line
+            types[name] = kind
+        elif line and not line.startswith("#"):
+            assert LINE.match(line), line
+            key = line.rpartition(" ")[0]
+            assert key not in samples, line
+            samples.add(key)
+            name = key.split("{")[0]
+            assert name in types or re.sub(r"_(bucket|sum|count)$", "", name) in types, line
+    assert samples
+
+
+def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
+    """Reliability §9."""
+    def counted(prefix):
+        return gateway.metric(prefix)
+
+    names = ['gatehouse_requests_total{app="echo",class="2xx"}', 'gatehouse_sign_ins_total{provider="mock",result="ok"}',
+             "gatehouse_sign_outs_total"]
+    before = [counted(name) for name in names]
+    browser = Browser(gateway)
+    browser.sign_in("mock", "/counted")
+    browser.sign_out()
+    eventually(lambda: all(counted(name) > was for name, was in zip(names, before)), "all three are counted")
+    realm.make = lambda claims, realm: "x"
+    Browser(gateway).sign_in("mock", "/counted")
+    assert any('provider="mock"' in name and 'result="ok"' not in name for name in gateway.metrics() if "sign_ins" in name)
+
+
+def test_metrics_and_status_name_nobody(ada, gateway):
+    """Reliability §9: no user data, no tickets, no secrets."""
+    for path in ("/metrics", "/status"):
+        text = gateway.operation(path).text
+        for word in ("ada", ada.ticket(), "example.com", "client secret", "0123456789abcdef"):
+            assert word not in text, (path, word)
+
+
+def test_the_log_holds_no_secret(ada, gateway, realm):
+    """T-23 K10: neither tickets nor tokens nor codes nor the client's secret are written."""
+    token = next(one for one in realm.requests if one["path"] == "token")
+    for word in (ada.ticket(), "client secret", token["form"]["code"], token["form"]["code_verifier"]):
+        assert word not in gateway.log
+
+
+def test_status_says_how_the_gateway_is(gateway):
+    """Scope 12: JSON with what an operator asks first."""
+    status = gateway.operation("/status").json()
+    assert status["draining"] is False and status["last_reload_failed"] is False and status["store_available"] is True
+    assert status["providers"] == ["mock", "other", "aside"] or set(status["providers"]) == {"mock", "other", "aside"}
+
+
+def test_requests_in_flight_return_to_zero(gateway):
+    """Reliability §10: nothing is leaked by all the attacks before this test."""
+    eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "no request is left", 20)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53, security.md §1.12)."""
+
+from urllib.parse import quote, urlencode, urlsplit
+
+import pytest
+
+from support.browser import Browser
+
+MUST_FAIL = [
+    "//e", "///e", "////e/%2e%2e", "/\\e", "\\/\\/e", "/\t/e", "/%5ce", "/%2f%2fe", "/ /e", "/\t\\e", "/\v/e", "/\n/e", "/\r\\e",
+    "/./\\e", "/./../../\\e", "http:e", "http:0xd8.0x3a.0xd6.0xce", "https:/\\e", "https:///e/%2e%2e", "https://good@e",
+    "https://good.evil.tld", "http://e%2f%2f.good/", "http://e%23.good", "http://e\tgood/", "http://3627734734",
+    "http://00330.3856078", "http://[::ffff:1.2.3.4]", "javascript:alert(1)", "javascript:%0dalert(1)", "data:text/html,x",
+    "\u3031e", "\u3035e", "\u3002e", "@e", ".e", "<>//e", "?url=//e", "https://evil", "/%09/evil.com", "/%0a/evil.com",
+    "/%0b\\evil", "/\\evil.com", "/../\\evil.com", "/..//evil.com", "/%2e%2e//evil", "/%2f/evil", "/a/..//evil", "/%5cevil",
+    "https://badgate.localhost", "http://gate.localhost.evil", "/%00", "/a%0d%0aLocation:%20http://evil", "/a#b", "/" + "a" * 5000,
+    "", " /x", "x", "/%", "/%zz", "%2f%2fevil",
+]
+WELL_FORMED = ["/", "/a", "/a/b?c=d", "/a?b=//c", "/caf%C3%A9", "/a?next=http://x"]
+
+
+def same_site(location, browser):
+    """Whether a `Location` leads nowhere else, as any browser would read it."""
+    parts = urlsplit(location)
+    own = urlsplit(browser.gateway.origin)
+    clean = not any(ord(character) < 0x21 or ord(character) > 0x7E for character in location) and "\\" not in location
+    return clean and (parts.scheme, parts.netloc) == (own.scheme, own.netloc) and not parts.path.startswith("//")
+
+
+@pytest.mark.parametrize("target", MUST_FAIL, ids=lambda text: ascii(text[:40]))
+def test_a_foreign_target_becomes_the_front_page_after_sign_in(target, gateway, realm):
+    """A-01 A-02 A-03 A-04 A-05: whatever `rd` says, the last redirect leads to this site."""
+    browser = Browser(gateway)
+    address = browser.begin("mock", target)
+    answer = browser.send("GET", browser.authorize(address))
+    assert answer.status == 303
+    location = answer.get("location")
+    assert same_site(location, browser), location
+    assert urlsplit(location).path in ("/", "/a") and "evil" not in location, location
+
+
+@pytest.mark.parametrize("target", WELL_FORMED)
+def test_a_place_on_this_site_is_where_the_person_lands(target, gateway, realm):
+    """A-01: the target that was asked for survives the whole way."""
+    browser = Browser(gateway)
+    answer = browser.send("GET", browser.authorize(browser.begin("mock", target)))
+    assert answer.get("location") == gateway.origin + target
+
+
+@pytest.mark.parametrize("target", MUST_FAIL, ids=lambda text: ascii(text[:40]))
+def test_a_foreign_target_is_ignored_at_sign_out_and_on_the_page(target, gateway):
+    """A-53: sign-out and the sign-in page do not lead away either."""
+    browser = Browser(gateway)
+    answer = browser.send("POST", "/oauth2/sign_out?" + urlencode({"rd": target}), body={})
+    assert answer.status == 303 and same_site(answer.get("location"), browser), answer.get("location")
+    page = browser.send("GET", "/oauth2/sign_in?" + urlencode({"rd": target}))
+    assert page.status == 200 and "evil" not in page.text
+    assert f"rd={quote(target, safe='')}" not in page.text or target in ("/a", "")
+
+
+@pytest.mark.parametrize("query", ["rd=/a&rd=//evil", "rd=//evil&rd=/a", "rd", "rd=&rd=", "url=//evil", "rd=/%252f%252fevil"])
+def test_a_strange_query_leads_to_this_site(query, gateway, realm):
+    """A-01: repeated, empty and doubly escaped parameters."""
+    browser = Browser(gateway)
+    answer = browser.send("GET", f"/oauth2/start/mock?{query}")
+    if answer.status == 303 and answer.get("location").startswith(realm.issuer):
+        answer = browser.send("GET", browser.authorize(answer.get("location")))
+        assert same_site(answer.get("location"), browser) and "//evil" not in answer.get("location")
+    else:
+        assert answer.status == 400
+
+
+@pytest.mark.parametrize("host", ["evil.example", "gate.localhost.evil", "127.0.0.1", "localhost"])
+def test_the_host_of_a_request_is_in_no_redirect(host, gateway, realm):
+    """K4 K8: a host that is none of ours gets no sign-in at all."""
+    browser = Browser(gateway)
+    for path in ("/", "/oauth2/start/mock", "/oauth2/sign_in", "/oauth2/callback/mock?state=x&code=y"):
+        answer = browser.send("GET", path, fields={"Host": host})
+        assert answer.status == 404 and not answer.all("location") and not answer.all("set-cookie"), answer
+
+
+def test_the_port_of_a_request_is_in_no_redirect(gateway):
+    """A-34 K4: the address comes from the configuration."""
+    answer = Browser(gateway).send("GET", "/protected", fields={"Host": "gate.localhost:1"})
+    assert answer.status == 303 and answer.get("location").startswith(gateway.origin + "/")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS listeners, seen by `openssl s_client` and by Python's TLS."""
+
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from support.attacks import HOST
+from support.raw import Wire, request, tls_context
+
+
+def s_client(port, *arguments, text=""):
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *arguments]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=20)
+    return result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("flag, name", [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
+def test_tls_1_2_and_1_3_are_spoken(flag, name, gateway):
+    """S-57."""
+    said = s_client(gateway.tls_port, flag, "-servername", "gate.localhost")
+    assert f"New, {name}" in said or f"Protocol  : {name}" in said, said[-1500:]
+
+
+@pytest.mark.parametrize("flag", ["-tls1_1", "-tls1"])
+def test_older_versions_are_refused(flag, gateway):
+    """S-57."""
+    said = s_client(gateway.tls_port, flag, "-cipher", "ALL:@SECLEVEL=0", "-servername", "gate.localhost")
+    assert "Cipher is (NONE)" in said or "alert" in said, said[-1500:]
+
+
+def test_there_is_no_renegotiation(gateway):
+    """S-57: a client that asks for a new handshake is not given one."""
+    said = s_client(gateway.tls_port, "-tls1_2", "-servername", "gate.localhost", text="R\n")
+    assert "RENEGOTIATING" in said
+    assert any(word in said for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), said[-1500:]
+    assert request(gateway.port, "/public/x").status == 200
+
+
+def test_there_is_no_early_data(gateway):
+    """S-57."""
+    said = s_client(gateway.tls_port, "-tls1_3", "-servername", "gate.localhost")
+    assert "Max Early Data: 0" in said or "Max Early Data" not in said
+
+
+@pytest.mark.parametrize("name, shown", [
+    ("gate.localhost", "gate.localhost"), ("own.localhost", "own.localhost"), ("OWN.localhost", "own.localhost"),
+    ("unknown.localhost", "gate.localhost"), (None, "gate.localhost"),
+])
+def test_the_server_name_picks_the_certificate(name, shown, gateway, certificates, tmp_path):
+    """S-57 K12: by name in any case of letters; the first certificate is for everybody else."""
+    with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
+        with tls_context().wrap_socket(plain, server_hostname=name) as wire:
+            der = wire.getpeercert(binary_form=True)
+    expected = certificates["gate" if shown == "gate.localhost" else "own"][0]
+    assert der == ssl.PEM_cert_to_DER_cert(open(expected).read())
+
+
+def test_a_host_that_the_certificate_does_not_cover_is_misdirected(gateway, app):
+    """S-58: name of one site in the handshake, another in the request: 421."""
+    before = len(app.requests)
+    with Wire(gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+        wire.send(b"GET /public/s58 HTTP/1.1\r\nHost: own.localhost\r\n\r\n")
+        assert wire.answer().status == 421
+    with Wire(gateway.tls_port, tls=tls_context(), server_name="own.localhost") as wire:
+        wire.send(b"GET /public/s58 HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert wire.answer().status == 421
+    assert len(app.requests) == before
+    with Wire(gateway.tls_port, tls=tls_context(), server_name="own.localhost") as wire:
+        wire.send(b"GET /public/s58 HTTP/1.1\r\nHost: own.localhost\r\n\r\n")
+        assert wire.answer().status == 200
+
+
+def test_several_listeners_serve_the_same_apps(gateway, app):
+    """Every listener of the file takes requests."""
+    assert request(gateway.port, "/public/listener").status == 200
+    answer = request(gateway.tls_port, "/public/listener", tls=tls_context(), server_name="gate.localhost")
+    assert answer.status == 200
+    assert [one.get("x-forwarded-proto") for one in app.seen("/public/listener")[-2:]] == ["http", "https"]
+
+
+def test_plain_http_on_a_tls_port_ends_at_once(gateway):
+    """S-57: rubbish instead of a handshake ends the connection."""
+    with Wire(gateway.tls_port) as wire:
+        wire.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert b"HTTP/1.1 200" not in wire.rest()
+    assert request(gateway.port, "/public/x").status == 200

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateHTTP
+import GateWire
+import NIOCore
+
+/// Writes down what it is told, and answers as the test says; confined to the test's own loop.
+final class Recorder: Responder {
+    /// What happened, in order; the parts of one body are joined.
+    private(set) var events: [String] = []
+    /// The connection of the latest request.
+    private(set) var connection: DownstreamConnection?
+    /// What to do with a head.
+    var whenBegun: ((RequestHead, DownstreamConnection) -> Void)?
+    /// What to do with a complete request.
+    var whenFinished: ((RequestHead, DownstreamConnection) -> Void)?
+    /// What to do with a part of a body.
+    var whenReceived: ((DownstreamConnection) -> Void)?
+    private var request: RequestHead?
+
+    /// How often the request was given up.
+    var abandonments: Int { self.events.count { $0 == "abandon" } }
+
+    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+        self.events.append("begin \(request.method.rawValue) \(request.target)")
+        self.request = request
+        self.connection = connection
+        self.whenBegun?(request, connection)
+    }
+
+    func receive(_ body: ByteBuffer) {
+        let text = String(buffer: body)
+        if let last = self.events.last, last.hasPrefix("body ") {
+            self.events[self.events.count - 1] = last + text
+        } else {
+            self.events.append("body \(text)")
+        }
+        if let connection { self.whenReceived?(connection) }
+    }
+
+    func finishRequest() {
+        self.events.append("finish")
+        if let request, let connection { self.whenFinished?(request, connection) }
+    }
+
+    func abandon() { self.events.append("abandon") }
+
+    func downstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
+
+    func answer(to refusal: WireRefusal) -> Answer {
+        self.events.append("refused \(refusal.reason)")
+        return .text(refusal.status, refusal.reason)
+    }
+
+    /// Answers each complete request with its target in angle brackets.
+    func answersAll() {
+        self.whenFinished = { request, connection in connection.respond(.text(200, "<\(request.target)>")) }
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateWire
+import NIOCore
+import NIOPosix
+
+@testable import GateProxy
+
+/// A server on loopback that answers each request with the number of its connection, and a pool that leads to it; all
+/// on one loop.
+final class LocalUpstream: Sendable {
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let loop: any EventLoop
+    private let server: any Channel
+    private let pool: NIOLoopBound<UpstreamPool>
+
+    /// Numbers the connections; confined to the loop.
+    private final class Count {
+        var value = 0
+    }
+
+    init(_ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }) async throws {
+        let loop = self.group.next()
+        self.loop = loop
+        let count = try await loop.submit { NIOLoopBound(Count(), eventLoop: loop) }.get()
+        let server = try await ServerBootstrap(group: loop)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    count.value.value += 1
+                    try channel.pipeline.syncOperations.addHandler(Answerer(number: count.value.value))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        self.server = server
+        let port = server.localAddress?.port
+        self.pool = try await loop.submit {
+            var limits = UpstreamLimits()
+            change(&limits)
+            let origin = Origin(scheme: "http", host: "127.0.0.1", port: port)
+            let pool = UpstreamPool(
+                address: origin.map { .http($0) } ?? .unix(path: "/nowhere"),
+                limits: limits,
+                sweep: DeadlineSweep(),
+                loop: loop
+            )
+            return NIOLoopBound(pool, eventLoop: loop)
+        }.get()
+    }
+
+    /// Asks for something; with `waits` the request is sent only when told.
+    func request(_ target: String = "/", waits: Bool = false) -> Request {
+        let request = Request(target, waits: waits, on: self.loop)
+        let pool = self.pool
+        self.loop.execute { pool.value.lease(to: request) }
+        return request
+    }
+
+    /// How many connections the pool counts.
+    var count: Int {
+        get async throws {
+            let pool = self.pool
+            return try await self.loop.submit { pool.value.count }.get()
+        }
+    }
+
+    /// Accepts no more connections.
+    func stopListening() async throws {
+        try await self.server.close().get()
+    }
+
+    /// Gives the pool up and ends the server.
+    func close() async throws {
+        let pool = self.pool
+        try await self.loop.submit { pool.value.retire() }.get()
+        try? await self.server.close().get()
+        try await self.group.shutdownGracefully()
+    }
+
+    /// Answers each head with the connection's number, closes on `/close`.
+    private final class Answerer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let number: Int
+
+        init(number: Int) { self.number = number }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: self.unwrapInboundIn(data))
+            guard !text.contains("/close") else {
+                context.close(promise: nil)
+                return
+            }
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \("\(self.number)".utf8.count)\r\n\r\n\(self.number)"
+            context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+        }
+    }
+}
+
+/// A request to a local upstream.
+final class Request: UpstreamSink, Sendable {
+    private let target: String
+    private let waits: Bool
+    private let loop: any EventLoop
+    private let isReady: EventLoopPromise<Void>
+    private let isOver: EventLoopPromise<String>
+    private let state: NIOLoopBoundBox<(connection: UpstreamConnection?, body: String)>
+
+    init(_ target: String, waits: Bool, on loop: any EventLoop) {
+        self.target = target
+        self.waits = waits
+        self.loop = loop
+        self.isReady = loop.makePromise()
+        self.isOver = loop.makePromise()
+        self.state = .makeBoxSendingValue((nil, ""), eventLoop: loop)
+    }
+
+    /// Returns when the request has its connection.
+    func ready() async throws { try await self.isReady.futureResult.get() }
+
+    /// Sends a request that waits.
+    func send() { self.loop.execute { self.sendNow() } }
+
+    /// The body of the answer, or the problem in words.
+    var answer: String { get async throws { try await self.isOver.futureResult.get() } }
+
+    private func sendNow() {
+        guard let connection = self.state.value.connection else { return }
+        connection.send(ByteBuffer(string: "GET \(self.target) HTTP/1.1\r\nHost: a\r\n\r\n"), method: .get)
+        connection.finishRequest(hadBody: false)
+        connection.flush()
+    }
+
+    func upstreamReady(_ connection: UpstreamConnection) {
+        self.state.value.connection = connection
+        if !self.waits { self.sendNow() }
+        self.isReady.succeed()
+    }
+
+    func upstreamAnswered(_ head: ResponseHead) {}
+    func upstreamSent(_ body: ByteBuffer) { self.state.value.body += String(buffer: body) }
+    func upstreamFinished() { self.isOver.succeed(self.state.value.body) }
+
+    func upstreamFailed(_ problem: UpstreamProblem) {
+        self.isReady.succeed()
+        if case .unreachable = problem {
+            self.isOver.succeed("unreachable")
+        } else {
+            self.isOver.succeed("\(problem)")
+        }
+    }
+
+    func upstreamPaused() {}
+    func upstreamWritabilityChanged(isWritable: Bool) {}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateProxy
+import GateWire
+import NIOCore
+
+/// Writes down what becomes of its request; confined to the test's own loop.
+final class Recorder: UpstreamSink {
+    /// What happened, in order; the parts of one body are joined, pauses left out.
+    private(set) var events: [String] = []
+    private(set) var problem: UpstreamProblem?
+    private(set) var connection: UpstreamConnection?
+    private(set) var pauses = 0
+    /// What to do with a part of a body.
+    var whenSent: ((UpstreamConnection) -> Void)?
+    /// What to do when the connection is there.
+    var whenReady: ((UpstreamConnection) -> Void)?
+
+    func upstreamReady(_ connection: UpstreamConnection) {
+        self.events.append("ready")
+        self.connection = connection
+        self.whenReady?(connection)
+    }
+
+    func upstreamAnswered(_ head: ResponseHead) { self.events.append("head \(head.status)") }
+
+    func upstreamSent(_ body: ByteBuffer) {
+        let text = String(buffer: body)
+        if let last = self.events.last, last.hasPrefix("body ") {
+            self.events[self.events.count - 1] = last + text
+        } else {
+            self.events.append("body \(text)")
+        }
+        if let connection { self.whenSent?(connection) }
+    }
+
+    func upstreamFinished() { self.events.append("finished") }
+
+    func upstreamFailed(_ problem: UpstreamProblem) {
+        self.events.append("failed")
+        self.problem = problem
+    }
+
+    func upstreamPaused() { self.pauses += 1 }
+
+    func upstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
+}

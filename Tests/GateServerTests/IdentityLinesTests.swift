@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import NIOCore
+import Testing
+
+@testable import GateServer
+
+@Suite struct IdentityLinesTests {
+    private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
+        let rig = try Rig()
+        let issued = try await rig.session(of: profile)
+        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route(app), now: rig.clock.now)
+        let text = String(buffer: buffer)
+        #expect(text.hasSuffix("\r\n") && !text.contains("\r\n\r\n"))
+        return text.split(separator: "\r\n").map(String.init)
+    }
+
+    @Test func `an app is told who the person is`() async throws {
+        let lines = try await self.lines(.staff())
+        #expect(
+            lines.dropLast() == [
+                "X-Forwarded-User: staff:ada", "X-Forwarded-Email: ada@example.org", "X-Forwarded-Name: Ada Lovelace",
+                "X-Forwarded-Preferred-Username: ada", "X-Forwarded-Groups: ops,wiki", "X-Forwarded-Provider: staff",
+            ]
+        )
+        #expect(lines.last?.hasPrefix("X-Gatehouse-Assertion: ey") == true)
+    }
+
+    @Test func `an address that is not verified is not told`() async throws {
+        var profile = Profile.staff()
+        profile.emailVerified = false
+        let lines = try await self.lines(profile, on: "shop")
+        #expect(!lines.contains { $0.contains("example.org") && !$0.contains("Assertion") })
+        #expect(!lines.contains { $0.hasPrefix("X-WEBAUTH-USER") })
+    }
+
+    @Test func `what is not known has no line`() async throws {
+        let lines = try await self.lines(.guest, on: "shop")
+        #expect(
+            lines.dropLast() == ["X-Forwarded-User: guests:g1", "X-Forwarded-Provider: guests", "Who: guests:g1"]
+        )
+    }
+
+    @Test func `an app's own names carry the same fields`() async throws {
+        let lines = try await self.lines(.staff(), on: "shop")
+        #expect(lines.contains("X-WEBAUTH-USER: ada@example.org") && lines.contains("Who: staff:ada"))
+    }
+
+    @Test func `a group's name cannot become two groups, nor a name a line`() async throws {
+        var profile = Profile.staff()
+        profile.groups = ["a,admin", "b%2C", "c\r\nX-Forwarded-User: root"]
+        profile.name = "Eve\r\nX-Forwarded-User: root"
+        let lines = try await self.lines(profile)
+        #expect(lines.contains("X-Forwarded-Groups: a%2Cadmin,b%252C,c%0D%0AX-Forwarded-User: root"))
+        #expect(lines.count { $0.hasPrefix("X-Forwarded-User:") } == 1)
+    }
+
+    @Test func `the assertion is for this app and half as long believed as it lives`() async throws {
+        let rig = try Rig()
+        let issued = try await rig.session(of: .staff())
+        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
+        let parts = token.split(separator: ".")
+        let payload = try #require(Base64URL.decode(parts[1].utf8))
+        let claims = try JSON(parsing: payload)
+        #expect(claims["aud"]?.string == "https://gate.example.com/wiki" && claims["sub"]?.string == "staff:ada")
+        #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == issued.session.id)
+        #expect(rig.site.identity.halfLife == .seconds(60))
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateSessions
+import HTTPTypes
+import Testing
+
+@testable import GateServer
+
+@Suite struct VisitorTests {
+    @Test(arguments: [
+        ("Sec-Fetch-Mode: navigate\r\nAccept: */*", true), ("Sec-Fetch-Mode: cors\r\nAccept: text/html", false),
+        ("Accept: text/html,application/xhtml+xml", true), ("Accept: TEXT/HTML", true), ("Accept: */*", false),
+        ("Accept: application/json", false), ("X: y", false),
+        ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
+    ])
+    func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
+        let rig = try Rig()
+        #expect(Visitor(try rig.head("GET /", Rig.gate, "\(lines)\r\n")).wantsPage == wantsPage)
+    }
+}
+
+@Suite struct RenderingTests {
+    @Test(arguments: [
+        (Failure.Kind.malformedRequest, 400), (.signInRequired, 401), (.forbidden, 403), (.noSuchRoute, 404),
+        (.methodNotAllowed, 405), (.tooLarge, 413), (.tooMany, 429), (.providerFailed, 502), (.upstreamFailed, 502),
+        (.upstreamTimedOut, 504), (.overloaded, 503), (.internalFault, 500),
+    ])
+    func `each kind of failure has its status`(kind: Failure.Kind, status: Int) {
+        #expect(Rendering.status(of: Failure(kind, "a.b", "")) == status)
+    }
+
+    @Test func `a host that the certificate is not for is misdirected`() {
+        #expect(Rendering.status(of: Failure(.noSuchRoute, "request.misdirected", "")) == 421)
+    }
+
+    @Test(arguments: Failure.Kind.allCases)
+    func `a person sees code and incident and never the detail`(kind: Failure.Kind) throws {
+        let rig = try Rig()
+        let failure = Failure(kind, "some.code", "SECRET detail")
+        let page = rig.site.rendering.answer(to: failure, for: Visitor(wantsPage: true))
+        #expect(page.text.contains("<code>some.code</code>") && !page.text.contains("SECRET"))
+        #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
+        #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
+        let script = rig.site.rendering.answer(to: failure, for: Visitor(wantsPage: false))
+        let json = try JSON(parsing: script.body)
+        #expect(json["error"]?.string == "some.code" && json["incident"]?.string?.utf8.count == 12)
+        #expect(!script.text.contains("SECRET") && script.status == page.status)
+        #expect(!Advice(for: failure).title.isEmpty && !Advice(for: failure).text.isEmpty)
+    }
+
+    @Test func `pages carry their protections and are not stored`() throws {
+        let rig = try Rig()
+        let page = rig.site.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: Visitor(wantsPage: true))
+        let fields = page.head.headerFields
+        let policy = try #require(fields[.contentSecurityPolicy])
+        #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
+        #expect(policy.contains("form-action 'self'") && fields[.xFrameOptions] == "DENY")
+        #expect(fields[.xContentTypeOptions] == "nosniff" && fields[.referrerPolicy] == "no-referrer")
+        #expect(fields[.cacheControl] == "no-store")
+    }
+
+    @Test(arguments: [("upstream.overflow", "1"), ("session.store_unavailable", "2")] as [(StaticString, String)])
+    func `who meets an overload is told when to come again`(code: StaticString, seconds: String) throws {
+        let rig = try Rig()
+        let answer = rig.site.rendering.answer(to: Failure(.overloaded, code, ""), for: Visitor(wantsPage: false))
+        #expect(answer.head.headerFields[.retryAfter] == seconds)
+    }
+
+    @Test func `values in pages are escaped`() {
+        let page = Pages.signOut(action: "\"><script>", user: "<b>&\"Eve\"")
+        #expect(!page.contains("<script>") && !page.contains("<b>"))
+        let chooser = Pages.chooser([("javascript:\"><i>", "<i>")], app: "<i>")
+        #expect(!chooser.contains("<i>"))
+    }
+}
+
+@Suite struct AdviceTests {
+    @Test(
+        arguments: [
+            (Failure.Kind.malformedRequest, "openid.attempt_lost", "Sign in again"),
+            (.malformedRequest, "handover.code", "Sign in again"), (.malformedRequest, "request.refused", nil),
+            (.forbidden, "policy.refused", "Sign in with another account"),
+            (.forbidden, "openid.access_denied", "Try another account"), (.forbidden, "request.cross_site", nil),
+            (.providerFailed, "provider.unavailable", "Sign in again"), (.upstreamFailed, "upstream.unreachable", nil),
+        ] as [(Failure.Kind, StaticString, String?)]
+    )
+    func `a person is offered what they can do`(kind: Failure.Kind, code: StaticString, link: String?) {
+        let advice = Advice(for: Failure(kind, code, ""))
+        #expect(advice.link?.text == link)
+        #expect(advice.link.map { $0.path == "/oauth2/sign_in" } ?? true)
+    }
+}
+
+@Suite struct SignInInvitationTests {
+    private func answer(_ start: String, _ app: String, host: String = Rig.gate, page: Bool = true) throws -> Answer {
+        let rig = try Rig()
+        let head = try rig.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
+        return rig.site.invitation.answer(for: head, route: try rig.route(app))
+    }
+
+    @Test(arguments: [
+        ("GET /wiki/a?b=c&d", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa%3Fb%3Dc%26d"),
+        ("GET /x", "front", "https://gate.example.com/oauth2/sign_in?rd=%2Fx"),
+        ("POST /wiki/a", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
+        ("GET /wiki/a?x=%00", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
+    ])
+    func `a person is sent to sign in and then back to where they were`(
+        start: String,
+        app: String,
+        location: String
+    ) throws {
+        let answer = try self.answer(start, app)
+        #expect(answer.status == 303 && answer.location == location)
+        #expect(answer.head.headerFields[.cacheControl] == "no-store" && answer.cookies.isEmpty)
+    }
+
+    @Test func `a script is told 401 and where a person would have to go`() throws {
+        let answer = try self.answer("GET /wiki/a", "wiki", page: false)
+        let json = try JSON(parsing: answer.body)
+        #expect(answer.status == 401 && answer.location == nil && json["error"]?.string == "sign_in_required")
+        #expect(json["sign_in"]?.string == "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa")
+        #expect(answer.head.headerFields[.wwwAuthenticate] != nil)
+        let elsewhere = try JSON(parsing: self.answer("GET /a", "shop", host: "shop.example.com", page: false).body)
+        #expect(elsewhere["sign_in"]?.string == "https://shop.example.com/oauth2/sign_in?rd=%2Fa")
+    }
+
+    @Test func `on an app's own host a person is sent to the gate, bound to the browser`() throws {
+        let answer = try self.answer("GET /cart", "shop", host: "shop.example.com")
+        #expect(answer.location?.hasPrefix("https://gate.example.com/oauth2/handover?request=") == true)
+        #expect(answer.cookies.count == 1)
+        #expect(answer.cookies.first?.hasPrefix("__Host-gatehouse-handover-") == true)
+        #expect(answer.cookies.first?.hasSuffix("; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import NIOCore
+import Testing
+
+@testable import GateServer
+
+@Suite struct SessionCacheTests {
+    private func key(_ ticket: Ticket) throws -> CookieKey {
+        let text = Array(ticket.text.utf8)
+        let found = CookieKey(text.span)
+        return try #require(found)
+    }
+
+    @Test(arguments: [0, 1, 42, 44, 4096])
+    func `only the length of a ticket makes a key`(length: Int) {
+        let text = [UInt8](repeating: 0x61, count: length)
+        #expect(CookieKey(text.span) == nil)
+    }
+
+    @Test func `keys differ if any character does`() {
+        let text = [UInt8](repeating: 0x61, count: 43)
+        for position in 0..<43 {
+            var other = text
+            other[position] = 0x62
+            #expect(CookieKey(other.span) != CookieKey(text.span), "at \(position)")
+        }
+        #expect(CookieKey(text.span) == CookieKey(text.span))
+    }
+
+    @Test func `a session exists on the host of its cookie only`() async throws {
+        let rig = try Rig()
+        let issued = try await rig.session(of: .staff(), on: "shop.example.com")
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        cache.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
+        #expect(cache.session(key, host: "shop.example.com", now: .now()) != nil)
+        #expect(cache.session(key, host: Rig.gate, now: .now()) == nil)
+        #expect(cache.session(key, host: "desk.example.com", now: .now()) == nil)
+    }
+
+    @Test(arguments: [(100, 30), (30, 30), (5, 5)] as [(Int64, Int64)])
+    func `an entry is believed for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
+        let rig = try Rig()
+        let issued = try await rig.session(of: .staff())
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        let start = NIODeadline.uptimeNanoseconds(1)
+        cache.insert(issued.session, for: key, freshFor: .seconds(freshFor), now: start)
+        #expect(cache.session(key, host: Rig.gate, now: start + .seconds(seconds) - .nanoseconds(1)) != nil)
+        #expect(cache.session(key, host: Rig.gate, now: start + .seconds(seconds)) == nil)
+        #expect(cache.count == 0)
+    }
+
+    @Test func `a session that has no time left is not believed`() async throws {
+        let rig = try Rig()
+        let issued = try await rig.session(of: .staff())
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        cache.insert(issued.session, for: key, freshFor: .seconds(-5), now: .uptimeNanoseconds(10_000_000_000))
+        #expect(cache.session(key, host: Rig.gate, now: .uptimeNanoseconds(10_000_000_000)) == nil)
+    }
+
+    @Test func `the end of a family drops all of its sessions and no others`() async throws {
+        let rig = try Rig()
+        let (first, other) = (try await rig.session(of: .staff()), try await rig.session(of: .guest))
+        let cache = SessionCache()
+        for issued in [first, other] {
+            cache.insert(issued.session, for: try self.key(issued.ticket), freshFor: .seconds(30), now: .now())
+        }
+        cache.removeFamily(first.session.familyKey)
+        #expect(cache.session(try self.key(first.ticket), host: Rig.gate, now: .now()) == nil)
+        #expect(cache.session(try self.key(other.ticket), host: Rig.gate, now: .now()) != nil)
+        #expect(cache.count == 1)
+        cache.insert(first.session, for: try self.key(first.ticket), freshFor: .seconds(30), now: .now())
+        #expect(cache.session(try self.key(first.ticket), host: Rig.gate, now: .now()) == nil, "by a look-up under way")
+    }
+
+    @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
+        let rig = try Rig()
+        let issued = try await rig.session(of: .staff())
+        let session = CachedSession(issued.session, freshUntil: .distantFuture)
+        let route = try rig.route("wiki")
+        func lines(at now: Instant) throws -> ByteBuffer? {
+            guard case .admitted(let lines) = try session.standing(on: route, site: rig.site, now: now) else {
+                return nil
+            }
+            return lines
+        }
+        let first = try lines(at: rig.clock.now)
+        #expect(try first != nil && lines(at: rig.clock.now.advanced(by: .seconds(59))) == first)
+        #expect(try lines(at: rig.clock.now.advanced(by: .seconds(60))) != first)
+        session.forgetStandings()
+        #expect(try lines(at: rig.clock.now) != first)
+    }
+}

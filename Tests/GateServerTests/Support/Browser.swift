@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateWire
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import GateServer
+
+/// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
+final class Browser {
+    private let rig: Rig
+    /// The cookies by host and name.
+    var jar: [String: [String: String]] = [:]
+
+    init(_ rig: Rig) {
+        self.rig = rig
+    }
+
+    /// The answer to a request for an address of ours.
+    @discardableResult
+    func open(
+        _ address: String,
+        method: String = "GET",
+        body: String = "",
+        _ lines: String = "Accept: text/html\r\n"
+    ) async throws -> Answer {
+        let place = try #require(WebAddress(address))
+        let cookies = (self.jar[place.origin.host] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        var fields = lines
+        if !cookies.isEmpty { fields += "Cookie: \(cookies.joined(separator: "; "))\r\n" }
+        if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
+        let head = try self.rig.head("\(method) \(place.target)", place.origin.host, fields)
+        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let own = OwnRequest(head, body: Array(body.utf8), way: way, site: self.rig.site, now: self.rig.clock.now)
+        let answer = await Endpoints(site: self.rig.site).answer(to: own)
+        self.keep(answer, host: place.origin.host)
+        return answer
+    }
+
+    /// Takes the cookies of an answer.
+    func keep(_ answer: Answer, host: String) {
+        for line in answer.cookies {
+            let pair = line.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = line.contains("; Max-Age=0;") ? nil : String(pair[1])
+            self.jar[host, default: [:]][String(pair[0])] = value
+        }
+    }
+
+    /// Begins a sign-in; the answer of the provider is the address of the callback that ends it.
+    func begin(
+        _ provider: String,
+        returnPath: String = "/",
+        as claims: [String: JSON] = Browser.ada
+    ) async throws -> String {
+        let query = Form([Form.Field("rd", returnPath)]).encoded
+        let answer = try await self.open("https://\(Rig.gate)/oauth2/start/\(provider)?\(query)")
+        return try self.callback(to: try #require(answer.location), provider: provider, as: claims)
+    }
+
+    /// What the provider does with the browser that it was sent.
+    func callback(
+        to location: String,
+        provider: String,
+        as claims: [String: JSON] = Browser.ada
+    ) throws -> String {
+        let address = try #require(WebAddress(location))
+        #expect(address.origin.host == "id.\(provider).example" && address.path == "/authorize")
+        let form = try #require(Form(encoded: address.query ?? ""))
+        var all = claims
+        all["nonce"] = .string(try #require(form["nonce"]))
+        self.rig.providers.says(all)
+        let answer = Form([Form.Field("code", "c1"), Form.Field("state", try #require(form["state"]))])
+        return "\(try #require(form["redirect_uri"]))?\(answer.encoded)"
+    }
+
+    /// A person of example.org.
+    static let ada: [String: JSON] = [
+        "sub": "ada", "email": "ada@example.org", "email_verified": true, "name": "Ada Lovelace",
+    ]
+}
+
+extension Answer {
+    var status: Int { self.head.status.code }
+    var location: String? { self.head.headerFields[.location] }
+    var cookies: [String] { self.head.headerFields[values: .setCookie] }
+    var text: String { String(decoding: self.body, as: UTF8.self) }
+    /// The code that an error page or its JSON shows.
+    var code: String? { (try? JSON(parsing: self.body))?["error"]?.string }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessionStores
+import GateSessions
+import Synchronization
+
+/// A clock that the test moves.
+final class TestClock: Sendable {
+    private let seconds = Mutex<Int64>(1_800_000_000)
+
+    var clock: WallClock { WallClock { self.now } }
+    var now: Instant { Instant(seconds: self.seconds.withLock { $0 }) }
+
+    func advance(by seconds: Int64) {
+        self.seconds.withLock { $0 += seconds }
+    }
+}
+
+extension RandomBytes {
+    /// Bytes that never repeat within a test and are the same in every run: SplitMix64.
+    static func seeded() -> RandomBytes {
+        let source = SplitMix()
+        return RandomBytes { count in (0..<count).map { _ in source.next() } }
+    }
+}
+
+private final class SplitMix: Sendable {
+    private let state = Mutex<UInt64>(42)
+
+    func next() -> UInt8 {
+        self.state.withLock { state in
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            return UInt8(truncatingIfNeeded: word ^ (word >> 31))
+        }
+    }
+}
+
+/// A store in memory that can be down, and that notes what is written.
+final class SwitchedStore: SessionStore {
+    private let memory = MemoryStore()
+    private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
+
+    var isDown: Bool {
+        get { self.state.withLock { $0.isDown } }
+        set { self.state.withLock { $0.isDown = newValue } }
+    }
+
+    /// The names of the calls since the start.
+    var calls: [String] { self.state.withLock { $0.calls } }
+
+    private func note(_ call: String) throws(Failure) {
+        let isDown = self.state.withLock { state in
+            state.calls.append(call)
+            return state.isDown
+        }
+        guard !isDown else { throw Failure(.overloaded, "session.store_unavailable", "the test says so") }
+    }
+
+    func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
+        try self.note("record")
+        return try await self.memory.record(for: key)
+    }
+
+    func insert(_ record: SessionRecord) async throws(Failure) {
+        try self.note("insert")
+        try await self.memory.insert(record)
+    }
+
+    func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
+        try self.note("touch")
+        try await self.memory.touch(key, lastSeen: lastSeen)
+    }
+
+    func remove(_ key: [UInt8]) async throws(Failure) {
+        try self.note("remove")
+        try await self.memory.remove(key)
+    }
+
+    func removeFamily(_ family: [UInt8]) async throws(Failure) {
+        try self.note("removeFamily")
+        try await self.memory.removeFamily(family)
+    }
+
+    func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
+        try self.note("removeExpired")
+        return try await self.memory.removeExpired(at: now, idle: idle)
+    }
+
+    func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try self.note("spend")
+        return try await self.memory.spend(id, until: until)
+    }
+
+    func count() async throws(Failure) -> Int {
+        try self.note("count")
+        return try await self.memory.count()
+    }
+
+    func check() async throws(Failure) { try self.note("check") }
+
+    func close() async { await self.memory.close() }
+}
+
+extension Profile {
+    /// A person of the staff with a verified address.
+    static func staff(_ subject: String = "ada", email: String = "ada@example.org") -> Profile {
+        var profile = Profile(provider: "staff", issuer: "https://id.staff.example", subject: subject)
+        profile.email = email
+        profile.emailVerified = true
+        profile.name = "Ada Lovelace"
+        profile.username = "ada"
+        profile.groups = ["ops", "wiki"]
+        return profile
+    }
+
+    /// A guest without an address.
+    static var guest: Profile { Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1") }
+}
+
+/// A flag that may be set from anywhere.
+final class TestFlag: Sendable {
+    private let flag = Mutex(false)
+
+    var value: Bool {
+        get { self.flag.withLock { $0 } }
+        set { self.flag.withLock { $0 = newValue } }
+    }
+}

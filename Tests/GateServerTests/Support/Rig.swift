@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateAssertion
+import GateConfiguration
+import GateCore
+import GateHTTP
+import GateOpenID
+import GatePolicy
+import GateProviders
+import GateSessions
+import GateWire
+import Logging
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GateServer
+
+/// A site with two providers and five apps, and all that a test wants to look at.
+///
+/// `staff` and `guests` are OpenID providers. On the gate's own host are `/` (both providers), `/wiki` (staff of
+/// example.org; `GET /wiki/healthz` and `/wiki/assets/` are open) and `/lounge` (guests). `shop.example.com` takes both,
+/// `desk.example.com` staff only.
+struct Rig {
+    static let gate = "gate.example.com"
+
+    let clock = TestClock()
+    let store = SwitchedStore()
+    let feed = RevocationFeed()
+    let providers: FakeProviders
+    let site: Site
+    let loop: LoopState
+
+    init(trusting proxies: [String] = []) throws {
+        let random = RandomBytes.seeded()
+        let providers = FakeProviders(clock: self.clock)
+        let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
+        let keys = AssertionKeys(signing: try AssertionKey(from: random))
+        let origin = try #require(Origin(scheme: "https", host: Rig.gate))
+        let log = SiteLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let parts = SiteParts(
+            publicOrigin: origin,
+            trustedProxies: proxies.compactMap { AddressRange($0) },
+            sessions: SessionManager(
+                store: self.store,
+                sealer: sealer,
+                lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
+                feed: self.feed,
+                random: random
+            ),
+            sealer: sealer,
+            signer: AssertionSigner(keys: keys, issuer: "\(origin)", lifetime: .seconds(120), random: random),
+            keys: keys,
+            log: log,
+            metrics: SiteMetrics(),
+            clock: self.clock.clock,
+            random: random
+        )
+        let routes = try Rig.apps().enumerated().map { SiteRoute($0.element, index: $0.offset) }
+        let clock = self.clock.clock
+        let parties = try ["staff", "guests"].map { try Rig.provider($0, providers, clock, random) }
+        self.providers = providers
+        self.site = Site(parts, routes: routes, providers: parties)
+        self.loop = LoopState(loop: EmbeddedEventLoop(), site: self.site, clock: clock)
+    }
+
+    private static func provider(
+        _ id: String,
+        _ transport: FakeProviders,
+        _ clock: WallClock,
+        _ random: RandomBytes
+    ) throws -> SiteProvider {
+        var settings = ProviderSettings(id: id, type: .oidc, clientID: "gatehouse", clientSecret: Secret(text: "s"))
+        settings.issuer = "https://id.\(id).example"
+        let definition = try ProviderDefinition(settings)
+        let party = RelyingParty(
+            definition: definition,
+            settings: settings,
+            redirectURI: "https://\(self.gate)/oauth2/callback/\(id)",
+            transport: transport,
+            clock: clock,
+            random: random
+        )
+        return SiteProvider(id: id, buttonText: definition.buttonText, relyingParty: party)
+    }
+
+    private static func apps() throws -> [AppSettings] {
+        var wiki = try self.app("wiki", self.gate, "/wiki", ["staff"])
+        var entry = AccessEntry(line: 1)
+        entry.emailDomain = "example.org"
+        wiki.route.access = .entries([entry])
+        wiki.route.publicRules = [
+            PublicRule(method: "GET", path: "/wiki/healthz"), PublicRule(method: nil, path: "/wiki/assets/"),
+        ]
+        var shop = try self.app("shop", "shop.example.com", "/", ["staff", "guests"])
+        shop.headers = [HeaderSetting(name: "X-WEBAUTH-USER", field: .email), HeaderSetting(name: "Who", field: .user)]
+        return [
+            try self.app("front", self.gate, "/", ["staff", "guests"]), wiki, shop,
+            try self.app("lounge", self.gate, "/lounge", ["guests"]),
+            try self.app("desk", "desk.example.com", "/", ["staff"]),
+        ]
+    }
+
+    private static func app(
+        _ name: String,
+        _ host: String,
+        _ path: String,
+        _ providers: Set<String>
+    ) throws -> AppSettings {
+        let origin = try #require(Origin(scheme: "https", host: host))
+        var route = Route(app: name, origin: origin, path: path)
+        route.providers = providers
+        route.access = .signedIn
+        let upstream = try #require(Origin(scheme: "http", host: "127.0.0.1", port: 8080))
+        return AppSettings(route: route, upstream: .http(upstream))
+    }
+
+    func route(_ name: String) throws -> SiteRoute {
+        try #require(self.site.routes.first { $0.name == name })
+    }
+
+    /// The head of a request: `GET /wiki`, its host and further lines.
+    func head(_ start: String, _ host: String = Rig.gate, _ lines: String = "") throws -> RequestHead {
+        var parser = RequestParser(names: self.site.fieldNames, isSecure: true)
+        var buffer = ByteBuffer(string: "\(start) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\r\n")
+        return try #require(try parser.head(from: &buffer))
+    }
+
+    /// A new session of a person on a host.
+    func session(of profile: Profile, on host: String = Rig.gate) async throws -> IssuedSession {
+        try await self.site.sessions.issue(GateSessions.SignIn(profile: profile), host: host, now: self.clock.now)
+    }
+
+    /// The same, known to the loop.
+    func cachedSession(of profile: Profile, on host: String = Rig.gate) async throws -> Ticket {
+        let issued = try await self.session(of: profile, on: host)
+        let text = Array(issued.ticket.text.utf8)
+        let found = CookieKey(text.span)
+        let key = try #require(found)
+        self.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
+        return issued.ticket
+    }
+
+    /// What the path says of a request, in words.
+    func verdict(_ head: RequestHead, tls: TLSFacts? = nil, lookup: SessionLookup? = nil) -> String {
+        switch RequestPath(site: self.site, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
+        case .refused(let failure): "refused \(failure.code)"
+        case .ownEndpoint: "own endpoint"
+        case .answered(let status): "answered \(status)"
+        case .needsSession: "needs session"
+        case .signInNeeded(let route): "sign in for \(route.name)"
+        case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
+        }
+    }
+}
+
+/// The `Cookie` line with a ticket.
+func cookie(_ ticket: Ticket) -> String { "Cookie: __Host-gatehouse=\(ticket.text)\r\n" }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Testing
+
+@testable import GateWire
+
+@Suite struct HeadWriterTests {
+    private static func text(_ writer: consuming HeadWriter) -> String {
+        String(decoding: writer.finish().readableBytesView, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ("GET /a HTTP/1.1", "GET /a HTTP/1.1"), ("GET /a/../b?c#".dropLast() + " HTTP/1.0", "GET /b?c HTTP/1.1"),
+        ("POST http://a HTTP/1.1", "POST / HTTP/1.1"), ("OPTIONS * HTTP/1.1", "OPTIONS * HTTP/1.1"),
+        ("GET /? HTTP/1.1", "GET /? HTTP/1.1"), ("GET /%7ea HTTP/1.1", "GET /~a HTTP/1.1"),
+    ])
+    func `the path that was matched is the path that is written`(_ received: String, _ written: String) throws {
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeRequestLine(of: try accepted("\(received)\r\nHost: a\r\n\r\n"))
+        #expect(Self.text(writer) == "\(written)\r\n\r\n")
+    }
+
+    @Test func `lines that are kept go over byte for byte, the others not at all`() throws {
+        let head = try accepted(
+            "GET / HTTP/1.1\r\nHost: a\r\nA:  1 \r\nB: 2\r\nX-Forwarded-User: evil\r\nc: 3\r\nX-Real-Ip: x\r\nD:\r\n\r\n"
+        )
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.copyLines(of: head.message) { $0.name == .other }
+        #expect(Self.text(writer) == "A:  1 \r\nB: 2\r\nc: 3\r\nD:\r\n\r\n")
+        var none = HeadWriter(into: ByteBuffer())
+        none.copyLines(of: head.message) { _ in false }
+        #expect(Self.text(none) == "\r\n")
+        var all = HeadWriter(into: ByteBuffer())
+        all.copyLines(of: head.message) { _ in true }
+        #expect(Self.text(all).hasPrefix("Host: a\r\nA:  1 \r\n"))
+    }
+
+    @Test func `a head from the middle of a buffer is copied as well`() throws {
+        var parser = RequestParser.plain()
+        var buffer = ByteBuffer(
+            string: "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2/./ HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n"
+        )
+        _ = try parser.head(from: &buffer)
+        let head = try #require(try parser.head(from: &buffer))
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeRequestLine(of: head)
+        writer.copyLines(of: head.message) { _ in true }
+        #expect(Self.text(writer) == "GET /2/ HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n")
+    }
+
+    @Test(arguments: [
+        (BodyFraming.none, ""), (.untilClose, ""), (.length(7), "Content-Length: 7\r\n"),
+        (.chunked, "Transfer-Encoding: chunked\r\n"),
+    ])
+    func `a message gets at most one framing line`(_ framing: BodyFraming, _ line: String) {
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeFraming(framing)
+        #expect(Self.text(writer) == "\(line)\r\n")
+    }
+
+    @Test func `S-63 the reason phrase is ours`() {
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeStatusLine(200)
+        writer.writeStatusLine(404)
+        writer.writeStatusLine(299)
+        #expect(Self.text(writer) == "HTTP/1.1 200 OK\r\nHTTP/1.1 404 Not Found\r\nHTTP/1.1 299 Status\r\n\r\n")
+    }
+
+    @Test func `a refusal says no received text`() {
+        #expect(WireRefusal.malformed("request.target") == WireRefusal(400, "request.target"))
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GateWire
+
+@Suite struct PathCanonicalizerTests {
+    private static let table: [(String, String)] = [
+        ("/", "/"), ("/a", "/a"), ("/a/", "/a/"), ("/a/b", "/a/b"), ("/a//b", "/a/b"), ("/a///", "/a/"),
+        ("/a//", "/a/"),
+        ("/.", "/"), ("/./", "/"), ("/..", "/"), ("/../", "/"), ("/a/.", "/a/"), ("/a/./b", "/a/b"), ("/a/..", "/"),
+        ("/a/../", "/"), ("/a/../b", "/b"), ("/a/b/..", "/a/"), ("/a/b/../", "/a/"), ("/a/b/../../..", "/"),
+        ("/../../a", "/a"), ("/%2e%2e/a", "/a"), ("/a/%2E/b", "/a/b"), ("/a/%2e%2E/b", "/b"), ("/a/.%2e", "/"),
+        ("/a/...", "/a/..."), ("/.a", "/.a"), ("/..a/b", "/..a/b"), ("/a..", "/a.."),
+        ("/%41%7a%2D%2e%5F%7E", "/Az-._~"),
+        ("/%2b%3a", "/%2B%3A"), ("/%23%3f", "/%23%3F"), ("/%252e%252e/", "/%252e%252e/"), ("/%25", "/%25"),
+        ("/a;b=1/c", "/a;b=1/c"), ("/a..;/b", "/a..;/b"), ("/...;/", "/...;/"),
+        ("/%c3%a4", "/%C3%A4"),
+        ("/%e2%82%ac", "/%E2%82%AC"), ("/%20", "/%20"), ("/a:b@c!$&'()*+,=", "/a:b@c!$&'()*+,="), ("/[x]", "/[x]"),
+        ("/.//x", "/x"), ("/a/..//b", "/b"), ("/%2e/", "/"), ("/%61dmin", "/admin"),
+    ]
+
+    @Test(arguments: table)
+    func `S-32 S-33 S-34 a path has one spelling`(_ received: String, _ canonical: String) throws {
+        let head = try target(received)
+        #expect(head.path.text(in: head.message) == canonical)
+        #expect(head.path.withSpan(of: head.message) { span in span.indices.map { span[$0] } } == Array(canonical.utf8))
+    }
+
+    @Test(arguments: table)
+    func `a canonical path is its own canonical path`(_ received: String, _ canonical: String) throws {
+        #expect(try PathCanonicalizer.canonical(Array(canonical.utf8)) == Array(canonical.utf8))
+    }
+
+    @Test func `what the quick look calls canonical is so`() throws {
+        let parts = ["/", ".", "a", "%", "2", "e", ";", "//", "..", "%2e"]
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    let path = Array("/\(first)\(second)\(third)".utf8)
+                    guard PathCanonicalizer.isCanonical(path.span, 0..<path.count) else { continue }
+                    #expect(try PathCanonicalizer.canonical(path) == path)
+                }
+            }
+        }
+    }
+
+    @Test func `canonical paths of any pieces are stable, absolute and without dot segments`() throws {
+        let parts = ["a", ".", "..", "%2e", "%2E.", "", "%41", "%2b", "b;c", "%25"]
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    let path = Array("/x\(first)/\(second)/\(third)".utf8)
+                    let once = try PathCanonicalizer.canonical(path)
+                    #expect(try PathCanonicalizer.canonical(once) == once)
+                    let segments = String(decoding: once, as: UTF8.self).split(
+                        separator: "/",
+                        omittingEmptySubsequences: false
+                    )
+                    #expect(segments.first == "")
+                    #expect(!segments.dropFirst().dropLast().contains(""))
+                    #expect(!segments.contains(".") && !segments.contains(".."))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Testing
+
+@testable import GateWire
+
+@Suite struct RequestHeadTests {
+    @Test(arguments: [
+        ("A", "a"), ("WIKI.Example.Com", "wiki.example.com"), ("a.", "a"), ("a.:80", "a:80"),
+        ("[::1]:8080", "[::1]:8080"),
+        ("127.0.0.1:65535", "127.0.0.1:65535"), ("a-b_c.example", "a-b_c.example"),
+    ])
+    func `S-26 the case and one trailing dot of a host do not count`(_ host: String, _ normal: String) throws {
+        let head = try accepted("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        #expect(head.authority.text == normal)
+    }
+
+    @Test(arguments: [
+        ("http://a/x?y", "a", false, "/x?y"), ("http://a", "a", false, "/"), ("http://a?b", "a", false, "/?b"),
+        ("HTTP://A:80/x", "a", false, "/x"), ("http://a/x", "a:80", false, "/x"), ("https://a/", "a", true, "/"),
+        ("https://a:443/", "a", true, "/"), ("http://a:81/", "a:81", false, "/"),
+    ])
+    func `S-27 an absolute target that agrees with host and scheme becomes a path`(
+        _ target: String,
+        _ host: String,
+        _ isSecure: Bool,
+        _ path: String
+    ) throws {
+        let head = try accepted("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n", isSecure: isSecure)
+        #expect(head.target == path)
+    }
+
+    @Test func `S-29 the asterisk is a target of OPTIONS`() throws {
+        let head = try accepted("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(head.isAsterisk)
+        #expect(head.path.text(in: head.message).isEmpty)
+    }
+
+    @Test(arguments: RequestMethod.allCases)
+    func `S-39 seven methods are accepted`(_ method: RequestMethod) throws {
+        #expect(try accepted("\(method.rawValue) / HTTP/1.1\r\nHost: a\r\n\r\n").method == method)
+    }
+
+    @Test func `a query keeps its bytes and may be empty`() throws {
+        #expect(try target("/a?").queryText == "")
+        #expect(try target("/a?b=%2F%zz//../?").target == "/a?b=%2F%zz//../?")
+        #expect(try target("/a").queryText == nil)
+    }
+
+    @Test(arguments: [
+        ("", BodyFraming.none), ("Content-Length: 0\r\n", .none), ("Content-Length: 5\r\n", .length(5)),
+        ("Content-Length:  5 \t \r\n", .length(5)), ("content-length:5\r\n", .length(5)),
+        ("Content-Length: 9223372036854775807\r\n", .length(.max)), ("Transfer-Encoding: chunked\r\n", .chunked),
+        ("transfer-encoding:CHUNKED \r\n", .chunked),
+    ])
+    func `S-07 the framing of a body is read one way only`(_ line: String, _ framing: BodyFraming) throws {
+        #expect(try accepted("POST / HTTP/1.1\r\nHost: a\r\n\(line)\r\n").framing == framing)
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1", "", true), ("HTTP/1.1", "Connection: close\r\n", false),
+        ("HTTP/1.1", "Connection: x, Close\r\n", false),
+        ("HTTP/1.1", "Connection: x\r\nConnection: close\r\n", false), ("HTTP/1.1", "Connection: keep-alive\r\n", true),
+        ("HTTP/1.0", "", false), ("HTTP/1.0", "Connection: Keep-Alive\r\n", true),
+        ("HTTP/1.0", "Connection: x\r\n", false),
+    ])
+    func `a connection is kept as its version and options say`(_ version: String, _ line: String, _ keeps: Bool) throws
+    {
+        #expect(try accepted("GET / \(version)\r\nHost: a\r\n\(line)\r\n").keepsAlive == keeps)
+    }
+
+    @Test func `S-52 only a client of HTTP 1_1 waits for 100`() throws {
+        let lines = "Host: a\r\nContent-Length: 1\r\nExpect: 100-CONTINUE\r\n\r\n"
+        #expect(try accepted("POST / HTTP/1.1\r\n\(lines)").expectsContinue)
+        #expect(try !accepted("POST / HTTP/1.0\r\n\(lines)").expectsContinue)
+        #expect(try !accepted("POST / HTTP/1.1\r\nHost: a\r\n\r\n").expectsContinue)
+    }
+
+    @Test func `S-21 bytes above 7F pass in fields without a meaning, unchanged`() throws {
+        let head = try accepted("GET / HTTP/1.1\r\nHost: a\r\nFoo: a\\x80\\xffb\r\n\r\n")
+        let field = try #require(head.message.first(.other))
+        #expect(Array(head.message.slice(field.valueRange)) == wire("a\\x80\\xffb"))
+    }
+
+    @Test func `an empty value is a value`() throws {
+        let head = try accepted("GET / HTTP/1.1\r\nHost: a\r\nFoo:\r\nBar: \t \r\n\r\n")
+        #expect(head.message.fields.dropFirst().allSatisfy { $0.valueRange.isEmpty })
+        #expect(head.message.count(.other) == 2)
+    }
+
+    @Test func `S-40 connection options are read from every Connection line, in lower case`() throws {
+        let head = try accepted(
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-A ,,\tb\r\nconnection: Keep-Alive,C\r\n\r\n"
+        )
+        #expect(head.message.connectionOptions() == ["x-a", "b", "c"])
+    }
+}

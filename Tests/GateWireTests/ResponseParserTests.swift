@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Testing
+
+@testable import GateWire
+
+@Suite struct ResponseParserTests {
+    private static func read(
+        _ bytes: [[UInt8]],
+        answering method: RequestMethod = .get
+    ) throws(WireRefusal) -> ResponseHead? {
+        let parser = ResponseParser(names: .answers)
+        var buffer = ByteBuffer()
+        for piece in bytes {
+            buffer.writeBytes(piece)
+            if let head = try parser.head(from: &buffer, answering: method) { return head }
+        }
+        return nil
+    }
+
+    private static func head(_ text: String, answering method: RequestMethod = .get) throws -> ResponseHead {
+        try #require(try self.read([wire(text)], answering: method))
+    }
+
+    @Test(arguments: [
+        ("200 OK\r\nContent-Length: 5\r\n", RequestMethod.get, BodyFraming.length(5)),
+        ("200 OK\r\nContent-Length: 0\r\n", .get, .none), ("200 OK\r\n", .get, .untilClose),
+        ("200 OK\r\nTransfer-Encoding: Chunked\r\n", .get, .chunked), ("200 OK\r\nContent-Length: 5\r\n", .head, .none),
+        ("200 OK\r\nTransfer-Encoding: chunked\r\n", .head, .none), ("200 OK\r\n", .head, .none),
+        ("204 No Content\r\n", .get, .none), ("204 No Content\r\nContent-Length: 5\r\n", .get, .none),
+        ("304 Not Modified\r\nContent-Length: 5\r\n", .get, .none), ("100 Continue\r\n", .post, .none),
+        ("404\r\nContent-Length: 1\r\n", .get, .length(1)), ("500 \r\n", .get, .untilClose),
+    ])
+    func `S-63 the framing of an answer is read as RFC 9112 says`(
+        _ text: String,
+        _ method: RequestMethod,
+        _ framing: BodyFraming
+    ) throws {
+        #expect(try Self.head("HTTP/1.1 \(text)\r\n", answering: method).framing == framing)
+    }
+
+    @Test(arguments: [
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length: 01\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA: b\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\nA: b\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA: b\\x00c\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA : b\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\n: b\r\n\r\n"),
+        Row("S-60", "HTTP/1.1 200 OK\r\nA\r\n\r\n"),
+        Row("S-61", "HTTP/1.1 200 OK\r\nTransfer-Encoding: cow\r\n\r\n"),
+        Row("S-61", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n"),
+        Row("S-61", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+        Row("S-61", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        Row("S-61", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        Row("S-63", "HTTP/1.1 999 OK\r\n\r\n"), Row("S-63", "HTTP/1.1 099 OK\r\n\r\n"),
+        Row("S-63", "HTTP/1.1 600 OK\r\n\r\n"),
+        Row("S-63", "HTTP/1.1 200 a\\x01b\r\n\r\n"), Row("S-63", "HTTP/1.1 20 OK\r\n\r\n"),
+        Row("S-63", "HTTP/1.1 2000 OK\r\n\r\n"), Row("S-63", "HTTP/1.1  200 OK\r\n\r\n"),
+        Row("S-63", "HTTP/2.0 200 OK\r\n\r\n"), Row("S-63", "HTTP/1.2 200 OK\r\n\r\n"),
+        Row("S-63", "http/1.1 200 OK\r\n\r\n"),
+        Row("S-63", "ICY 200 OK\r\n\r\n"), Row("S-64", "\r\nHTTP/1.1 200 OK\r\n\r\n"),
+        Row("S-63", "HTTP/1.1 -20 OK\r\n\r\n"),
+        Row("S-63", "HTTP/1.1\t200 OK\r\n\r\n"), Row("S-63", "<html>hello</html>\r\n\r\n"),
+    ])
+    func `a doubtful answer is a 502, whole and byte by byte`(_ row: Row) {
+        #expect { try Self.read([row.bytes]) } throws: { ($0 as? WireRefusal)?.status == 502 }
+        #expect { try Self.read(row.bytes.map { [$0] }) } throws: { ($0 as? WireRefusal)?.status == 502 }
+    }
+
+    @Test func `S-23 an answer may use every token character in names and bytes above 7F in values`() throws {
+        let head = try Self.head("HTTP/1.1 200 Gr\\xfc\\xdf\r\nX_a.b!: \\x80\r\n\r\n")
+        #expect(head.message.text(head.message.fields[0].nameRange) == "X_a.b!")
+    }
+
+    @Test func `an answer read at any split is the answer read at once`() throws {
+        let bytes = wire("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")
+        for split in 0...bytes.count {
+            let head = try #require(try Self.read([Array(bytes[..<split]), Array(bytes[split...])]))
+            #expect(head.status == 302)
+            #expect(head.framing == .length(3))
+            #expect(!head.keepsAlive)
+            #expect(head.message.fields.count == 3)
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1", "", true), ("HTTP/1.1", "Connection: close\r\n", false), ("HTTP/1.0", "", false),
+        ("HTTP/1.0", "Connection: keep-alive\r\n", true),
+    ])
+    func `an app's connection is kept as it says`(_ version: String, _ line: String, _ keeps: Bool) throws {
+        #expect(try Self.head("\(version) 200 OK\r\n\(line)Content-Length: 0\r\n\r\n").keepsAlive == keeps)
+    }
+
+    @Test func `S-62 interim answers are told apart`() throws {
+        #expect(try Self.head("HTTP/1.1 103 Early Hints\r\n\r\n").isInterim)
+        #expect(try !Self.head("HTTP/1.1 200 OK\r\n\r\n").isInterim)
+    }
+
+    @Test func `the head of an answer is bounded in fields, line and size`() {
+        let many = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 257) + "\r\n"
+        let long = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 33 * 1024) + "\r\n\r\n"
+        let line = "A: " + String(repeating: "b", count: 30 * 1024) + "\r\n"
+        let large = "HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 3) + "\r\n"
+        let endless = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 66 * 1024)
+        let reason = "HTTP/1.1 200 " + String(repeating: "b", count: 2000) + "\r\n\r\n"
+        for text in [many, long, large, endless, reason] {
+            #expect { try Self.read([Array(text.utf8)]) } throws: { ($0 as? WireRefusal)?.status == 502 }
+        }
+        let fits = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 256) + "\r\n"
+        #expect(throws: Never.self) { try Self.read([Array(fits.utf8)]) }
+    }
+}
