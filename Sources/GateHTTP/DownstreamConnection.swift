@@ -45,6 +45,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     private let created = NIODeadline.now()
     private let ageLimit: TimeAmount
     private var context: ChannelHandlerContext?
+    /// What the channel last said of itself, which is cheaper than asking it.
+    private var isWritable = true
     private var parser: RequestParser
     private var inbound = ByteBuffer()
     private var outbound = ByteBuffer()
@@ -131,7 +133,7 @@ extension DownstreamConnection {
     ///   - head: The bytes, written by a `HeadWriter`, with `Connection: close` if ``mustClose`` said so.
     ///   - framing: What the head says of the body.
     ///   - closes: Whether the connection ends with this answer.
-    package func start(_ head: ByteBuffer, framing: BodyFraming, closes: Bool) {
+    package func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
         guard self.owesAnswer, case .none = self.answer else { return }
         self.answer = .started(framing)
         self.closes = self.closes || closes || framing == .untilClose
@@ -156,7 +158,7 @@ extension DownstreamConnection {
         }
         if framing == .chunked { self.outbound.writeStaticString("\r\n") }
         if self.outbound.readableBytes > 32 * 1024 { self.writeOut() }
-        return self.context?.channel.isWritable ?? true
+        return self.isWritable
     }
 
     /// Completes the answer.
@@ -238,6 +240,7 @@ extension DownstreamConnection {
     private func writeOut() {
         guard self.outbound.readableBytes > 0, let context else { return }
         context.write(self.wrapOutboundOut(self.outbound), promise: nil)
+        self.setting.recycle(self.outbound)
         self.outbound = ByteBuffer()
         self.needsFlush = true
     }
@@ -297,7 +300,7 @@ extension DownstreamConnection {
             return false
         case .idle:
             // A client that does not take its answers gets no further ones to pile up.
-            guard self.inbound.readableBytes > 0, self.context?.channel.isWritable ?? false else { return false }
+            guard self.inbound.readableBytes > 0, self.isWritable else { return false }
             self.phase = .head
             self.phaseDeadline = .now() + self.setting.limits.requestHead
             return true
@@ -422,6 +425,8 @@ extension DownstreamConnection {
             self.inbound.writeBuffer(&bytes)
         }
         self.pump()
+        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
+        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
@@ -446,6 +451,7 @@ extension DownstreamConnection {
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         let isWritable = context.channel.isWritable
+        self.isWritable = isWritable
         self.stallDeadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
         self.responder.downstreamWritabilityChanged(isWritable: isWritable)
         if isWritable {

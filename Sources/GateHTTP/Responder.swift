@@ -32,17 +32,21 @@ package struct DownstreamSetting {
     package let sweep: DeadlineSweep
     /// Whether the gateway is draining, so that answers end their connections.
     package let isDraining: () -> Bool
+    /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
+    package let recycle: (ByteBuffer) -> Void
 
     /// Bundles the surroundings.
     package init(
         limits: DownstreamLimits,
         names: @escaping () -> FieldNames,
         sweep: DeadlineSweep,
-        isDraining: @escaping () -> Bool
+        isDraining: @escaping () -> Bool,
+        recycle: @escaping (ByteBuffer) -> Void = { _ in }
     ) {
         self.limits = limits
         self.names = names
         self.sweep = sweep
         self.isDraining = isDraining
+        self.recycle = recycle
     }
 }

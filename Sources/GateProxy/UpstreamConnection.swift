@@ -21,6 +21,8 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
 
     /// Whether it has carried a request before, so that its end may be the upstream's idle time-out.
     package private(set) var isReused = false
+    /// Whether more may be sent without piling up; what the channel last said.
+    package private(set) var isWritable = true
     /// When to give up, see `Expiring`.
     package private(set) var deadline = NIODeadline.distantFuture
 
@@ -47,8 +49,8 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
 
     /// Whether it can take a request.
     var isUsable: Bool {
-        guard case .idle = self.phase, let context else { return false }
-        return context.channel.isActive
+        guard case .idle = self.phase else { return false }
+        return self.context != nil
     }
 
     /// Gives it to a request, whose events go to `sink` from now on.
@@ -88,9 +90,6 @@ extension UpstreamConnection {
     package func flush() {
         self.context?.flush()
     }
-
-    /// Whether more may be sent without piling up.
-    package var isWritable: Bool { self.context?.channel.isWritable ?? false }
 
     /// Gives the request up: nobody wants the answer any more.
     package func abort() {
@@ -241,6 +240,8 @@ extension UpstreamConnection {
         if case .body = self.phase, !self.isPaused { self.deadline = .now() + self.limits.inactivity }
         let sink = self.sink
         self.pump()
+        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
+        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
         sink?.upstreamPaused()
     }
 
@@ -253,7 +254,8 @@ extension UpstreamConnection {
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        self.sink?.upstreamWritabilityChanged(isWritable: context.channel.isWritable)
+        self.isWritable = context.channel.isWritable
+        self.sink?.upstreamWritabilityChanged(isWritable: self.isWritable)
         context.fireChannelWritabilityChanged()
     }
 

@@ -93,12 +93,12 @@ extension RequestPath {
     /// Whether the path is one of the gateway's own: `/oauth2` and all below it.
     private func isOwn(_ request: RequestHead) -> Bool {
         request.path.withSpan(of: request.message) { path in
-            let prefix: StaticString = "/oauth2"
-            guard path.count >= prefix.utf8CodeUnitCount else { return false }
-            for (index, byte) in prefix.description.utf8.enumerated() where path[index] != byte {
+            let prefix = "/oauth2".utf8
+            guard path.count >= prefix.count else { return false }
+            for (index, byte) in prefix.enumerated() where path[index] != byte {
                 return false
             }
-            return path.count == prefix.utf8CodeUnitCount || path[prefix.utf8CodeUnitCount] == UInt8(ascii: "/")
+            return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
         }
     }
 

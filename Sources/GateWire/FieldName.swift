@@ -133,7 +133,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
 ///
 /// Made once for a configuration, because apps may have identity fields under names of their own, and those are removed
 /// from what clients send on every route.
-package struct FieldNames: Sendable {
+package final class FieldNames: Sendable {
     /// Positions in `names`, from 1; 0 is an empty slot. At least three in four are empty.
     private let slots: [UInt32]
     /// One less than the number of slots, which is a power of two.
@@ -149,7 +149,7 @@ package struct FieldNames: Sendable {
     )
 
     /// The names as they count in requests, and more that only the gateway may set, in any case of letters.
-    package init(alsoManaged: [String] = []) {
+    package convenience init(alsoManaged: [String] = []) {
         let own = FieldName.allCases.flatMap { name in name.spellings.map { ($0, name) } }
         let more = alsoManaged.map { ($0.lowercased(), FieldName.managed) }
         self.init(own + more, prefixes: FieldName.managedPrefixes)

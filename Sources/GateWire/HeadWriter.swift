@@ -8,7 +8,7 @@ package struct HeadWriter: Sendable {
     package var buffer: ByteBuffer
 
     /// Starts a head in a buffer that has room for it.
-    package init(into buffer: ByteBuffer) {
+    package init(into buffer: consuming ByteBuffer) {
         self.buffer = buffer
     }
 
@@ -22,7 +22,7 @@ package struct HeadWriter: Sendable {
             head.path.write(of: head.message, to: &self.buffer)
             if let query = head.query {
                 self.buffer.writeStaticString("?")
-                self.buffer.writeBytes(head.message.slice(query))
+                self.buffer.writeBytes(head.message.bytes.readableBytesSpan.extracting(query))
             }
         }
         self.buffer.writeStaticString(" HTTP/1.1\r\n")
@@ -85,9 +85,10 @@ package struct HeadWriter: Sendable {
         return self.buffer
     }
 
-    private mutating func copy(_ range: Range<Int>, of message: MessageHead) {
+    /// Copies checked bytes of a head.
+    package mutating func copy(_ range: Range<Int>, of message: MessageHead) {
         guard !range.isEmpty else { return }
-        self.buffer.writeBytes(message.slice(range))
+        self.buffer.writeBytes(message.bytes.readableBytesSpan.extracting(range))
     }
 }
 

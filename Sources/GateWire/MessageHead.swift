@@ -60,10 +60,14 @@ package struct MessageHead: Sendable {
     }
 
     /// Whether two ranges spell the same, letter case of ASCII aside.
-    package func spells(_ range: Range<Int>, _ lowerCase: StaticString) -> Bool {
-        let slice = self.slice(range)
-        guard slice.count == lowerCase.utf8CodeUnitCount else { return false }
-        return lowerCase.description.utf8.elementsEqual(slice.lazy.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 })
+    package func spells(_ range: Range<Int>, _ lowerCase: String) -> Bool {
+        guard range.count == lowerCase.utf8.count else { return false }
+        let bytes = self.bytes.readableBytesUInt8Span
+        for (offset, expected) in lowerCase.utf8.enumerated() {
+            let byte = bytes[range.lowerBound + offset]
+            guard (byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte) == expected else { return false }
+        }
+        return true
     }
 
     /// The names in all `Connection` fields that make the removal of other fields necessary, in lower case.
@@ -82,14 +86,14 @@ package struct MessageHead: Sendable {
     }
 
     /// Whether a `Connection` field has the option.
-    package func hasConnectionOption(_ wanted: StaticString) -> Bool {
-        self.fields.contains { field in
-            guard field.name == .connection else { return false }
+    package func hasConnectionOption(_ wanted: String) -> Bool {
+        for field in self.fields where field.name == .connection {
             if self.spells(field.valueRange, wanted) { return true }
-            return self.slice(field.valueRange).split(separator: UInt8(ascii: ",")).contains { part in
-                String(decoding: part, as: UTF8.self).trimmingOptionalSpace().lowercased() == wanted.description
-            }
+            if self.spells(field.valueRange, "keep-alive") || self.spells(field.valueRange, "close") { continue }
+            let options = self.text(field.valueRange).split(separator: ",").map { $0.trimmingOptionalSpace() }
+            if options.contains(where: { $0.lowercased() == wanted }) { return true }
         }
+        return false
     }
 }
 

@@ -101,7 +101,7 @@ package enum CanonicalPath: Sendable {
     /// Appends the path to a buffer.
     package func write(of message: MessageHead, to buffer: inout ByteBuffer) {
         switch self {
-        case .received(let range): buffer.writeBytes(message.slice(range))
+        case .received(let range): buffer.writeBytes(message.bytes.readableBytesSpan.extracting(range))
         case .rewritten(let bytes): buffer.writeBytes(bytes)
         }
     }

@@ -101,8 +101,7 @@ struct RequestLine {
     }
 
     private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRefusal) {
-        let expected: StaticString = "HTTP/1."
-        for (index, byte) in expected.description.utf8.enumerated() where bytes[start + index] != byte {
+        for (index, byte) in "HTTP/1.".utf8.enumerated() where bytes[start + index] != byte {
             throw .malformed("request.version")
         }
         let minor = bytes[start + 7]

@@ -107,8 +107,7 @@ private struct StatusLine {
     let minorVersion: Int
 
     static func read(_ bytes: Span<UInt8>) throws(WireRefusal) -> (StatusLine, Int)? {
-        let expected: StaticString = "HTTP/1."
-        for (index, byte) in expected.description.utf8.enumerated() {
+        for (index, byte) in "HTTP/1.".utf8.enumerated() {
             guard index < bytes.count else { return nil }
             guard bytes[index] == byte else { throw WireRefusal(502, "upstream.start_line") }
         }

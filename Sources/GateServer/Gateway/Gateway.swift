@@ -159,7 +159,8 @@ package final class Gateway: Sendable {
             limits: DownstreamLimits(),
             names: { state.site.fieldNames },
             sweep: state.sweep,
-            isDraining: { state.isDraining }
+            isDraining: { state.isDraining },
+            recycle: { state.recycle($0) }
         )
         return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: responder)
     }

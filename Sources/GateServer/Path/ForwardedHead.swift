@@ -19,7 +19,7 @@ struct ForwardedHead {
 
     /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
     static func request(
-        _ head: RequestHead, way: Way, identity: ByteBuffer?, requestID: String, into buffer: ByteBuffer
+        _ head: RequestHead, way: Way, identity: ByteBuffer?, requestID: String, into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeRequestLine(of: head)
@@ -35,7 +35,7 @@ struct ForwardedHead {
 
     /// The head for the browser: our status line, the app's lines, one framing line.
     static func answer(
-        _ head: ResponseHead, to request: RequestHead, framing: BodyFraming, closes: Bool, into buffer: ByteBuffer
+        _ head: ResponseHead, to request: RequestHead, framing: BodyFraming, closes: Bool, into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeStatusLine(head.status)
@@ -93,7 +93,7 @@ struct ForwardedHead {
         CookieHeader.forEachForeign(in: bytes) { kept.append($0) }
         for (index, range) in kept.enumerated() {
             writer.buffer.writeStaticString(index == 0 ? "Cookie: " : "; ")
-            writer.buffer.writeBytes(head.message.slice((range.lowerBound + offset)..<(range.upperBound + offset)))
+            writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: head.message)
         }
         if !kept.isEmpty { writer.buffer.writeStaticString("\r\n") }
     }

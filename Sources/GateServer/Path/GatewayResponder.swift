@@ -262,15 +262,18 @@ extension GatewayResponder {
         self.held.removeAll()
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
-        self.loop.pool(for: route.upstream).lease(to: exchange)
+        self.loop.pool(for: route).lease(to: exchange)
     }
 
     /// The head for the app; a second try gets a new one.
     func upstreamHead(for request: RequestHead, identity: ByteBuffer?) -> ByteBuffer {
         let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
-        let buffer = self.connection?.freshBuffer(capacity: room) ?? ByteBuffer()
         return ForwardedHead.request(
-            request, way: self.way, identity: identity, requestID: self.requestID, into: buffer
+            request,
+            way: self.way,
+            identity: identity,
+            requestID: self.requestID,
+            into: self.loop.memory(capacity: room)
         )
     }
 }

@@ -73,7 +73,7 @@ extension UpstreamExchange {
     func abort() {
         guard !self.isOver else { return }
         self.isOver = true
-        self.responder.loop.pool(for: self.route.upstream).cancel(self)
+        self.responder.loop.pool(for: self.route).cancel(self)
         self.upstream?.abort()
         self.upstream = nil
     }
@@ -105,7 +105,9 @@ extension UpstreamExchange {
             return
         }
         self.upstream = connection
-        connection.send(self.responder.upstreamHead(for: self.request, identity: self.identity), method: self.request.method)
+        let head = self.responder.upstreamHead(for: self.request, identity: self.identity)
+        connection.send(head, method: self.request.method)
+        self.responder.loop.recycle(head)
         for body in self.waiting {
             self.write(body, to: connection)
         }
@@ -130,7 +132,7 @@ extension UpstreamExchange {
             to: self.request,
             framing: framing,
             closes: closes,
-            into: self.connection.freshBuffer(capacity: room)
+            into: self.responder.loop.memory(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }
@@ -167,7 +169,7 @@ extension UpstreamExchange {
         self.upstream = nil
         if self.mayTryAgain(after: problem, wasReused: wasReused) {
             self.triesLeft -= 1
-            self.responder.loop.pool(for: self.route.upstream).lease(to: self, fresh: true)
+            self.responder.loop.pool(for: self.route).lease(to: self, fresh: true)
             return
         }
         self.isOver = true

@@ -22,6 +22,9 @@ final class LoopState {
     /// Requests between their head and the end of their answer.
     var inFlight = 0
     private var pools: [UpstreamAddress: UpstreamPool] = [:]
+    private var poolsOfRoutes: [(route: SiteRoute, pool: UpstreamPool)?] = []
+    /// Memory for the next head; free again by the time it is wanted, so that heads are seldom allocated.
+    private var spare = ByteBuffer()
     private var requestIDs = RequestIDs()
 
     init(loop: any EventLoop, site: Site, clock: WallClock) {
@@ -30,12 +33,36 @@ final class LoopState {
         self.clock = clock
     }
 
-    /// The connections to an upstream.
-    func pool(for address: UpstreamAddress) -> UpstreamPool {
+    /// The connections to a route's upstream; found by the route's position, which costs no hash.
+    func pool(for route: SiteRoute) -> UpstreamPool {
+        let known = route.index < self.poolsOfRoutes.count ? self.poolsOfRoutes[route.index] : nil
+        if let known, known.route === route { return known.pool }
+        let pool = self.pool(for: route.upstream)
+        while self.poolsOfRoutes.count <= route.index {
+            self.poolsOfRoutes.append(nil)
+        }
+        self.poolsOfRoutes[route.index] = (route, pool)
+        return pool
+    }
+
+    private func pool(for address: UpstreamAddress) -> UpstreamPool {
         if let pool = self.pools[address] { return pool }
         let pool = UpstreamPool(address: address, limits: UpstreamLimits(), sweep: self.sweep, loop: self.loop)
         self.pools[address] = pool
         return pool
+    }
+
+    /// Memory for a head, all its own for whoever asks.
+    func memory(capacity: Int) -> ByteBuffer {
+        var memory = ByteBuffer()
+        swap(&memory, &self.spare)
+        memory.clear(minimumCapacity: capacity)
+        return memory
+    }
+
+    /// Takes memory back that has been handed to a channel; it is used again once the channel is done with it.
+    func recycle(_ memory: ByteBuffer) {
+        if memory.capacity <= 16 * 1024 { self.spare = memory }
     }
 
     /// A name for a request that has none.
@@ -45,6 +72,7 @@ final class LoopState {
     func replace(with site: Site) {
         self.site = site
         self.sessions.forgetStandings()
+        self.poolsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
         for (address, pool) in self.pools where !used.contains(address) {
             pool.retire()
