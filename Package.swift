@@ -47,9 +47,12 @@ let house: [(target: String, imports: [String])] = [
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
-    ("GateHTTP", ["GateWire", "GateCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]),
+    (
+        "GateHTTP",
+        ["GateWire", "GateCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
+    ),
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
-    ("GateProviderHTTP", ["GateOpenID", "GateProviders", "GateCore", "CProviderTransport"]),
+    ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
     ("GateProxy", ["GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOPosix"]),
     (
@@ -74,7 +77,10 @@ let house: [(target: String, imports: [String])] = [
 
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-    .target(name: "CProviderTransport", linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+    .target(
+        name: "CProviderTransport",
+        linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]
+    ),
 ]
 
 let rooms: [Target] = house.map { room in
@@ -94,7 +100,9 @@ let testImports: [String: [String]] = [
 
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
 let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "GateDemo" }.map { room in
-    let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map { products[$0] ?? .byName(name: $0) }
+    let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
+        products[$0] ?? .byName(name: $0)
+    }
     return .testTarget(name: room.target + "Tests", dependencies: dependencies, swiftSettings: settings)
 }
 

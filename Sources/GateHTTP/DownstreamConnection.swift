@@ -11,8 +11,11 @@ internal import NIOTLS
 /// request is not looked at before the answer to this one is complete. Everything that has a duration has an absolute
 /// deadline.
 package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
+    /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
+    /// What the channel is handed.
     package typealias OutboundIn = ByteBuffer
+    /// What goes to the channel.
     package typealias OutboundOut = ByteBuffer
 
     /// Where the connection stands with the current request.
@@ -104,7 +107,9 @@ extension DownstreamConnection {
             || NIODeadline.now() - self.created > self.ageLimit
     }
 
-    /// Tells a client that waits for it to send the body. RFC 9110 §15.2.1.
+    /// Tells a client that waits for it to send the body.
+    ///
+    /// RFC 9110 §15.2.1.
     package func sendContinue() {
         guard self.owesAnswer, case .none = self.answer, let context else { return }
         context.writeAndFlush(
@@ -262,7 +267,9 @@ extension DownstreamConnection {
     }
 
     /// Sends all, tells the client that nothing follows and reads until it has heard, so that no reset destroys the
-    /// answer. RFC 9112 §9.6.
+    /// answer.
+    ///
+    /// RFC 9112 §9.6.
     private func linger() {
         self.writeOut()
         self.needsFlush = false
@@ -388,6 +395,7 @@ extension DownstreamConnection {
 // MARK: Channel
 
 extension DownstreamConnection {
+    /// Takes its place in the pipeline.
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         self.setting.sweep.add(self)
@@ -396,11 +404,13 @@ extension DownstreamConnection {
         self.phaseDeadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
     }
 
+    /// Leaves the pipeline.
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.setting.sweep.remove(self)
         self.context = nil
     }
 
+    /// Learns that the TLS handshake is complete.
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted = event, case .handshake = self.phase {
             self.phase = .idle
@@ -411,6 +421,7 @@ extension DownstreamConnection {
         context.fireUserInboundEventTriggered(event)
     }
 
+    /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = self.unwrapInboundIn(data)
         switch self.phase {
@@ -429,12 +440,14 @@ extension DownstreamConnection {
         if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
     }
 
+    /// Sends what the bytes just read have led to.
     package func channelReadComplete(context: ChannelHandlerContext) {
         if self.isReadingBody { self.armBodyDeadline() }
         self.flush()
         context.fireChannelReadComplete()
     }
 
+    /// Reads on, unless reading is paused.
     package func read(context: ChannelHandlerContext) {
         guard self.isPaused || self.holdsTooMuch else {
             context.read()
@@ -449,6 +462,7 @@ extension DownstreamConnection {
         return self.inbound.readableBytes > self.setting.limits.pipelinedBytes
     }
 
+    /// Learns that the peer takes bytes again, or no longer.
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         let isWritable = context.channel.isWritable
         self.isWritable = isWritable
@@ -461,11 +475,13 @@ extension DownstreamConnection {
         context.fireChannelWritabilityChanged()
     }
 
+    /// Learns that the connection is no more.
     package func channelInactive(context: ChannelHandlerContext) {
         self.ended()
         context.fireChannelInactive()
     }
 
+    /// Learns that the connection has failed.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.ended()
         context.close(promise: nil)

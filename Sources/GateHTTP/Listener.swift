@@ -120,7 +120,10 @@ package final class Listener: Sendable {
     }
 
     private static func facts(
-        _ result: SNIResult, _ identities: [TLSIdentity], _ fallback: TLSIdentity, _ accepted: NIODeadline
+        _ result: SNIResult,
+        _ identities: [TLSIdentity],
+        _ fallback: TLSIdentity,
+        _ accepted: NIODeadline
     ) -> TLSFacts {
         guard case .hostname(let name) = result, let host = Origin.normalHost(name) else {
             return TLSFacts(serverName: nil, identity: fallback, accepted: accepted)

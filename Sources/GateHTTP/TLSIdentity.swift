@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
 internal import Foundation
+package import GateCore
 package import NIOCore
 package import NIOSSL
 internal import SwiftASN1
@@ -17,7 +17,9 @@ package struct TLSFacts: Sendable {
     /// When the connection was accepted; the handshake's deadline counts from there.
     package let accepted: NIODeadline
 
-    /// Whether a request for `host` may come over this connection. RFC 9110 §7.4.
+    /// Whether a request for `host` may come over this connection.
+    ///
+    /// RFC 9110 §7.4.
     ///
     /// Clients that named no host, or that named another host of the same certificate, may ask for what it covers.
     package func admits(host: String) -> Bool {
@@ -45,7 +47,11 @@ package struct TLSIdentity: Sendable {
             guard let first = chain.first else { throw NIOSSLError.failedToLoadCertificate }
             leaf = try Certificate(derEncoded: first.toDERBytes())
         } catch {
-            throw Failure(.internalFault, "tls.certificate_unreadable", "\(certificateFile) holds no PEM certificate: \(error)")
+            throw Failure(
+                .internalFault,
+                "tls.certificate_unreadable",
+                "\(certificateFile) holds no PEM certificate: \(error)"
+            )
         }
         let key: NIOSSLPrivateKey
         do {
@@ -54,7 +60,8 @@ package struct TLSIdentity: Sendable {
             throw Failure(.internalFault, "tls.key_unreadable", "\(keyFile) holds no PEM private key: \(error)")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.renegotiationSupport = .none
@@ -63,7 +70,8 @@ package struct TLSIdentity: Sendable {
             self.context = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Failure(
-                .internalFault, "tls.key_mismatch",
+                .internalFault,
+                "tls.key_mismatch",
                 "the private key \(keyFile) does not belong to the certificate \(certificateFile): \(error)"
             )
         }
@@ -71,7 +79,9 @@ package struct TLSIdentity: Sendable {
         self.names = TLSIdentity.names(of: leaf)
     }
 
-    /// Whether the certificate is good for a host, by name or by a wildcard for its first label. RFC 9525 §6.3.
+    /// Whether the certificate is good for a host, by name or by a wildcard for its first label.
+    ///
+    /// RFC 9525 §6.3.
     package func covers(_ host: String) -> Bool {
         guard !self.names.contains(host) else { return true }
         guard let dot = host.firstIndex(of: ".") else { return false }

@@ -8,8 +8,11 @@ package import NIOCore
 ///
 /// It goes back to its pool only after a request and an answer that were both complete, and with not a byte to spare.
 package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
+    /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
+    /// What the channel is handed.
     package typealias OutboundIn = ByteBuffer
+    /// What goes to the channel.
     package typealias OutboundOut = ByteBuffer
 
     private enum Phase {
@@ -183,11 +186,14 @@ extension UpstreamConnection {
         }
     }
 
-    /// The answer is complete. The connection is kept only if the request was, too, and nothing is left over.
+    /// The answer is complete.
+    ///
+    /// The connection is kept only if the request was, too, and nothing is left over.
     private func complete() {
         let sink = self.sink
         self.sink = nil
-        if self.keepsAlive, self.isRequestSent, !self.mayHoldBody, self.inbound.readableBytes == 0, self.context != nil {
+        if self.keepsAlive, self.isRequestSent, !self.mayHoldBody, self.inbound.readableBytes == 0, self.context != nil
+        {
             self.phase = .idle
             self.isReused = true
             self.resumeReading()
@@ -218,17 +224,20 @@ extension UpstreamConnection {
 // MARK: Channel
 
 extension UpstreamConnection {
+    /// Takes its place in the pipeline.
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         self.pool.sweep.add(self)
     }
 
+    /// Leaves the pipeline.
     package func handlerRemoved(context: ChannelHandlerContext) {
         guard context === self.context else { return }
         self.pool.sweep.remove(self)
         self.context = nil
     }
 
+    /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = self.unwrapInboundIn(data)
         if case .ended = self.phase { return }
@@ -245,6 +254,7 @@ extension UpstreamConnection {
         sink?.upstreamPaused()
     }
 
+    /// Reads on, unless reading is paused.
     package func read(context: ChannelHandlerContext) {
         guard self.isPaused else {
             context.read()
@@ -253,17 +263,20 @@ extension UpstreamConnection {
         self.wantsRead = true
     }
 
+    /// Learns that the peer takes bytes again, or no longer.
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         self.isWritable = context.channel.isWritable
         self.sink?.upstreamWritabilityChanged(isWritable: self.isWritable)
         context.fireChannelWritabilityChanged()
     }
 
+    /// Learns that the connection is no more.
     package func channelInactive(context: ChannelHandlerContext) {
         self.connectionEnded(properly: true)
         context.fireChannelInactive()
     }
 
+    /// Learns that the connection has failed.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.connectionEnded(properly: false)
         context.close(promise: nil)

@@ -25,7 +25,10 @@ package final class UpstreamPool {
 
     /// A pool without connections.
     package init(
-        address: UpstreamAddress, limits: UpstreamLimits, sweep: DeadlineSweep, loop: any EventLoop
+        address: UpstreamAddress,
+        limits: UpstreamLimits,
+        sweep: DeadlineSweep,
+        loop: any EventLoop
     ) {
         self.address = address
         self.limits = limits
@@ -65,7 +68,9 @@ package final class UpstreamPool {
         self.waiting.removeAll { $0.sink === sink }
     }
 
-    /// Keeps no more connections; those in use end with their request. Called when no route leads here any more.
+    /// Keeps no more connections; those in use end with their request.
+    ///
+    /// Called when no route leads here any more.
     package func retire() {
         self.isRetired = true
         if self.waiting.isEmpty { self.sweep.remove(self) }

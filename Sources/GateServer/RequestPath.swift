@@ -49,7 +49,9 @@ struct RequestPath {
         guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else { return self.noSuchApp(host) }
         guard !self.dependsOnParameters(request, route) else {
-            return .refused(Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's"))
+            return .refused(
+                Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's")
+            )
         }
         guard !self.isOpen(request, on: route) else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, lookup: lookup) {
@@ -76,7 +78,9 @@ struct RequestPath {
             )
         case .admitted(let identity):
             guard self.comesFromOurSite(request, route) else {
-                return .refused(Failure(.forbidden, "request.cross_site", "another site sent the browser here to write"))
+                return .refused(
+                    Failure(.forbidden, "request.cross_site", "another site sent the browser here to write")
+                )
             }
             return .forwarded(route, identity: identity)
         }
@@ -109,7 +113,9 @@ extension RequestPath {
         return found.map { self.site.routes[$0] }
     }
 
-    /// Whether an app server that drops `;parameters` from segments would see a path of another route. RFC 3986 §3.3.
+    /// Whether an app server that drops `;parameters` from segments would see a path of another route.
+    ///
+    /// RFC 3986 §3.3.
     private func dependsOnParameters(_ request: RequestHead, _ route: SiteRoute) -> Bool {
         let hasParameter = request.path.withSpan(of: request.message) { path in
             path.indices.contains { path[$0] == UInt8(ascii: ";") }

@@ -12,12 +12,16 @@ enum ByteClass {
         self.contains(byte, low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
     }
 
-    /// What may stand in a field value: HTAB, visible ASCII, space and obs-text. RFC 9110 §5.5.
+    /// What may stand in a field value: HTAB, visible ASCII, space and obs-text.
+    ///
+    /// RFC 9110 §5.5.
     static func isValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 ? byte != 0x7F : byte == 0x09
     }
 
-    /// What may stand in a request target: visible ASCII without ``"#<>\^`{|}``. RFC 3986 §2.
+    /// What may stand in a request target: visible ASCII without ``"#<>\^`{|}``.
+    ///
+    /// RFC 3986 §2.
     static func isTarget(_ byte: UInt8) -> Bool {
         self.contains(byte, low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
     }

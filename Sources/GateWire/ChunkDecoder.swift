@@ -3,7 +3,9 @@
 internal import GateCore
 package import NIOCore
 
-/// Takes the chunks of a body apart, strictly. RFC 9112 §7.1.
+/// Takes the chunks of a body apart, strictly.
+///
+/// RFC 9112 §7.1.
 ///
 /// Extensions are refused, trailers are read, checked and thrown away, and a peer that sends far more chunk lines than
 /// data is stopped.
@@ -96,11 +98,18 @@ package struct ChunkDecoder: Sendable {
         return (size, position + 2)
     }
 
-    /// Skips one trailer line; false when more bytes are needed. The empty line ends the body.
+    /// Skips one trailer line; false when more bytes are needed.
+    ///
+    /// The empty line ends the body.
     private mutating func skipTrailer(from buffer: inout ByteBuffer, after bytes: Int) throws(WireRefusal) -> Bool {
         var limits = HeadLimits.request
         limits.fieldBytes = 8 * 1024
-        let scanner = FieldScanner(names: ChunkDecoder.names, limits: limits, plainNamesOnly: false, status: self.status)
+        let scanner = FieldScanner(
+            names: ChunkDecoder.names,
+            limits: limits,
+            plainNamesOnly: false,
+            status: self.status
+        )
         switch try scanner.line(of: buffer.readableBytesUInt8Span, at: 0) {
         case .more:
             guard buffer.readableBytes <= limits.fieldBytes else { throw self.refusal("chunk.trailer_too_large") }
@@ -163,7 +172,9 @@ package struct BodyReader: Sendable {
             defer { self.kind = .chunked(decoder) }
             return try decoder.next(from: &buffer)
         case .untilClose:
-            guard buffer.readableBytes > 0, let data = buffer.readSlice(length: buffer.readableBytes) else { return .more }
+            guard buffer.readableBytes > 0, let data = buffer.readSlice(length: buffer.readableBytes) else {
+                return .more
+            }
             return .data(data)
         }
     }

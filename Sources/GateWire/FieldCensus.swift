@@ -43,7 +43,9 @@ struct FieldCensus {
         }
     }
 
-    /// The `Host` field; `known` is what an earlier request on the connection had. RFC 9112 §3.2.
+    /// The `Host` field; `known` is what an earlier request on the connection had.
+    ///
+    /// RFC 9112 §3.2.
     func authority(of message: MessageHead, known: KnownAuthority?) throws(WireRefusal) -> KnownAuthority {
         guard let field = self.host else { throw .malformed("request.no_host") }
         let raw = message.slice(field.valueRange)
@@ -52,7 +54,9 @@ struct FieldCensus {
         return KnownAuthority(raw: Array(raw), authority: authority)
     }
 
-    /// How the body ends. RFC 9112 §6.3, with every doubtful case refused.
+    /// How the body ends.
+    ///
+    /// RFC 9112 §6.3, with every doubtful case refused.
     func framing(of message: MessageHead, minorVersion: Int) throws(WireRefusal) -> BodyFraming {
         if let coding {
             guard self.length == nil else { throw .malformed("framing.length_and_coding") }
@@ -73,13 +77,17 @@ struct FieldCensus {
         throw .malformed("framing.body_not_allowed")
     }
 
-    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never. RFC 9112 §9.3.
+    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never.
+    ///
+    /// RFC 9112 §9.3.
     func keepsAlive(_ message: MessageHead, minorVersion: Int) -> Bool {
         guard minorVersion == 1 else { return false }
         return !self.hasConnection || !message.hasConnectionOption("close")
     }
 
-    /// Whether the client waits for `100 Continue`. RFC 9110 §10.1.1.
+    /// Whether the client waits for `100 Continue`.
+    ///
+    /// RFC 9110 §10.1.1.
     ///
     /// - Throws: 417 for any other expectation.
     func expectsContinue(_ message: MessageHead, minorVersion: Int) throws(WireRefusal) -> Bool {
@@ -93,7 +101,9 @@ struct FieldCensus {
     }
 }
 
-/// A length as digits only, without leading zeros, within 63 bits; nil for anything else. RFC 9110 §8.6.
+/// A length as digits only, without leading zeros, within 63 bits; nil for anything else.
+///
+/// RFC 9110 §8.6.
 func contentLength(in message: MessageHead, _ range: Range<Int>) -> Int64? {
     let digits = message.slice(range)
     guard (1...19).contains(digits.count), digits.allSatisfy(ByteClass.isDigit) else { return nil }

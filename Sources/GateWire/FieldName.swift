@@ -61,7 +61,9 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     /// A name that only the gateway may set towards an app, or towards a browser.
     case managed
 
-    /// Whether the field concerns one connection only, whatever `Connection` says. RFC 9110 §7.6.1.
+    /// Whether the field concerns one connection only, whatever `Connection` says.
+    ///
+    /// RFC 9110 §7.6.1.
     package var isHopByHop: Bool {
         switch self {
         case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding,
@@ -134,7 +136,9 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
 /// Made once for a configuration, because apps may have identity fields under names of their own, and those are removed
 /// from what clients send on every route.
 package final class FieldNames: Sendable {
-    /// Positions in `names`, from 1; 0 is an empty slot. At least three in four are empty.
+    /// Positions in `names`, from 1; 0 is an empty slot.
+    ///
+    /// At least three in four are empty.
     private let slots: [UInt32]
     /// One less than the number of slots, which is a power of two.
     private let mask: Int
@@ -185,7 +189,9 @@ package final class FieldNames: Sendable {
     /// The hash of an empty name.
     static let seed: UInt32 = 0x811C_9DC5
 
-    /// The hash with one more byte, letter case aside. FNV-1a.
+    /// The hash with one more byte, letter case aside.
+    ///
+    /// FNV-1a.
     static func step(_ hash: UInt32, _ byte: UInt8) -> UInt32 {
         (hash ^ UInt32(byte | 0x20)) &* 0x0100_0193
     }

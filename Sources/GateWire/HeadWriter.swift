@@ -12,7 +12,9 @@ package struct HeadWriter: Sendable {
         self.buffer = buffer
     }
 
-    /// Writes the request line with the canonical path. RFC 9112 §3.
+    /// Writes the request line with the canonical path.
+    ///
+    /// RFC 9112 §3.
     package mutating func writeRequestLine(of head: RequestHead) {
         self.buffer.writeString(head.method.rawValue)
         if head.isAsterisk {
@@ -40,8 +42,7 @@ package struct HeadWriter: Sendable {
     /// Copies the lines of a head that `isKept` wants.
     package mutating func copyLines(of message: MessageHead, where isKept: (FieldSlot) -> Bool) {
         var run = 0..<0
-        for field in message.fields {
-            guard isKept(field) else { continue }
+        for field in message.fields where isKept(field) {
             let line = field.lineRange
             if run.upperBound == line.lowerBound {
                 run = run.lowerBound..<line.upperBound
@@ -70,7 +71,9 @@ package struct HeadWriter: Sendable {
         }
     }
 
-    /// Writes the framing line of a request; without a body, methods that usually have one say so. RFC 9110 §8.6.
+    /// Writes the framing line of a request; without a body, methods that usually have one say so.
+    ///
+    /// RFC 9110 §8.6.
     package mutating func writeFraming(ofRequest head: RequestHead) {
         guard head.framing == .none, !head.method.isSafe, head.method != .delete else {
             self.writeFraming(head.framing)
@@ -92,7 +95,9 @@ package struct HeadWriter: Sendable {
     }
 }
 
-/// The reason phrase of a status, for people with a packet trace. RFC 9110 §15.
+/// The reason phrase of a status, for people with a packet trace.
+///
+/// RFC 9110 §15.
 package func reasonPhrase(_ status: Int) -> String {
     switch status {
     case 100: "Continue"

@@ -98,7 +98,9 @@ package struct MessageHead: Sendable {
 }
 
 extension StringProtocol {
-    /// The text without spaces and tabs at its ends. RFC 9110 §5.6.3.
+    /// The text without spaces and tabs at its ends.
+    ///
+    /// RFC 9110 §5.6.3.
     package func trimmingOptionalSpace() -> String {
         let space: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         let head = self.drop(while: space)

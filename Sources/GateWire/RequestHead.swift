@@ -3,7 +3,9 @@
 internal import GateCore
 package import NIOCore
 
-/// The methods the gateway passes on; all others are answered 405 or 501. RFC 9110 §9.
+/// The methods the gateway passes on; all others are answered 405 or 501.
+///
+/// RFC 9110 §9.
 package enum RequestMethod: String, Sendable, CaseIterable {
     /// `GET`
     case get = "GET"
@@ -20,7 +22,9 @@ package enum RequestMethod: String, Sendable, CaseIterable {
     /// `OPTIONS`
     case options = "OPTIONS"
 
-    /// Whether the method only reads. RFC 9110 §9.2.1.
+    /// Whether the method only reads.
+    ///
+    /// RFC 9110 §9.2.1.
     package var isSafe: Bool { self == .get || self == .head || self == .options }
 }
 
@@ -57,7 +61,9 @@ package struct RequestHead: Sendable {
     }
 }
 
-/// The host of a request in its normal form. RFC 9112 §3.2.
+/// The host of a request in its normal form.
+///
+/// RFC 9112 §3.2.
 package struct RequestAuthority: Sendable, Hashable {
     /// The host in lower case, without port and trailing dot.
     package let host: String

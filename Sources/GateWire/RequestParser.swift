@@ -41,7 +41,9 @@ package struct RequestParser: Sendable {
         return try scan.head(of: bytes, known: &self.authority)
     }
 
-    /// One empty line before a request is let pass, RFC 9112 §2.2. False when more bytes are needed.
+    /// One empty line before a request is let pass, RFC 9112 §2.2.
+    ///
+    /// False when more bytes are needed.
     private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRefusal) -> Bool {
         guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else { return false }
         guard first == 0x0D else { return true }

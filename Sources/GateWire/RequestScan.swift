@@ -67,7 +67,9 @@ struct RequestScan {
     }
 }
 
-/// The start line: method, target and version, each at its offset. RFC 9112 §3.
+/// The start line: method, target and version, each at its offset.
+///
+/// RFC 9112 §3.
 struct RequestLine {
     private(set) var method = RequestMethod.get
     private(set) var target = 0..<0
@@ -111,7 +113,8 @@ struct RequestLine {
     }
 
     private static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
-        if range.count == 3, bytes[0] == UInt8(ascii: "G"), bytes[1] == UInt8(ascii: "E"), bytes[2] == UInt8(ascii: "T") {
+        if range.count == 3, bytes[0] == UInt8(ascii: "G"), bytes[1] == UInt8(ascii: "E"), bytes[2] == UInt8(ascii: "T")
+        {
             return .get
         }
         let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
@@ -123,7 +126,9 @@ struct RequestLine {
     }
 }
 
-/// What the target of the start line says. RFC 9112 §3.2.
+/// What the target of the start line says.
+///
+/// RFC 9112 §3.2.
 struct RequestTarget {
     let path: CanonicalPath
     let query: Range<Int>?
@@ -171,7 +176,8 @@ struct RequestTarget {
 
     /// The authority of an absolute target and how many bytes scheme and authority take.
     private static func absolute(
-        _ text: String, scheme: String
+        _ text: String,
+        scheme: String
     ) throws(WireRefusal) -> (authority: (host: String, port: Int), length: Int) {
         let start = scheme + "://"
         guard text.lowercased().hasPrefix(start) else { throw .malformed("request.target") }

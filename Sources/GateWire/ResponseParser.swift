@@ -13,7 +13,9 @@ package struct ResponseHead: Sendable {
     /// Whether the upstream keeps the connection.
     package let keepsAlive: Bool
 
-    /// Whether it is only an interim answer. RFC 9110 §15.2.
+    /// Whether it is only an interim answer.
+    ///
+    /// RFC 9110 §15.2.
     package var isInterim: Bool { self.status < 200 }
 }
 
@@ -33,8 +35,12 @@ package struct ResponseParser: Sendable {
     /// - Parameters:
     ///   - buffer: What the upstream sent.
     ///   - method: The method of the request it answers.
+    /// - Returns: The head, checked.
     /// - Throws: A refusal; the connection cannot be used further.
-    package func head(from buffer: inout ByteBuffer, answering method: RequestMethod) throws(WireRefusal) -> ResponseHead? {
+    package func head(
+        from buffer: inout ByteBuffer,
+        answering method: RequestMethod
+    ) throws(WireRefusal) -> ResponseHead? {
         let scan: (start: StatusLine, end: Int, fields: [FieldSlot])?
         do {
             scan = try self.scan(buffer.readableBytesUInt8Span)
@@ -79,7 +85,9 @@ package struct ResponseParser: Sendable {
 
     /// RFC 9112 §6.3; anything that two readers could see differently is refused.
     private func framing(
-        of message: MessageHead, _ line: StatusLine, answering method: RequestMethod
+        of message: MessageHead,
+        _ line: StatusLine,
+        answering method: RequestMethod
     ) throws(WireRefusal) -> BodyFraming {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)
@@ -92,7 +100,9 @@ package struct ResponseParser: Sendable {
             return noBody ? .none : .chunked
         }
         guard let field = message.first(.contentLength) else { return noBody ? .none : .untilClose }
-        guard let length = contentLength(in: message, field.valueRange) else { throw WireRefusal(502, "upstream.length") }
+        guard let length = contentLength(in: message, field.valueRange) else {
+            throw WireRefusal(502, "upstream.length")
+        }
         return noBody || length == 0 ? .none : .length(length)
     }
 
@@ -101,7 +111,9 @@ package struct ResponseParser: Sendable {
     }
 }
 
-/// `HTTP/1.1 200 …`; the reason phrase is checked and dropped. RFC 9112 §4.
+/// `HTTP/1.1 200 …`; the reason phrase is checked and dropped.
+///
+/// RFC 9112 §4.
 private struct StatusLine {
     let status: Int
     let minorVersion: Int

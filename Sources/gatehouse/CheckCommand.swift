@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import GateConfiguration
 
-/// `gatehouse check`
+/// The command `gatehouse check`.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -28,7 +28,7 @@ struct CheckCommand: ParsableCommand {
     private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
-/// `gatehouse schema`
+/// The command `gatehouse schema`.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",

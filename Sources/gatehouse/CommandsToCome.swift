@@ -22,49 +22,49 @@ extension CommandToCome {
     }
 }
 
-/// `gatehouse try`
+/// The command `gatehouse try`.
 struct TryCommand: CommandToCome {
     static let name = "try"
     static let purpose = "Signs in with a provider and prints the profile."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse pins`
+/// The command `gatehouse pins`.
 struct PinsCommand: CommandToCome {
     static let name = "pins"
     static let purpose = "Prints the pins of a host's certificates."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse profile`
+/// The command `gatehouse profile`.
 struct ProfileCommand: CommandToCome {
     static let name = "profile"
     static let purpose = "Runs a provider's mapping over a saved payload."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse policy`
+/// The command `gatehouse policy`.
 struct PolicyCommand: CommandToCome {
     static let name = "policy"
     static let purpose = "Says what would be decided, and by which line."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse keys`
+/// The command `gatehouse keys`.
 struct KeysCommand: CommandToCome {
     static let name = "keys"
     static let purpose = "Lists or rotates the signing keys."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse sessions`
+/// The command `gatehouse sessions`.
 struct SessionsCommand: CommandToCome {
     static let name = "sessions"
     static let purpose = "Lists or revokes sessions."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 
-/// `gatehouse health`
+/// The command `gatehouse health`.
 struct HealthCommand: CommandToCome {
     static let name = "health"
     static let purpose = "Exits with 0 or 1, for container probes."

@@ -7,7 +7,7 @@ internal import GateCore
 internal import GateServer
 internal import Logging
 
-/// `gatehouse serve`
+/// The command `gatehouse serve`.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -34,14 +34,17 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let result = try self.file.load()
         var options = GatewayOptions(
-            configurationFile: self.file.config, environment: ProcessInfo.processInfo.environment
+            configurationFile: self.file.config,
+            environment: ProcessInfo.processInfo.environment
         )
         options.drainDelay = .seconds(self.drainDelay)
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
         let gateway = try await started(result, options: options, logger: logger)
         logger.info(
             "serving",
-            metadata: ["addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)"]
+            metadata: [
+                "addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)",
+            ]
         )
         guard await gateway.run(show: show) else {
             complain("gatehouse: some requests were cut off")

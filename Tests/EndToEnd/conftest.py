@@ -35,23 +35,29 @@ def app():
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
-    return {
-        "gate": certificate(folder, "gate", "gate.localhost"),
-        "own": certificate(folder, "own", "own.localhost"),
-    }
+    return {"gate": certificate(folder, "gate", "gate.localhost"), "own": certificate(folder, "own", "own.localhost")}
 
 
 def shared_apps(address):
     return {
-        "echo": {
-            "path": "/", "upstream": address, "allow": "signed_in", "public": ["GET /open", "/public/"],
-            "headers": {"X-WEBAUTH-USER": "email", "Grafana-Login": "user"},
-        },
-        "other": {"path": "/other/", "upstream": address, "providers": ["other"], "allow": "signed_in"},
-        "staff": {"path": "/staff/", "upstream": address, "allow": [{"email_domain": "example.com"}]},
-        "admins": {"path": "/admins/", "upstream": address, "allow": [{"group": "admins"}], "public": ["/admins/assets/"]},
-        "own": {"host": "own.localhost", "path": "/", "upstream": address, "allow": "signed_in", "public": ["/public/"]},
-        "third": {"host": "third.localhost", "path": "/", "upstream": address, "providers": ["mock"], "allow": "signed_in"},
+        "echo":
+            {
+                "path": "/", "upstream": address, "allow": "signed_in", "public": ["GET /open", "/public/"], "headers":
+                    {"X-WEBAUTH-USER": "email", "Grafana-Login": "user"},
+            }, "other": {"path": "/other/", "upstream": address, "providers": ["other"], "allow": "signed_in"}, "staff":
+                {"path": "/staff/", "upstream": address, "allow": [{"email_domain": "example.com"}]}, "admins":
+                    {
+                        "path": "/admins/", "upstream": address, "allow": [{"group": "admins"}], "public":
+                            ["/admins/assets/"],
+                    }, "own":
+                        {
+                            "host": "own.localhost", "path": "/", "upstream": address, "allow": "signed_in", "public":
+                                ["/public/"],
+                        }, "third":
+                            {
+                                "host": "third.localhost", "path": "/", "upstream": address, "providers": ["mock"],
+                                "allow": "signed_in",
+                            },
         "dead": {"path": "/dead/", "upstream": "http://127.0.0.1:9", "allow": "signed_in", "public": ["/dead/"]},
     }
 
@@ -64,7 +70,9 @@ def shared(tmp_path_factory, provider_server, app, certificates):
     tls = [{"certificate": cert, "private_key": key} for cert, key in certificates.values()]
     tls_port = free_port()
     gateway = Gateway(
-        tmp_path_factory.mktemp("shared"), providers, shared_apps(app.address),
+        tmp_path_factory.mktemp("shared"),
+        providers,
+        shared_apps(app.address),
         listeners=[{"address": f"127.0.0.1:{tls_port}", "tls": tls}],
     )
     gateway.tls_port = tls_port

@@ -8,7 +8,7 @@ import pytest
 
 from support.browser import Browser
 from support.provider import basic
-from support.raw import request
+from support.raw import Wire, request
 
 
 def query(url):
@@ -31,7 +31,9 @@ def test_the_code_flow_sends_what_it_must(browser, gateway, realm):
     """T-04 T-05: response_type code, S256, fresh state, nonce and challenge, our own callback, the secret in Basic."""
     first, second = query(browser.begin("mock")), query(browser.begin("mock"))
     assert first["response_type"] == "code" and first["code_challenge_method"] == "S256"
-    assert first["redirect_uri"] == f"{gateway.origin}/oauth2/callback/mock" and first["scope"] == "openid email profile"
+    assert (
+        first["redirect_uri"] == f"{gateway.origin}/oauth2/callback/mock" and first["scope"] == "openid email profile"
+    )
     for name in ("state", "nonce", "code_challenge"):
         assert len(first[name]) >= 22 and first[name] != second[name]
     browser.sign_in("mock")
@@ -88,15 +90,19 @@ def test_an_error_spends_the_state(gateway, realm, browser):
     assert refused(browser.send("GET", browser.authorize(address)), browser)
 
 
-@pytest.mark.parametrize("change", [
-    lambda p: {"state": p["state"]}, lambda p: {"code": p["code"]}, lambda p: {}, lambda p: {**p, "state": ""},
-    lambda p: {**p, "code": ""}, lambda p: {**p, "code": [p["code"], p["code"]]}, lambda p: {**p, "state": [p["state"], "x"]},
-    lambda p: {**p, "code": "x" * 100_000}, lambda p: {**p, "state": "x" * 7000}, lambda p: {**p, "state": p["state"] + "x"},
-    lambda p: {**p, "state": p["state"][:-1]}, lambda p: {**p, "state": p["state"].swapcase()}, lambda p: {**p, "code": "a\r\nb"},
-    lambda p: {**p, "code": "a\x00b"}, lambda p: {**p, "error": "server_error"}, lambda p: {**p, "iss": ""},
-    lambda p: {**p, "code": "\udcff".encode("utf-8", "surrogateescape")}, lambda p: {**p, "access_token": "x"},
-    lambda p: {**p, "id_token": "e30.e30.e30"}, lambda p: {**p, "error": ["a", "b"]},
-])
+@pytest.mark.parametrize(
+    "change", [
+        lambda p: {"state": p["state"]}, lambda p: {"code": p["code"]}, lambda p: {}, lambda p: {**p, "state": ""},
+        lambda p: {**p, "code": ""}, lambda p: {**p, "code": [p["code"], p["code"]]},
+        lambda p: {**p, "state": [p["state"], "x"]}, lambda p: {**p, "code": "x" * 100_000},
+        lambda p: {**p, "state": "x" * 7000}, lambda p: {**p, "state": p["state"] + "x"},
+        lambda p: {**p, "state": p["state"][:-1]}, lambda p: {**p, "state": p["state"].swapcase()},
+        lambda p: {**p, "code": "a\r\nb"}, lambda p: {**p, "code": "a\x00b"}, lambda p: {**p, "error": "server_error"},
+        lambda p: {**p, "iss": ""}, lambda p: {**p, "code": "\udcff".encode("utf-8", "surrogateescape")},
+        lambda p: {**p, "access_token": "x"}, lambda p: {**p, "id_token": "e30.e30.e30"},
+        lambda p: {**p, "error": ["a", "b"]},
+    ],
+)
 def test_a_callback_with_odd_parameters_is_refused(change, gateway, realm, browser):
     """A-33 T-07: each parameter missing, empty, doubled, huge, broken; tokens in a callback are an error."""
     landing = browser.authorize(browser.begin("mock"))
@@ -105,7 +111,9 @@ def test_a_callback_with_odd_parameters_is_refused(change, gateway, realm, brows
     assert browser.ticket() is None
 
 
-@pytest.mark.parametrize("text", ["", "?", "?&&&", "?=", "?%", "?code=%zz&state=%", "?" + "a=b&" * 1500, "?state=" + "%00" * 200])
+@pytest.mark.parametrize(
+    "text", ["", "?", "?&&&", "?=", "?%", "?code=%zz&state=%", "?" + "a=b&" * 1500, "?state=" + "%00" * 200]
+)
 def test_a_callback_with_a_strange_query_is_refused(text, browser):
     """A-33."""
     browser.begin("mock")
@@ -113,10 +121,14 @@ def test_a_callback_with_a_strange_query_is_refused(text, browser):
     assert 400 <= answer.status < 500 and browser.ticket() is None
 
 
-@pytest.mark.parametrize("error", ["access_denied", "<script>alert(1)</script>", "x" * 3000, "a b\"'><img src=x>", "\u202eevil"])
+@pytest.mark.parametrize(
+    "error", ["access_denied", "<script>alert(1)</script>", "x" * 3000, "a b\"'><img src=x>", "\u202eevil"]
+)
 def test_the_providers_words_are_on_no_page(error, gateway, realm, browser):
     """A-50 A-52: neither `error` nor its description is rendered."""
-    realm.callback = lambda p: {"error": error, "error_description": "<b>words of others</b>", "error_uri": "https://evil", "state": p["state"]}
+    realm.callback = lambda p: {
+        "error": error, "error_description": "<b>words of others</b>", "error_uri": "https://evil", "state": p["state"],
+    }
     answer = browser.send("GET", browser.authorize(browser.begin("mock")))
     assert refused(answer, browser)
     assert "<script>" not in answer.text and "words of others" not in answer.text and "evil" not in answer.text
@@ -125,7 +137,10 @@ def test_the_providers_words_are_on_no_page(error, gateway, realm, browser):
 
 def test_no_page_shows_bytes_of_the_request(gateway, browser):
     """A-52: a name in path, query or header is not echoed."""
-    for path in ("/oauth2/%3Cscript%3E", "/oauth2/start/%3Cscript%3E", "/oauth2/sign_in?rd=%3Cscript%3E", "/oauth2/callback/x?error=%3Cscript%3E"):
+    for path in (
+        "/oauth2/%3Cscript%3E", "/oauth2/start/%3Cscript%3E", "/oauth2/sign_in?rd=%3Cscript%3E",
+        "/oauth2/callback/x?error=%3Cscript%3E",
+    ):
         answer = browser.send("GET", path, fields={"Referer": "http://<script>"})
         assert "<script" not in answer.text.lower(), path
 
@@ -145,8 +160,10 @@ def test_a_code_of_one_provider_is_worth_nothing_at_another(gateway, realm, othe
 @pytest.mark.parametrize("issuer", ["another", "slash", "case", "port", "twice"])
 def test_a_foreign_issuer_in_the_callback_is_refused(issuer, gateway, realm, other_realm, browser):
     """T-09 T-16 RFC 9207: `iss` is compared as it stands, before the code is used."""
-    spoken = {"another": other_realm.issuer, "slash": realm.issuer + "/", "case": realm.issuer.upper(),
-              "port": realm.issuer.replace("127.0.0.1:", "127.0.0.1:0"), "twice": [realm.issuer, other_realm.issuer]}[issuer]
+    spoken = {
+        "another": other_realm.issuer, "slash": realm.issuer + "/", "case": realm.issuer.upper(), "port":
+            realm.issuer.replace("127.0.0.1:", "127.0.0.1:0"), "twice": [realm.issuer, other_realm.issuer],
+    }[issuer]
     realm.callback = lambda p: {**p, "iss": spoken}
     assert refused(browser.send("GET", browser.authorize(browser.begin("mock"))), browser)
     assert realm.count("token") == 0
@@ -185,7 +202,9 @@ def test_two_callbacks_at_once_redeem_one_code(gateway, realm, browser):
 def test_a_callback_by_post_is_answered_with_303(gateway, realm, browser):
     """RFC 9700 §4.12: a form_post callback works and never leads to a second POST."""
     landing = browser.authorize(browser.begin("mock", "/posted"))
-    answer = browser.send("POST", "/oauth2/callback/mock", body=query(landing), fields={"Sec-Fetch-Site": "cross-site", "Origin": "null"})
+    answer = browser.send(
+        "POST", "/oauth2/callback/mock", body=query(landing), fields={"Sec-Fetch-Site": "cross-site", "Origin": "null"}
+    )
     assert answer.status == 303 and answer.get("location") == gateway.origin + "/posted"
 
 
@@ -213,7 +232,7 @@ def test_every_flipped_byte_of_an_attempt_gives_the_same_answer(gateway, realm, 
     assert browser.send("GET", landing).status == 303
 
 
-@pytest.mark.parametrize("value", ["", "x", "A" * 43, "A" * 4000, "e30", "%00", "\"quoted\"", "=", "AAAA" * 500])
+@pytest.mark.parametrize("value", ["", "x", "A" * 43, "A" * 4000, "e30", "%00", '"quoted"', "=", "AAAA" * 500])
 def test_garbage_in_an_attempt_is_a_refusal(value, gateway, realm, browser):
     """A-86 K7."""
     landing = browser.authorize(browser.begin("mock"))
@@ -268,14 +287,17 @@ def test_a_ticket_that_a_stranger_chose_is_not_taken(gateway, realm, browser):
     assert request(gateway.port, "/protected", fields=[("Cookie", "gatehouse=" + "A" * 43)]).status == 401
 
 
-@pytest.mark.parametrize("path", ["/oauth2/sign_in", "/oauth2/start/mock", "/oauth2/sign_out", "/oauth2/nothing", "/oauth2/callback/mock"])
+@pytest.mark.parametrize(
+    "path", ["/oauth2/sign_in", "/oauth2/start/mock", "/oauth2/sign_out", "/oauth2/nothing", "/oauth2/callback/mock"]
+)
 def test_own_answers_carry_the_protections(path, gateway, browser):
     """S-67, RFC 9700 §4.2.4 §4.16: no-store, no-referrer, no frames, no sniffing."""
     answer = browser.send("GET", path)
     assert "no-store" in answer.get("cache-control", ""), answer
     assert answer.get("referrer-policy") == "no-referrer"
     if answer.get("content-type", "").startswith("text/html"):
-        assert answer.get("x-frame-options") == "DENY" and "frame-ancestors 'none'" in answer.get("content-security-policy")
+        assert answer.get("x-frame-options"
+                         ) == "DENY" and "frame-ancestors 'none'" in answer.get("content-security-policy")
         assert answer.get("x-content-type-options") == "nosniff" and "<script" not in answer.text
 
 
@@ -284,3 +306,43 @@ def test_a_redirect_of_a_stranger_is_not_stored(gateway, browser):
     answer = browser.send("GET", "/protected")
     assert answer.status == 303 and "no-store" in answer.get("cache-control", "")
     assert "no-store" in browser.send("GET", "/protected", navigates=False).get("cache-control", "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/oauth2/sign_in", "/oauth2/sign_out", "/oauth2/jwks.json", "/oauth2/style.css", "/oauth2/nothing"]
+)
+def test_head_of_an_own_address_has_no_body(path, gateway):
+    """RFC 9110 §9.3.2: the next request on the connection is read where it begins."""
+    with Wire(gateway.port) as wire:
+        wire.send(f"HEAD {path} HTTP/1.1\r\nHost: {gateway.host}\r\nAccept: text/html\r\n\r\n".encode())
+        head = wire.answer("HEAD")
+        wire.send(f"GET {path} HTTP/1.1\r\nHost: {gateway.host}\r\nAccept: text/html\r\n\r\n".encode())
+        page = wire.answer()
+    assert head.status == page.status and len(page.body) == int(page.get("content-length"))
+
+
+@pytest.mark.parametrize(
+    "method, path", [
+        ("POST", "/oauth2/sign_in"), ("DELETE", "/oauth2/sign_out"), ("PUT", "/oauth2/callback/mock"),
+        ("POST", "/oauth2/jwks.json"), ("POST", "/oauth2/start/mock"), ("OPTIONS", "/oauth2/userinfo"),
+    ],
+)
+def test_an_own_address_takes_its_own_methods_only(method, path, gateway, app):
+    """K12 A-92: nothing below /oauth2 ever reaches an app, whatever the method."""
+    before = len(app.requests)
+    assert request(gateway.port, path, method=method).status == 405
+    assert len(app.requests) == before
+
+
+@pytest.mark.parametrize(
+    "path", [
+        "/oauth2", "/oauth2/", "/oauth2/x", "/oauth2//sign_in", "/oauth2/sign_in/", "/OAUTH2/sign_in", "/oauth2x",
+        "/a/../oauth2/sign_in", "/%6fauth2/sign_in",
+    ],
+)
+def test_the_prefix_of_our_own_addresses_is_ours_alone(path, ada, gateway, app):
+    """K3: /oauth2 and all below it is answered by the gateway; what only looks like it belongs to the app."""
+    before = len(app.requests)
+    answer = ada.send("GET", path)
+    mine = not (path.startswith("/OAUTH2") or path == "/oauth2x")
+    assert len(app.requests) - before == (0 if mine else 1), (path, answer)

@@ -10,7 +10,10 @@ from support.processes import REPOSITORY, free_port
 
 SECRETS = {
     name: "a secret of at least 32 characters, made for tests"
-    for name in ("GATEHOUSE_SECRET", "GOOGLE_CLIENT_SECRET", "GITHUB_CLIENT_SECRET", "MICROSOFT_CLIENT_SECRET", "STAFF_CLIENT_SECRET")
+    for name in (
+        "GATEHOUSE_SECRET", "GOOGLE_CLIENT_SECRET", "GITHUB_CLIENT_SECRET", "MICROSOFT_CLIENT_SECRET",
+        "STAFF_CLIENT_SECRET",
+    )
 }
 COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "policy", "keys", "sessions", "health", "schema"]
 TO_COME = ["try", "pins", "profile", "policy", "keys", "sessions", "health"]
@@ -72,7 +75,12 @@ def test_a_command_to_come_says_so(command):
     assert result.returncode not in (0, 70) and "not supported yet" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["check", "--nonsense"], ["serve", "--drain-delay", "x"], ["demo", "--port", "0"], ["check", "--online"]])
+@pytest.mark.parametrize(
+    "arguments", [
+        ["nonsense"], ["check", "--nonsense"], ["serve", "--drain-delay", "x"], ["demo", "--port", "0"],
+        ["check", "--online"],
+    ],
+)
 def test_wrong_usage_ends_with_2(arguments):
     """Design §2.1."""
     assert run(*arguments).returncode == 2
@@ -86,23 +94,33 @@ def test_a_missing_file_ends_with_1(tmp_path):
 
 def test_an_address_in_use_is_told(gateway, tmp_path):
     """Design §2.1: a clear error, exit code 1."""
-    other = Gateway(tmp_path, {"mock": gateway.configuration["providers"]["mock"]}, gateway.configuration["apps"], port=gateway.port)
+    other = Gateway(
+        tmp_path, {"mock": gateway.configuration["providers"]["mock"]},
+        gateway.configuration["apps"],
+        port=gateway.port
+    )
     other.configuration["apps"] = {"echo": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}}
     other.write()
     result = run("serve", "--config", other.path, cwd=tmp_path)
     assert result.returncode == 1 and str(gateway.port) in result.stderr, result.stderr
 
 
-@pytest.mark.parametrize("change", [
-    {"gateway": {"public_url": "http://gate.example.com"}}, {"providers": {}}, {"apps": {}}, {"surprise": 1},
-])
+@pytest.mark.parametrize(
+    "change",
+    [{"gateway": {"public_url": "http://gate.example.com"}}, {"providers": {}}, {"apps": {}}, {"surprise": 1}]
+)
 def test_a_file_that_cannot_be_used_is_refused(change, tmp_path):
     """Scope 2: plain http off loopback, nothing to sign in with, nothing behind, unknown keys."""
     port = free_port()
     good = {
-        "gateway": {"public_url": f"http://localhost:{port}"},
-        "providers": {"x": {"type": "oidc", "issuer": "https://id.example.com", "client_id": "a", "client_secret": "${env:GATEHOUSE_SECRET}"}},
-        "apps": {"a": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}},
+        "gateway": {"public_url": f"http://localhost:{port}"}, "providers":
+            {
+                "x":
+                    {
+                        "type": "oidc", "issuer": "https://id.example.com", "client_id": "a", "client_secret":
+                            "${env:GATEHOUSE_SECRET}",
+                    }
+            }, "apps": {"a": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}},
     }
     path = tmp_path / "providers.yaml"
     path.write_text(json.dumps(good))

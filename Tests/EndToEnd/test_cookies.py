@@ -14,7 +14,9 @@ def attributes(line):
 
 def test_the_session_cookie_has_exactly_these_attributes(ada, gateway):
     """C-01 over plain http: HttpOnly, SameSite=Lax, Path=/, no Domain, no lifetime."""
-    (name, value), rest = attributes(next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line))
+    (name, value), rest = attributes(
+        next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line)
+    )
     assert name == "gatehouse" and len(value) == 43
     assert rest == ["HttpOnly", "Path=/", "SameSite=Lax"]
 
@@ -30,14 +32,18 @@ def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
     assert set(attributes(gone)[1]) == {"Max-Age=0" if one == "Max-Age=600" else one for one in attributes(attempt)[1]}
 
 
-@pytest.mark.parametrize("make", [
-    lambda t: f"gatehouse={t}; gatehouse=x", lambda t: f"gatehouse=x; gatehouse={t}", lambda t: f"gatehouse={t}; gatehouse={t}",
-    lambda t: f"\u2000gatehouse={t}".encode("utf-8").decode("latin-1"), lambda t: f"$Version=1; gatehouse={t}; $Path=/; gatehouse=x",
-    lambda t: f'gatehouse="{t}"', lambda t: f"={t}", lambda t: f"gatehouse%3D{t}", lambda t: f"Gatehouse={t}", lambda t: f"gatehouse ={t}",
-    lambda t: f"=gatehouse={t}", lambda t: f"__Host-gatehouse={t}", lambda t: f"gatehouse={t[:-1]}", lambda t: f"gatehouse={t}A",
-    lambda t: f"gatehouse=={t}", lambda t: f"gatehouse, gatehouse={t}", lambda t: f"x=\x80; gatehouse\x80={t}", lambda t: f"gatehouse_0={t}",
-    lambda t: f"gatehouse={t.swapcase()}", lambda t: f"a=1, gatehouse={t}", lambda t: f"gatehouse={t[:20]} {t[20:]}",
-])
+@pytest.mark.parametrize(
+    "make", [
+        lambda t: f"gatehouse={t}; gatehouse=x", lambda t: f"gatehouse=x; gatehouse={t}",
+        lambda t: f"gatehouse={t}; gatehouse={t}", lambda t: f"\u2000gatehouse={t}".encode("utf-8").decode("latin-1"),
+        lambda t: f"$Version=1; gatehouse={t}; $Path=/; gatehouse=x", lambda t: f'gatehouse="{t}"', lambda t: f"={t}",
+        lambda t: f"gatehouse%3D{t}", lambda t: f"Gatehouse={t}", lambda t: f"gatehouse ={t}",
+        lambda t: f"=gatehouse={t}", lambda t: f"__Host-gatehouse={t}", lambda t: f"gatehouse={t[:-1]}",
+        lambda t: f"gatehouse={t}A", lambda t: f"gatehouse=={t}", lambda t: f"gatehouse, gatehouse={t}",
+        lambda t: f"x=\x80; gatehouse\x80={t}", lambda t: f"gatehouse_0={t}", lambda t: f"gatehouse={t.swapcase()}",
+        lambda t: f"a=1, gatehouse={t}", lambda t: f"gatehouse={t[:20]} {t[20:]}",
+    ],
+)
 def test_a_cookie_in_another_form_is_no_session(make, ada, gateway, app):
     """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: treated as a stranger."""
     before = len(app.requests)
@@ -46,10 +52,13 @@ def test_a_cookie_in_another_form_is_no_session(make, ada, gateway, app):
     assert len(app.requests) == before
 
 
-@pytest.mark.parametrize("make", [
-    lambda t: f"gatehouse={t}", lambda t: f" gatehouse={t} ", lambda t: f"a=b;gatehouse={t};c", lambda t: f";;=;gatehouse={t};;",
-    lambda t: f"a=\x80; gatehouse={t}", lambda t: "; ".join(f"c{i}=v" for i in range(500)) + f"; gatehouse={t}",
-])
+@pytest.mark.parametrize(
+    "make", [
+        lambda t: f"gatehouse={t}", lambda t: f" gatehouse={t} ", lambda t: f"a=b;gatehouse={t};c",
+        lambda t: f";;=;gatehouse={t};;", lambda t: f"a=\x80; gatehouse={t}",
+        lambda t: "; ".join(f"c{i}=v" for i in range(500)) + f"; gatehouse={t}",
+    ],
+)
 def test_other_cookies_do_not_disturb(make, ada, gateway):
     """C-02 A-55."""
     assert request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))]).status == 200
@@ -68,10 +77,13 @@ def test_every_flipped_byte_of_a_ticket_gives_the_same_answer(ada, gateway, app)
     assert len(app.requests) == before
 
 
-@pytest.mark.parametrize("value", [
-    "", ";", "=", ";;=", "; " * 4000, "=" * 8000, "gatehouse", "gatehouse=", "gatehouse=;gatehouse=", "a" * 16000, "gatehouse_chunks=99999999",
-    "gatehouse_0=x; gatehouse_99999999=y", "\x80" * 100, "gatehouse=\x80", ",".join("a=b" for _ in range(3000)), "gatehouse=null", "\tgatehouse=x\t",
-])
+@pytest.mark.parametrize(
+    "value", [
+        "", ";", "=", ";;=", "; " * 4000, "=" * 8000, "gatehouse", "gatehouse=", "gatehouse=;gatehouse=", "a" * 16000,
+        "gatehouse_chunks=99999999", "gatehouse_0=x; gatehouse_99999999=y", "\x80" * 100, "gatehouse=\x80",
+        ",".join("a=b" for _ in range(3000)), "gatehouse=null", "\tgatehouse=x\t",
+    ],
+)
 def test_no_shape_of_a_cookie_field_is_let_in_or_does_harm(value, gateway, app):
     """A-55 A-56 A-86 K7: whatever the field holds, a stranger stays a stranger."""
     before = len(app.requests)
@@ -98,8 +110,10 @@ def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
     """S-65: an app cannot set or imitate our cookies; its own pass."""
     from support.upstream import says
 
-    lines = ["gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x", "=gatehouse=x",
-             "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1"]
+    lines = [
+        "gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x",
+        "=gatehouse=x", "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1",
+    ]
     head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + "".join(f"Set-Cookie: {line}\r\n" for line in lines)
     scripted("/public/s65", says((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
     answer = request(gateway.port, "/public/s65")

@@ -125,12 +125,13 @@ def test_the_demo_tells_its_health(demo):
 
 class Chromium:
     """A headless browser, driven by the DevTools protocol."""
-
     def __init__(self, folder):
         self.process = Process(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--disable-background-networking", "--remote-debugging-port=0", f"--user-data-dir={folder}/profile", "about:blank"],
-            folder, "chromium",
+            [
+                CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                "--no-first-run", "--disable-background-networking", "--remote-debugging-port=0",
+                f"--user-data-dir={folder}/profile", "about:blank",
+            ], folder, "chromium",
         )
         ready = folder / "profile" / "DevToolsActivePort"
         eventually(lambda: ready.exists() and ready.read_text().count("\n"), "chromium is up", 30)
@@ -195,11 +196,16 @@ def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path
             browser.click("form button")
             browser.until(
                 f"location.href == '{demo.origin}/reports/2026?month=11' && document.readyState == 'complete' && "
-                "document.body.innerText.includes('Assertion verified')", f"the app greets a person of {provider}")
+                "document.body.innerText.includes('Assertion verified')", f"the app greets a person of {provider}",
+            )
             assert browser.evaluate("getComputedStyle(document.body).fontFamily.includes('system-ui')")
             browser.click("form[action='/oauth2/sign_out'] button")
-            browser.until("location.pathname == '/oauth2/sign_out' && document.body.innerText.includes('signed out')", "signed out")
-            assert browser.evaluate("getComputedStyle(document.querySelector('main')).borderRadius") != "0px", "the style is applied"
+            browser.until(
+                "location.pathname == '/oauth2/sign_out' && document.body.innerText.includes('signed out')",
+                "signed out",
+            )
+            assert browser.evaluate("getComputedStyle(document.querySelector('main')).borderRadius"
+                                   ) != "0px", ("the style is applied")
         assert browser.problems == []
     finally:
         browser.close()
@@ -212,7 +218,9 @@ def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
     try:
         browser.call("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
         browser.go(demo.origin + "/")
-        browser.until("document.readyState == 'complete' && document.querySelectorAll('a.button').length == 3", "the chooser")
+        browser.until(
+            "document.readyState == 'complete' && document.querySelectorAll('a.button').length == 3", "the chooser"
+        )
         assert browser.evaluate("document.documentElement.scrollWidth <= 320")
         reached = []
         for _ in range(3):

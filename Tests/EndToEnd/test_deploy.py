@@ -36,7 +36,9 @@ def test_systemd_accepts_the_unit(unit):
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_the_unit_is_hardened(unit):
     """Scope 14: systemd's own measure of exposure is "OK" or better."""
-    result = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit], capture_output=True, text=True)
+    result = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", unit], capture_output=True, text=True
+    )
     level = re.search(r"Overall exposure level for \S+: ([0-9.]+)", result.stdout + result.stderr)
     assert level, result.stdout + result.stderr
     assert float(level.group(1)) <= 2.5, result.stdout
@@ -49,20 +51,26 @@ def front(tmp_path_factory, provider_server):
     tls_port, plain_port = free_port(), free_port()
     app = Upstream()
     apps = {
-        "wiki": {"host": "wiki.localhost", "path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
-        "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
+        "wiki":
+            {
+                "host": "wiki.localhost", "path": "/", "upstream": app.address, "allow": "signed_in", "public":
+                    ["/public/"],
+            }, "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
     }
     realm = provider_server.realm("front")
     gateway = Gateway(
-        folder, {"mock": oidc(realm.issuer)}, apps, public_url=f"https://gate.localhost:{tls_port}",
+        folder, {"mock": oidc(realm.issuer)},
+        apps,
+        public_url=f"https://gate.localhost:{tls_port}",
         gateway={"trusted_proxies": ["127.0.0.1", "::1"]},
     )
     cert, key = certificate(folder, "front", "gate.localhost", "wiki.localhost")
     text = (DEPLOY / "nginx/gatehouse.conf").read_text()
     for old, new in [
-        ("server 127.0.0.1:8080", f"server 127.0.0.1:{gateway.port}"), ("listen 80;", f"listen 127.0.0.1:{plain_port};"),
-        ("listen 443 ", f"listen 127.0.0.1:{tls_port} "), ("/etc/ssl/gatehouse/fullchain.pem", cert),
-        ("/etc/ssl/gatehouse/privkey.pem", key), ("gate.example.com wiki.example.com", "gate.localhost wiki.localhost"),
+        ("server 127.0.0.1:8080", f"server 127.0.0.1:{gateway.port}"),
+        ("listen 80;", f"listen 127.0.0.1:{plain_port};"), ("listen 443 ", f"listen 127.0.0.1:{tls_port} "),
+        ("/etc/ssl/gatehouse/fullchain.pem", cert), ("/etc/ssl/gatehouse/privkey.pem", key),
+        ("gate.example.com wiki.example.com", "gate.localhost wiki.localhost"),
     ]:
         assert old in text, old
         text = text.replace(old, new)
@@ -85,11 +93,15 @@ def test_a_sign_in_works_through_nginx(front):
     seen = front.app.seen("/through")[-1]
     assert seen.get("x-forwarded-proto") == "https" and seen.get("x-forwarded-user") == "mock:ada"
     assert seen.get("x-forwarded-for") == "127.0.0.1, 127.0.0.1"
-    line = next(line for _, line in browser.set_cookies if line.startswith("__Host-gatehouse=") and "Max-Age=0" not in line)
+    line = next(
+        line for _, line in browser.set_cookies if line.startswith("__Host-gatehouse=") and "Max-Age=0" not in line
+    )
     assert sorted(part.strip() for part in line.split(";")[1:]) == ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]
     gone = browser.sign_out()
     deletion = next(line for line in gone.all("set-cookie") if line.startswith("__Host-gatehouse="))
-    assert sorted(part.strip() for part in deletion.split(";")[1:]) == ["HttpOnly", "Max-Age=0", "Path=/", "SameSite=Lax", "Secure"]
+    assert sorted(part.strip() for part in deletion.split(";")[1:]) == [
+        "HttpOnly", "Max-Age=0", "Path=/", "SameSite=Lax", "Secure",
+    ]
 
 
 def test_an_app_on_its_own_host_works_through_nginx(front):
@@ -104,8 +116,14 @@ def test_an_app_on_its_own_host_works_through_nginx(front):
 def test_a_client_of_nginx_is_not_believed(front):
     """K4: what the client writes into forwarding and identity fields does not arrive."""
     browser = Browser(front)
-    browser.send("GET", "/public/spoof", fields={"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "ftp", "X-Forwarded-User": "root",
-                                                "Forwarded": "for=6.6.6.6", "X-Forwarded-Host": "evil", "X_Forwarded_User": "root"})
+    browser.send(
+        "GET",
+        "/public/spoof",
+        fields={
+            "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "ftp", "X-Forwarded-User": "root", "Forwarded":
+                "for=6.6.6.6", "X-Forwarded-Host": "evil", "X_Forwarded_User": "root",
+        },
+    )
     seen = front.app.seen("/public/spoof")[-1]
     assert "6.6.6.6" not in seen.head.decode() and "root" not in seen.head.decode() and "evil" not in seen.head.decode()
 
@@ -126,6 +144,7 @@ def test_large_bodies_and_many_cookies_pass_nginx(front):
         assert answer.status == 303, answer
     body = b"x" * (3 << 20)
     with Wire(front.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
-        head = f"POST /public/large HTTP/1.1\r\nHost: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = "POST /public/large HTTP/1.1\r\n"
+        head += f"Host: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.send(head.encode() + body)
         assert wire.answer().json["length"] == len(body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ID tokens, userinfo, keys and discovery of a hostile provider: nobody is signed in (T-06, T-30 to T-44, A-45, A-47)."""
+"""ID tokens, userinfo, keys and discovery of a hostile provider: nobody is signed in (T-06, T-30 to T-44, A-45)."""
 
 import json
 import threading
@@ -12,6 +12,7 @@ from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.processes import eventually
 from support.provider import SHARED_KEYS, silent_port
+from support.raw import Wire, request
 from support.tokens import Key, b64, now, token
 from support.upstream import Upstream
 
@@ -37,7 +38,8 @@ def assert_refused(gateway, realm, provider="mock"):
 def changed(**more):
     """The proper claims with some changed; None removes one."""
     return lambda claims, realm: token(
-        realm.key, {name: value for name, value in {**claims, **more}.items() if value is not None}
+        realm.key, {name: value
+                    for name, value in {**claims, **more}.items() if value is not None}
     )
 
 
@@ -59,18 +61,22 @@ def ec(signature):
 
 
 CLAIMS = {
-    "issuer of another": dict(iss="https://evil.example"), "issuer with a slash": "slash", "no issuer": dict(iss=None),
-    "issuer as a list": "list", "audience of another": dict(aud="another"), "no audience": dict(aud=None),
-    "empty audience": dict(aud=[]), "audience as a number": dict(aud=1), "audience with a stranger": dict(aud=["gatehouse", "x"]),
-    "audience list of numbers": dict(aud=[1, 2]), "audience object": dict(aud={"gatehouse": 1}), "audience case": dict(aud="Gatehouse"),
-    "azp of another": dict(azp="another"), "azp number": dict(azp=1), "expired": dict(exp=1_000_000), "expired a little": "late",
-    "exp text": dict(exp="9999999999"), "exp huge": dict(exp=1e300), "exp negative": dict(exp=-1), "no exp": dict(exp=None),
-    "exp null text": dict(exp=True), "exp list": dict(exp=[9999999999]), "nbf future": dict(nbf=99_999_999_999),
-    "nbf text": dict(nbf="1"), "iat future": dict(iat=99_999_999_999), "iat old": "old", "no iat": dict(iat=None),
-    "iat text": dict(iat="1"), "no nonce": dict(nonce=None), "nonce of another": dict(nonce="x"), "nonce number": dict(nonce=1),
-    "nonce empty": dict(nonce=""), "no sub": dict(sub=None), "sub empty": dict(sub=""), "sub number": dict(sub=1),
-    "sub too long": dict(sub="x" * 256), "sub with a line end": dict(sub="a\r\nb"), "sub with NUL": dict(sub="a\x00b"),
-    "sub object": dict(sub={}), "at_hash of another": dict(at_hash="AAAAAAAAAAAAAAAAAAAAAA"), "at_hash number": dict(at_hash=1),
+    "issuer of another": dict(iss="https://evil.example"), "issuer with a slash": "slash",
+    "no issuer": dict(iss=None), "issuer as a list": "list", "audience of another": dict(aud="another"), "no audience":
+        dict(aud=None), "empty audience": dict(aud=[]), "audience as a number": dict(aud=1), "audience with a stranger":
+            dict(aud=["gatehouse", "x"]), "audience list of numbers": dict(aud=[1, 2]), "audience object":
+                dict(aud={"gatehouse": 1}), "audience case": dict(aud="Gatehouse"), "azp of another":
+                    dict(azp="another"), "azp number": dict(azp=1), "expired": dict(exp=1_000_000), "expired a little":
+                        "late", "exp text": dict(exp="9999999999"), "exp huge": dict(exp=1e300), "exp negative":
+                            dict(exp=-1), "no exp": dict(exp=None), "exp null text": dict(exp=True), "exp list":
+                                dict(exp=[9999999999]), "nbf future": dict(nbf=99_999_999_999), "nbf text":
+                                    dict(nbf="1"), "iat future": dict(iat=99_999_999_999), "iat old": "old", "no iat":
+                                        dict(iat=None),
+    "iat text": dict(iat="1"), "no nonce": dict(nonce=None), "nonce of another": dict(nonce="x"), "nonce number":
+        dict(nonce=1), "nonce empty": dict(nonce=""), "no sub": dict(sub=None), "sub empty": dict(sub=""), "sub number":
+            dict(sub=1), "sub too long": dict(sub="x" * 256), "sub with a line end": dict(sub="a\r\nb"), "sub with NUL":
+                dict(sub="a\x00b"), "sub object": dict(sub={}), "at_hash of another":
+                    dict(at_hash="AAAAAAAAAAAAAAAAAAAAAA"), "at_hash number": dict(at_hash=1),
 }
 
 
@@ -99,44 +105,88 @@ def test_a_claim_that_breaks_a_rule_signs_nobody_in(name, gateway, realm):
 
 
 FORMS = {
-    "T-30 none": unsigned("none"), "T-30 None": unsigned("None"), "T-30 nOnE": unsigned("nOnE"), "T-30 NONE": unsigned("NONE"),
-    "T-30 none with a signature": unsigned("none", b"x"), "T-30 empty signature": head({}, signature=b""),
-    "T-30 no alg": lambda c, r: token(r.key, c, json.dumps({"kid": "rsa"})),
-    "T-30 alg null": head({"alg": None}), "T-30 alg number": head({"alg": 256}), "T-30 alg list": head({"alg": ["RS256"]}),
-    "T-30 alg in small letters": head({"alg": "rs256"}),
-    "T-31 HS256 with the public key": head({"alg": "HS256"}, algorithm="HS256"),
-    "T-31 HS256 by the right kid": lambda c, r: token(r.key, c, {"alg": "HS256"}, signature=r.key.sign(b"x", "HS256")),
-    "T-31 ES256 by an RSA key": head({"alg": "ES256"}), "T-31 RS256 by an EC key": lambda c, r: token(EC, c, {"alg": "RS256"}),
-    "T-31 RS512": head({"alg": "RS512"}), "T-31 PS256 header over RS256": head({"alg": "PS256"}),
-    "T-31 kid of another type": head({"kid": "ec"}), "T-31 EdDSA by EC": lambda c, r: token(EC, c, {"alg": "EdDSA"}),
-    "T-32 zero r and s": ec(b"\0" * 64), "T-32 short": ec(b"\0" * 63), "T-32 long": ec(b"\1" * 65), "T-32 empty": ec(b""),
-    "T-32 DER": lambda c, r: (lambda t: t.rsplit(".", 1)[0] + "." + b64(EC.sign_der(t.rsplit(".", 1)[0].encode())))(token(EC, c)),
-    "T-32 r = order": ec(bytes.fromhex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551") * 2),
-    "T-34 kid unknown": head({"kid": "unknown"}), "T-34 kid path": head({"kid": "../../etc/passwd"}),
-    "T-34 kid SQL": head({"kid": "' OR 1=1 --"}), "T-34 kid of 10 kB": head({"kid": "k" * 10_000}),
-    "T-34 kid number": head({"kid": 1}), "T-34 kid address": head({"kid": "http://127.0.0.1:1/key"}),
-    "T-36 crit": head({"crit": ["exp"]}), "T-36 crit empty": head({"crit": []}), "T-36 b64": head({"crit": ["b64"], "b64": False}),
-    "T-36 b64 alone": head({"b64": False}),
-    "T-37 iss twice": text(lambda t: t[:-1] + ', "iss": "https://evil.example"}'),
-    "T-37 sub twice": text(lambda t: '{"sub": "root", ' + t[1:]),
-    "T-37 header twice": lambda c, r: token(r.key, c, '{"alg":"RS256","alg":"none","kid":"rsa"}'),
-    "T-37 escaped twice": text(lambda t: '{"\\u0073ub": "root", ' + t[1:]),
-    "T-38 exp NaN": text(lambda t: t.replace('"exp": ', '"exp": NaN, "x": ')), "T-38 exp 1e400": text(lambda t: t.replace('"exp": ', '"exp": 1e400, "x": ')),
-    "T-40 over 64 KiB": changed(padding="x" * 70_000), "T-40 four dots": lambda c, r: token(r.key, c) + "..",
-    "T-40 many dots": lambda c, r: "." * 10_000, "T-40 two parts": lambda c, r: token(r.key, c).rsplit(".", 1)[0],
-    "T-40 padding": lambda c, r: token(r.key, c) + "=", "T-40 white space": lambda c, r: token(r.key, c) + "\n",
-    "T-40 space first": lambda c, r: " " + token(r.key, c), "T-40 plus for minus": lambda c, r: token(r.key, c).replace("-", "+").replace("_", "/") + "+",
-    "T-40 empty": lambda c, r: "", "T-40 words": lambda c, r: "a.b.c", "T-40 last bits": lambda c, r: last_bits(token(r.key, c)),
-    "T-41 JWE": lambda c, r: token(r.key, c) + ".AAAA.AAAA", "T-41 enc": head({"enc": "A256GCM", "alg": "RSA1_5"}),
-    "T-41 zip": head({"zip": "DEF"}), "T-41 PBES2": head({"alg": "PBES2-HS256+A128KW", "p2c": 2_000_000_000}),
-    "T-41 nested": head({"cty": "JWT", "alg": "dir", "enc": "A256GCM"}),
-    "T-44 list": lambda c, r: token(r.key, json.dumps([c])), "T-44 text": lambda c, r: token(r.key, json.dumps("ada")),
-    "T-44 number": lambda c, r: token(r.key, "1"), "T-44 null": lambda c, r: token(r.key, "null"), "T-44 empty": lambda c, r: token(r.key, ""),
-    "T-44 not JSON": lambda c, r: token(r.key, "{'sub': 'ada'}"), "T-44 two objects": text(lambda t: t + t), "T-44 trailing comma": text(lambda t: t[:-1] + ",}"),
-    "T-44 deep": text(lambda t: t[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}"), "T-44 header list": lambda c, r: token(r.key, c, "[]"),
-    "T-44 not UTF-8": lambda c, r: token(r.key, json.dumps(c).encode()[:-1] + b', "x": "\xff"}'),
-    "bad signature": lambda c, r: flip(token(r.key, c)), "claims changed after signing": lambda c, r: swapped(r.key, c),
-    "signed by a stranger": lambda c, r: token(Key("rsa"), c), "signed by a stranger without kid": lambda c, r: token(Key("rsa"), c, '{"alg":"RS256"}'),
+    "T-30 none":
+        unsigned("none"), "T-30 None":
+            unsigned("None"), "T-30 nOnE":
+                unsigned("nOnE"), "T-30 NONE":
+                    unsigned("NONE"), "T-30 none with a signature":
+                        unsigned("none", b"x"), "T-30 empty signature":
+                            head({}, signature=b""), "T-30 no alg":
+                                lambda c, r: token(r.key, c, json.dumps({"kid": "rsa"})), "T-30 alg null":
+                                    head({"alg": None}), "T-30 alg number":
+                                        head({"alg": 256}), "T-30 alg list":
+                                            head({"alg": ["RS256"]}), "T-30 alg in small letters":
+                                                head({"alg": "rs256"}), "T-31 HS256 with the public key":
+                                                    head({"alg": "HS256"}, algorithm="HS256"),
+    "T-31 HS256 by the right kid":
+        lambda c, r: token(r.key, c, {"alg": "HS256"}, signature=r.key.sign(b"x", "HS256")), "T-31 ES256 by an RSA key":
+            head({"alg": "ES256"}), "T-31 RS256 by an EC key":
+                lambda c, r: token(EC, c, {"alg": "RS256"}), "T-31 RS512":
+                    head({"alg": "RS512"}), "T-31 PS256 header over RS256":
+                        head({"alg": "PS256"}), "T-31 kid of another type":
+                            head({"kid": "ec"}), "T-31 EdDSA by EC":
+                                lambda c, r: token(EC, c, {"alg": "EdDSA"}), "T-32 zero r and s":
+                                    ec(b"\0" * 64), "T-32 short":
+                                        ec(b"\0" * 63), "T-32 long":
+                                            ec(b"\1" * 65), "T-32 empty":
+                                                ec(b""),
+    "T-32 DER":
+        lambda c, r: (lambda t: t.rsplit(".", 1)[0] + "." + b64(EC.sign_der(t.rsplit(".", 1)[0].encode())))
+        (token(EC, c)), "T-32 r = order":
+            ec(bytes.fromhex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551") * 2),
+    "T-34 kid unknown":
+        head({"kid": "unknown"}), "T-34 kid path":
+            head({"kid": "../../etc/passwd"}), "T-34 kid SQL":
+                head({"kid": "' OR 1=1 --"}), "T-34 kid of 10 kB":
+                    head({"kid": "k" * 10_000}), "T-34 kid number":
+                        head({"kid": 1}), "T-34 kid address":
+                            head({"kid": "http://127.0.0.1:1/key"}), "T-36 crit":
+                                head({"crit": ["exp"]}), "T-36 crit empty":
+                                    head({"crit": []}), "T-36 b64":
+                                        head({"crit": ["b64"], "b64": False}), "T-36 b64 alone":
+                                            head({"b64": False}), "T-37 iss twice":
+                                                text(lambda t: t[:-1] + ', "iss": "https://evil.example"}'),
+    "T-37 sub twice":
+        text(lambda t: '{"sub": "root", ' + t[1:]), "T-37 header twice":
+            lambda c, r: token(r.key, c, '{"alg":"RS256","alg":"none","kid":"rsa"}'), "T-37 escaped twice":
+                text(lambda t: '{"\\u0073ub": "root", ' + t[1:]), "T-38 exp NaN":
+                    text(lambda t: t.replace('"exp": ', '"exp": NaN, "x": ')), "T-38 exp 1e400":
+                        text(lambda t: t.replace('"exp": ', '"exp": 1e400, "x": ')), "T-40 over 64 KiB":
+                            changed(padding="x" * 70_000), "T-40 four dots":
+                                lambda c, r: token(r.key, c) + "..", "T-40 many dots":
+                                    lambda c, r: "." * 10_000, "T-40 two parts":
+                                        lambda c, r: token(r.key, c).rsplit(".", 1)[0], "T-40 padding":
+                                            lambda c, r: token(r.key, c) + "=", "T-40 white space":
+                                                lambda c, r: token(r.key, c) + "\n", "T-40 space first":
+                                                    lambda c, r: " " + token(r.key, c),
+    "T-40 plus for minus":
+        lambda c, r: token(r.key, c).replace("-", "+").replace("_", "/") + "+", "T-40 empty":
+            lambda c, r: "", "T-40 words":
+                lambda c, r: "a.b.c", "T-40 last bits":
+                    lambda c, r: last_bits(token(r.key, c)), "T-41 JWE":
+                        lambda c, r: token(r.key, c) + ".AAAA.AAAA", "T-41 enc":
+                            head({"enc": "A256GCM", "alg": "RSA1_5"}), "T-41 zip":
+                                head({"zip": "DEF"}), "T-41 PBES2":
+                                    head({"alg": "PBES2-HS256+A128KW", "p2c": 2_000_000_000}), "T-41 nested":
+                                        head({"cty": "JWT", "alg": "dir", "enc": "A256GCM"}), "T-44 list":
+                                            lambda c, r: token(r.key, json.dumps([c])), "T-44 text":
+                                                lambda c, r: token(r.key, json.dumps("ada")), "T-44 number":
+                                                    lambda c, r: token(r.key, "1"), "T-44 null":
+                                                        lambda c, r: token(r.key, "null"), "T-44 empty":
+                                                            lambda c, r: token(r.key, ""), "T-44 not JSON":
+                                                                lambda c, r: token(r.key, "{'sub': 'ada'}"),
+    "T-44 two objects":
+        text(lambda t: t + t), "T-44 trailing comma":
+            text(lambda t: t[:-1] + ",}"), "T-44 deep":
+                text(lambda t: t[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}"), "T-44 header list":
+                    lambda c, r: token(r.key, c, "[]"), "T-44 not UTF-8":
+                        lambda c, r: token(r.key,
+                                           json.dumps(c).encode()[:-1] + b', "x": "\xff"}'), "bad signature":
+                                               lambda c, r: flip(token(r.key, c)), "claims changed after signing":
+                                                   lambda c, r: swapped(r.key, c), "signed by a stranger":
+                                                       lambda c, r: token(Key("rsa"), c),
+    "signed by a stranger without kid":
+        lambda c, r: token(Key("rsa"), c, '{"alg":"RS256"}'),
 }
 
 
@@ -167,8 +217,10 @@ def test_a_key_from_the_token_is_not_used_nor_fetched(header, gateway, realm, pr
     """T-35: the header's own keys and addresses are ignored."""
     thief = Key("thief")
     strays = len(provider_server.strays)
-    value = {"jku": f"{provider_server.origin}/stray/jwks", "x5u": f"{provider_server.origin}/stray/cert",
-             "jwk": thief.jwk, "x5c": ["AAAA"]}[header]
+    value = {
+        "jku": f"{provider_server.origin}/stray/jwks", "x5u": f"{provider_server.origin}/stray/cert", "jwk": thief.jwk,
+        "x5c": ["AAAA"],
+    }[header]
     realm.make = lambda claims, realm: token(thief, claims, {"kid": "rsa", header: value})
     assert_refused(gateway, realm)
     realm.make = lambda claims, realm: token(realm.key, claims, {header: value})
@@ -185,10 +237,18 @@ def test_a_proper_token_signs_in(key, gateway, realm):
     assert answer.status == 303 and browser.ticket()
 
 
-@pytest.mark.parametrize("change", [
-    dict(aud=["gatehouse"]), dict(azp="gatehouse", aud=["gatehouse"]), dict(nbf=0), dict(extra={"a": [1, 2, {"b": None}]}),
-    dict(exp=now() + 299.5), dict(at_hash=None), dict(iat=now() - 30.25), dict(_claim_sources={"src1": {"endpoint": "http://127.0.0.1:1/"}}),
-])
+@pytest.mark.parametrize(
+    "change", [
+        dict(aud=["gatehouse"]),
+        dict(azp="gatehouse", aud=["gatehouse"]),
+        dict(nbf=0),
+        dict(extra={"a": [1, 2, {"b": None}]}),
+        dict(exp=now() + 299.5),
+        dict(at_hash=None),
+        dict(iat=now() - 30.25),
+        dict(_claim_sources={"src1": {"endpoint": "http://127.0.0.1:1/"}}),
+    ],
+)
 def test_what_the_standard_allows_is_accepted(change, gateway, realm):
     """OIDC Core §3.1.3.7, RFC 7519: audience as a list of one, fractions, unknown claims, no at_hash."""
     realm.make = changed(**change)
@@ -196,10 +256,14 @@ def test_what_the_standard_allows_is_accepted(change, gateway, realm):
     assert answer.status == 303 and browser.ticket(), answer
 
 
-@pytest.mark.parametrize("userinfo", [
-    {"sub": "eve"}, {}, {"sub": None}, {"sub": ["ada"]}, {"sub": "ada "}, {"sub": "ADA"}, [{"sub": "ada"}], b"not json", b"",
-    b'{"sub":"ada","sub":"eve"}', b'{"sub":"ada","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", b'{"sub":"ada","x":"' + b"x" * 300_000 + b'"}',
-], ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize(
+    "userinfo", [
+        {"sub": "eve"}, {}, {"sub": None}, {"sub": ["ada"]}, {"sub": "ada "}, {"sub": "ADA"}, [{"sub": "ada"}],
+        b"not json", b"", b'{"sub":"ada","sub":"eve"}', b'{"sub":"ada","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"sub":"ada","x":"' + b"x" * 300_000 + b'"}',
+    ],
+    ids=lambda value: repr(value)[:40],
+)
 def test_userinfo_about_somebody_else_signs_nobody_in(userinfo, gateway, realm):
     """OIDC Core §5.3.2, A-45 A-47: the subject must be the same; size, depth and form are bounded."""
     realm.person = {"sub": "ada"}
@@ -211,17 +275,23 @@ def test_userinfo_about_somebody_else_signs_nobody_in(userinfo, gateway, realm):
 
 def test_claims_of_the_id_token_win(gateway, realm, app):
     """OIDC Core §5.3: userinfo fills gaps; it does not overrule what is signed."""
-    realm.userinfo = lambda person: {"sub": "ada", "email": "root@example.com", "email_verified": True, "preferred_username": "ada.l"}
+    realm.userinfo = lambda person: {
+        "sub": "ada", "email": "root@example.com", "email_verified": True, "preferred_username": "ada.l",
+    }
     browser = Browser(gateway)
     browser.sign_in("mock", "/signed-wins")
     assert app.seen("/signed-wins")[-1].get("X-Forwarded-Email") == "ada@example.com"
 
 
 TOKEN_ANSWERS = {
-    "no id_token": lambda a: {k: v for k, v in a.items() if k != "id_token"}, "id_token null": lambda a: {**a, "id_token": None},
+    "no id_token": lambda a: {k: v
+                              for k, v in a.items()
+                              if k != "id_token"}, "id_token null": lambda a: {**a, "id_token": None},
     "id_token number": lambda a: {**a, "id_token": 1}, "id_token list": lambda a: {**a, "id_token": [a["id_token"]]},
-    "no access_token": lambda a: {k: v for k, v in a.items() if k != "access_token"},
-    "token type mac": lambda a: {**a, "token_type": "mac"}, "list": lambda a: [a], "not JSON": lambda a: b"<html>", "empty": lambda a: b"",
+    "no access_token": lambda a: {k: v
+                                  for k, v in a.items()
+                                  if k != "access_token"}, "token type mac": lambda a: {**a, "token_type": "mac"},
+    "list": lambda a: [a], "not JSON": lambda a: b"<html>", "empty": lambda a: b"",
     "doubled": lambda a: json.dumps(a).encode()[:-1] + b',"id_token":"x"}', "huge": lambda a: {**a, "x": "y" * 300_000},
     "deep": lambda a: json.dumps(a).encode()[:-1] + b',"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}",
     "access_token with a line end": lambda a: {**a, "access_token": "a\r\nX-Evil: 1"},
@@ -238,9 +308,11 @@ def test_a_strange_answer_of_the_token_endpoint_signs_nobody_in(name, gateway, r
 
 
 CANNED = {
-    "500": (500, {}, b"oops"), "html": (200, {"Content-Type": "text/html"}, b"<html>"), "429": (429, {"Retry-After": "9"}, b""),
-    "invalid_grant": (400, {"Content-Type": "application/json"}, b'{"error":"invalid_grant","error_description":"<b>x"}'),
-    "gzip": (200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}, b"\x1f\x8b" + b"x" * 50), "204": (204, {}, b""),
+    "500": (500, {}, b"oops"), "html": (200, {"Content-Type": "text/html"}, b"<html>"), "429":
+        (429, {"Retry-After": "9"}, b""), "invalid_grant":
+            (400, {"Content-Type": "application/json"}, b'{"error":"invalid_grant","error_description":"<b>x"}',
+            ), "gzip": (200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}, b"\x1f\x8b" + b"x" * 50),
+    "204": (204, {}, b""),
 }
 
 
@@ -289,28 +361,42 @@ def canned(path, *answer):
 DISCOVERY = ".well-known/openid-configuration"
 JSON_TYPE = {"Content-Type": "application/json"}
 WORLD = {
-    "t33-rsa-1024": jwks(Key("rsa", private=weak)), "t33-exponent-3": jwks(odd_exponent), "t33-off-curve": jwks(off_curve),
-    "t34-two-keys-one-kid": jwks(Key("rsa"), Key("rsa")), "t31-alg-of-the-key": jwks({**RSA.jwk, "alg": "PS256"}),
-    "use-enc": jwks({**RSA.jwk, "use": "enc"}), "oct": jwks({"kty": "oct", "k": "AAAA", "kid": "rsa", "alg": "HS256"}), "no-keys": jwks(),
-    "jwks-not-json": canned("jwks", 200, JSON_TYPE, b"x"), "jwks-list": canned("jwks", 200, JSON_TYPE, b"[]"),
-    "jwks-deep": canned("jwks", 200, JSON_TYPE, b'{"keys":' + b"[" * 100_000), "jwks-500": canned("jwks", 500, {}, b""),
-    "jwks-huge": canned("jwks", 200, JSON_TYPE, b'{"keys":[],"x":"' + b"y" * 600_000 + b'"}'),
-    "jwks-redirect": canned("jwks", 302, {"Location": "/stray/jwks"}, b""),
-    "discovery-redirect": canned(DISCOVERY, 302, {"Location": "/stray/discovery"}, b""),
-    "discovery-404": canned(DISCOVERY, 404, {}, b""), "discovery-not-json": canned(DISCOVERY, 200, JSON_TYPE, b"<html>"),
-    "discovery-huge": canned(DISCOVERY, 200, JSON_TYPE, b'{"x":"' + b"y" * 300_000 + b'"}'),
-    "discovery-deep": canned(DISCOVERY, 200, JSON_TYPE, b"[" * 100_000), "issuer-of-another": metadata(issuer="https://evil.example"),
-    "issuer-slash": lambda realm: realm.metadata.update(issuer=realm.issuer + "/"), "no-issuer": metadata(issuer=None),
-    "plain-token-endpoint": metadata(token_endpoint="http://evil.example/token"), "no-token-endpoint": metadata(token_endpoint=None),
-    "token-endpoint-file": metadata(token_endpoint="file:///etc/passwd"), "no-jwks-uri": metadata(jwks_uri=None),
-    "only-plain-pkce": metadata(code_challenge_methods_supported=["plain"]),
-    "iss-missing": metadata(authorization_response_iss_parameter_supported=True),
+    "t33-rsa-1024": jwks(Key("rsa", private=weak)), "t33-exponent-3": jwks(odd_exponent), "t33-off-curve":
+        jwks(off_curve), "t34-two-keys-one-kid": jwks(Key("rsa"), Key("rsa")), "t31-alg-of-the-key":
+            jwks({**RSA.jwk, "alg": "PS256"}), "use-enc": jwks({**RSA.jwk, "use": "enc"}), "oct":
+                jwks({"kty": "oct", "k": "AAAA", "kid": "rsa", "alg": "HS256"}), "no-keys": jwks(), "jwks-not-json":
+                    canned("jwks", 200, JSON_TYPE,
+                           b"x"), "jwks-list": canned("jwks", 200, JSON_TYPE, b"[]"), "jwks-deep":
+                               canned("jwks", 200, JSON_TYPE, b'{"keys":' + b"[" * 100_000), "jwks-500":
+                                   canned("jwks", 500, {}, b""), "jwks-huge":
+                                       canned("jwks", 200, JSON_TYPE, b'{"keys":[],"x":"' + b"y" * 600_000 + b'"}'),
+    "jwks-redirect": canned("jwks", 302, {"Location": "/stray/jwks"}, b""), "discovery-redirect":
+        canned(DISCOVERY, 302, {"Location": "/stray/discovery"}, b""), "discovery-404": canned(DISCOVERY, 404, {}, b""),
+    "discovery-not-json": canned(DISCOVERY, 200, JSON_TYPE, b"<html>"), "discovery-huge":
+        canned(DISCOVERY, 200, JSON_TYPE, b'{"x":"' + b"y" * 300_000 + b'"}'), "discovery-deep":
+            canned(DISCOVERY, 200, JSON_TYPE, b"[" * 100_000), "issuer-of-another":
+                metadata(issuer="https://evil.example"
+                        ), "issuer-slash": lambda realm: realm.metadata.update(issuer=realm.issuer + "/"), "no-issuer":
+                            metadata(issuer=None), "plain-token-endpoint":
+                                metadata(token_endpoint="http://evil.example/token"), "no-token-endpoint":
+                                    metadata(token_endpoint=None), "token-endpoint-file":
+                                        metadata(token_endpoint="file:///etc/passwd"), "no-jwks-uri":
+                                            metadata(jwks_uri=None), "only-plain-pkce":
+                                                metadata(code_challenge_methods_supported=["plain"]), "iss-missing":
+                                                    metadata(authorization_response_iss_parameter_supported=True),
 }
 GOOD = {
-    "kid-absent": lambda realm: (jwks(RSA)(realm), setattr(realm, "make", lambda c, r: token(RSA, c, '{"alg":"RS256"}'))),
-    "more-keys": jwks({"kty": "oct", "k": "AAAA", "kid": "x"}, {"kty": "future"}, off_curve, Key("rsa", private=weak), {**RSA.jwk, "kid": "rsa"}),
-    "secret-post": metadata(token_endpoint_auth_methods_supported=["client_secret_post"]),
-    "pkce-s256": metadata(code_challenge_methods_supported=["S256", "plain"]),
+    "kid-absent":
+        lambda realm: (jwks(RSA)(realm), setattr(realm, "make", lambda c, r: token(RSA, c, '{"alg":"RS256"}')),
+                      ), "more-keys":
+                          jwks(
+                              {"kty": "oct", "k": "AAAA", "kid": "x"}, {"kty": "future"}, off_curve,
+                              Key("rsa", private=weak), {**RSA.jwk, "kid": "rsa"},
+                          ), "secret-post":
+                              metadata(token_endpoint_auth_methods_supported=["client_secret_post"]),
+    "end-session":
+        lambda realm: realm.metadata.update(end_session_endpoint=f"{realm.issuer}/logout?x=1"), "pkce-s256":
+            metadata(code_challenge_methods_supported=["S256", "plain"]),
 }
 
 
@@ -349,7 +435,7 @@ def test_a_faulty_provider_signs_nobody_in(name, world, provider_server):
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_proper_provider_with_its_own_ways_signs_in(name, world, provider_server):
-    """Conformance rp-id_token-kid-absent-single-jwks, rp-token_endpoint-client_secret_post; unusable keys are passed over."""
+    """Conformance rp-id_token-kid-absent-single-jwks, rp-token_endpoint-client_secret_post; odd keys are skipped."""
     realm = provider_server.realm(name)
     realm.reset()
     GOOD[name](realm)
@@ -416,8 +502,6 @@ def test_a_silent_provider_disturbs_nobody(world, provider_server):
 
 def test_a_client_that_leaves_during_a_sign_in_does_no_harm(world, provider_server):
     """A-37 K11: the browser is gone before the provider answers."""
-    from support.raw import Wire
-
     wires = [Wire(world.port) for _ in range(20)]
     for wire in wires:
         wire.send(b"GET /oauth2/start/silent HTTP/1.1\r\nHost: gate.localhost\r\nAccept: text/html\r\n\r\n")
@@ -425,3 +509,36 @@ def test_a_client_that_leaves_during_a_sign_in_does_no_harm(world, provider_serv
         wire.close()
     eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the abandoned requests are gone", 15)
     assert Browser(world).send("GET", "/oauth2/sign_in").status == 200
+
+
+@pytest.mark.parametrize("path", ["token", "userinfo"])
+def test_a_client_that_leaves_while_its_code_is_redeemed_does_no_harm(path, gateway, realm):
+    """A-37 K11: the provider answers after the browser has gone; nobody is signed in, nothing is left behind."""
+    realm.person = {"sub": "ada"}
+    realm.holds[path] = threading.Event()
+    browser = Browser(gateway)
+    landing = browser.authorize(browser.begin("mock"))
+    name, value = next((n, v) for n, v in browser.cookies[gateway.host].items() if "attempt" in n)
+    parts = landing.split("/", 3)
+    wire = Wire(gateway.port)
+    wire.send(f"GET /{parts[3]} HTTP/1.1\r\nHost: {gateway.host}\r\nCookie: {name}={value}\r\n\r\n".encode())
+    eventually(lambda: realm.count(path) == 1, f"the gateway asks for {path}")
+    wire.close()
+    realm.holds[path].set()
+    eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "the request is gone")
+    assert Browser(gateway).sign_in("mock").status == 200
+
+
+def test_a_sign_out_goes_on_to_the_provider(world, provider_server):
+    """OpenID RP-Initiated Logout §2: the session here ends first, then the browser is sent on to the provider."""
+    realm = provider_server.realm("end-session")
+    realm.reset()
+    GOOD["end-session"](realm)
+    browser, answer = attempt(world, "end-session")
+    ticket = browser.ticket()
+    assert answer.status == 303 and ticket
+    answer = browser.sign_out()
+    location = answer.get("location")
+    assert answer.status == 303 and location.startswith(f"{realm.issuer}/logout?x=1&"), location
+    assert "id_token_hint=" in location and "post_logout_redirect_uri=" in location and browser.ticket() is None
+    assert request(world.port, "/x", fields=[("Cookie", f"gatehouse={ticket}")]).status == 401

@@ -74,7 +74,10 @@ def test_one_gib_up_with_flat_memory(framing, stand):
 def test_one_gib_down_with_flat_memory(framing, stand):
     """Scope 4."""
     stand.start()
-    lines = {"length": f"Content-Length: {GIB}\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "close": "Connection: close\r\n"}
+    lines = {
+        "length": f"Content-Length: {GIB}\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "close":
+            "Connection: close\r\n",
+    }
 
     def act(connection, request):
         connection.send(f"HTTP/1.1 200 OK\r\n{lines[framing]}\r\n".encode())
@@ -171,10 +174,9 @@ def test_a_slow_app_holds_the_client_back(stand):
 
 class Load:
     """Clients that send one request after the other until told to stop."""
-
     def __init__(self, gateway, clients=6):
         self.gateway, self.stop, self.failed, self.count = gateway, threading.Event(), [], 0
-        self.threads = [threading.Thread(target=self.run, args=(index % 2 == 0,)) for index in range(clients)]
+        self.threads = [threading.Thread(target=self.run, args=(index % 2 == 0, )) for index in range(clients)]
         for thread in self.threads:
             thread.start()
 
@@ -206,7 +208,8 @@ def test_reloading_under_load_fails_no_request(stand):
     try:
         for turn in range(12):
             stand.configuration["apps"][f"extra{turn % 3}"] = {
-                "path": f"/extra{turn}/", "upstream": stand.app.address, "allow": "signed_in", "public": [f"/extra{turn}/"],
+                "path": f"/extra{turn}/", "upstream": stand.app.address, "allow": "signed_in", "public":
+                    [f"/extra{turn}/"],
             }
             done = load.count
             good = stand.metric('gatehouse_reloads_total{result="ok"}')
@@ -384,19 +387,24 @@ def behind(stand):
 
 def test_a_trusted_proxys_word_is_passed_on(behind):
     """K4 A-10: the chain grows by the proxy's own address; scheme and request id are taken over."""
-    fields = [("X-Forwarded-For", "203.0.113.9, 198.51.100.2"), ("X-Forwarded-Proto", "https"), ("X-Request-Id", "trace-1")]
+    fields = [
+        ("X-Forwarded-For", "203.0.113.9, 198.51.100.2"), ("X-Forwarded-Proto", "https"), ("X-Request-Id", "trace-1"),
+    ]
     request(behind.port, "/public/chain", fields=fields)
     seen = behind.app.seen("/public/chain")[-1]
     assert seen.all("x-forwarded-for") == ["203.0.113.9, 198.51.100.2, 127.0.0.1"]
     assert seen.all("x-forwarded-proto") == ["https"] and seen.all("x-request-id") == ["trace-1"]
 
 
-@pytest.mark.parametrize("fields", [
-    [("X-Forwarded-For", "a")], [("X-Forwarded-For", "1.2.3.4, evil")], [("X-Forwarded-For", "1.2.3.4:80")], [("X-Forwarded-For", "")],
-    [("X-Forwarded-For", ", ".join(["1.2.3.4"] * 100))], [("X-Forwarded-Proto", "ftp")], [("X-Forwarded-Proto", "https, http")],
-    [("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "http")], [("X-Request-Id", "a b")], [("X-Request-Id", "x" * 200)],
-    [("X-Forwarded-Host", "evil")], [("X-Forwarded-User", "root")], [("X-Real-Ip", "evil")],
-])
+@pytest.mark.parametrize(
+    "fields", [
+        [("X-Forwarded-For", "a")], [("X-Forwarded-For", "1.2.3.4, evil")], [("X-Forwarded-For", "1.2.3.4:80")],
+        [("X-Forwarded-For", "")], [("X-Forwarded-For", ", ".join(["1.2.3.4"] * 100))], [("X-Forwarded-Proto", "ftp")],
+        [("X-Forwarded-Proto", "https, http")], [("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "http")],
+        [("X-Request-Id", "a b")], [("X-Request-Id", "x" * 200)], [("X-Forwarded-Host", "evil")],
+        [("X-Forwarded-User", "root")], [("X-Real-Ip", "evil")],
+    ],
+)
 def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
     """A-82 K4: unreadable means unknown, also from a trusted peer; identity is never believed."""
     request(behind.port, "/public/odd", fields=fields)

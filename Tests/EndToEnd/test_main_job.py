@@ -25,9 +25,11 @@ def stage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("main")
     behind, provider_port = free_port(), free_port()
     says = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
-    app = nginx(folder, "app", f"""
+    app = nginx(
+        folder, "app", f"""
         server {{ listen 127.0.0.1:{behind}; large_client_header_buffers 4 32k;
-          location / {{ default_type text/plain; return 200 "{says}"; }} }}""")
+          location / {{ default_type text/plain; return 200 "{says}"; }} }}""",
+    )
     program = Path(sys.executable).parent / "oidc-provider-mock"
     provider = Process([program, "-p", provider_port, "--user-claims", json.dumps(CLAIMS)], folder, "provider")
     app.wait_listening(behind)
@@ -75,7 +77,9 @@ def test_pyjwt_verifies_the_assertion_by_the_key_address(stage):
     assertion = sign_in(browser, "/verify").text.split("|")[2]
     key = PyJWKClient(stage.origin + "/oauth2/jwks.json").get_signing_key_from_jwt(assertion)
     required = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups"]
-    claims = jwt.decode(assertion, key.key, ["ES256"], audience=stage.origin, issuer=stage.origin, options={"require": required})
+    claims = jwt.decode(
+        assertion, key.key, ["ES256"], audience=stage.origin, issuer=stage.origin, options={"require": required}
+    )
     header = jwt.get_unverified_header(assertion)
     assert set(header) == {"typ", "alg", "kid"} and header["alg"] == "ES256"
     assert claims["exp"] - claims["iat"] <= 120 and abs(claims["iat"] - time.time()) < 90
@@ -100,7 +104,9 @@ def test_curl_does_the_same(stage, tmp_path):
     assert curl("-o", "/dev/null", "-w", "%{http_code}", f"{stage.origin}/curl") == "200"
     profile = json.loads(curl(f"{stage.origin}/oauth2/userinfo"))
     assert profile["user"] == "mock:ada" and profile["groups"] == ["a", "b"]
-    stranger = subprocess.run(["curl", "-sS", f"{stage.origin}/curl"], capture_output=True, text=True, check=True).stdout
+    stranger = subprocess.run(
+        ["curl", "-sS", f"{stage.origin}/curl"], capture_output=True, text=True, check=True
+    ).stdout
     assert json.loads(stranger)["error"] == "sign_in_required"
 
 

@@ -18,7 +18,9 @@ def test_the_operations_address_answers(path, gateway):
     assert gateway.operation(path).status_code == 200
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"])
+@pytest.mark.parametrize(
+    "path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"]
+)
 def test_the_public_listener_has_none_of_them(path, gateway, app):
     """A-24 A-09: there they are paths of the app, and need a sign-in."""
     before = len(app.requests)
@@ -36,7 +38,9 @@ def test_the_operations_address_has_nothing_else(gateway):
         assert request(gateway.operations, "/livez", host="127.0.0.1", method=method).status == 405
 
 
-LINE = re.compile(r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_][a-zA-Z0-9_]*=\"(\\.|[^\"\\])*\",?)*\})? (NaN|[+-]?(Inf|[0-9.eE+-]+))$")
+LINE = re.compile(
+    r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_][a-zA-Z0-9_]*=\"(\\.|[^\"\\])*\",?)*\})? (NaN|[+-]?(Inf|[0-9.eE+-]+))$"
+)
 
 
 def test_metrics_are_the_prometheus_text_format(gateway):
@@ -64,8 +68,10 @@ def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
     def counted(prefix):
         return gateway.metric(prefix)
 
-    names = ['gatehouse_requests_total{app="echo",class="2xx"}', 'gatehouse_sign_ins_total{provider="mock",result="ok"}',
-             "gatehouse_sign_outs_total"]
+    names = [
+        'gatehouse_requests_total{app="echo",class="2xx"}', 'gatehouse_sign_ins_total{provider="mock",result="ok"}',
+        "gatehouse_sign_outs_total",
+    ]
     before = [counted(name) for name in names]
     browser = Browser(gateway)
     browser.sign_in("mock", "/counted")
@@ -73,7 +79,9 @@ def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
     eventually(lambda: all(counted(name) > was for name, was in zip(names, before)), "all three are counted")
     realm.make = lambda claims, realm: "x"
     Browser(gateway).sign_in("mock", "/counted")
-    assert any('provider="mock"' in name and 'result="ok"' not in name for name in gateway.metrics() if "sign_ins" in name)
+    assert any(
+        'provider="mock"' in name and 'result="ok"' not in name for name in gateway.metrics() if "sign_ins" in name
+    )
 
 
 def test_metrics_and_status_name_nobody(ada, gateway):

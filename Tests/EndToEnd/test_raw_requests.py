@@ -35,8 +35,10 @@ def test_a_doubtful_request_is_refused_and_nothing_after_it_is_read(row, gateway
         assert passed == []
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row[0] in ("S-01", "S-09", "S-24", "S-36", "S-44")],
-                         ids=lambda row: f"{row[0]} {row[1]}")
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row[0] in ("S-01", "S-09", "S-24", "S-36", "S-44")],
+    ids=lambda row: f"{row[0]} {row[1]}",
+)
 def test_a_doubtful_request_is_refused_byte_by_byte(row, gateway, app):
     """S-rows: how the bytes are cut into packets changes nothing."""
     with Wire(gateway.port) as wire:
@@ -124,11 +126,13 @@ def test_the_path_that_is_matched_is_the_path_that_is_forwarded(row, gateway, ap
     assert [one.target for one in app.requests[before:]] == [row[2]]
 
 
-@pytest.mark.parametrize("target", [
-    "/public/../private", "/public/%2e%2e/private", "/public/..//private", "/public/a/../../private", "/private?x=/public/",
-    "/private?/public/", "/PUBLIC/x", "/public", "/publicx", "/open/x", "/open/", "/%6fpen/..", "/private/%2e%2e/private",
-    "/admins/assets/../x", "/admins/x?/admins/assets/",
-])
+@pytest.mark.parametrize(
+    "target", [
+        "/public/../private", "/public/%2e%2e/private", "/public/..//private", "/public/a/../../private",
+        "/private?x=/public/", "/private?/public/", "/PUBLIC/x", "/public", "/publicx", "/open/x", "/open/",
+        "/%6fpen/..", "/private/%2e%2e/private", "/admins/assets/../x", "/admins/x?/admins/assets/",
+    ],
+)
 def test_a_public_rule_cannot_be_stretched(target, gateway, app):
     """K3 A-07 A-25 A-42: no spelling of a protected path is taken for a public one; the query has no part in it."""
     before = len(app.requests)
@@ -149,7 +153,8 @@ CONNECTION = [
     "Connection: X-Mark-One\r\nConnection: x-mark-two", "Connection: cookie, authorization, content-type, host",
     "Connection: x-forwarded-for, x-forwarded-proto, forwarded, x-request-id",
     "Connection: X-Forwarded-User, x-gatehouse-assertion, X-Forwarded-Email",
-    "Keep-Alive: timeout=5\r\nProxy-Connection: X-User\r\nProxy-Authorization: Basic eDp4\r\nTE: trailers\r\nTrailer: A",
+    "Keep-Alive: timeout=5\r\nProxy-Connection: X-User\r\nProxy-Authorization: Basic eDp4",
+    "TE: trailers\r\nTrailer: A",
 ]
 
 
@@ -157,7 +162,9 @@ CONNECTION = [
 def test_connection_removes_only_what_a_client_may_remove(lines, ada, gateway, app):
     """S-40 K2: hop-by-hop fields go, what identifies or frames stays, our own fields are never removed."""
     fields = [tuple(line.split(": ", 1)) for line in lines.split("\r\n")]
-    fields += [("X-Mark-One", "1"), ("X-Mark-Two", "2"), ("Authorization", "Basic eDp4"), ("Content-Type", "text/plain")]
+    fields += [
+        ("X-Mark-One", "1"), ("X-Mark-Two", "2"), ("Authorization", "Basic eDp4"), ("Content-Type", "text/plain"),
+    ]
     fields += [("Cookie", f"gatehouse={ada.ticket()}; keep=me"), ("X-Mark", "s40")]
     before = len(app.seen("s40"))
     assert request(gateway.port, "/s40", fields=fields).status == 200
@@ -175,7 +182,9 @@ def test_connection_removes_only_what_a_client_may_remove(lines, ada, gateway, a
 
 def test_one_byte_chunks_are_passed_on(gateway, app):
     """S-42 S-45: many small chunks are legal; the app gets the same bytes."""
-    answer, seen = sent(app, gateway, post("X-Mark: s45\r\nTransfer-Encoding: chunked", "1\r\nZ\r\n" * 5000 + "0\r\n\r\n"), "s45")
+    answer, seen = sent(
+        app, gateway, post("X-Mark: s45\r\nTransfer-Encoding: chunked", "1\r\nZ\r\n" * 5000 + "0\r\n\r\n"), "s45"
+    )
     assert answer.status == 200 and seen[0].body == b"Z" * 5000
     padded = post("X-Mark: s42\r\nTransfer-Encoding: chunked", "0000000000000001\r\nZ\r\n0\r\n\r\n")
     answer, seen = sent(app, gateway, padded, "s42")
@@ -245,11 +254,13 @@ def test_a_stranger_gets_no_100_and_the_connection_ends(gateway, app):
     assert not app.seen("/private")
 
 
-@pytest.mark.parametrize("lines", [
-    "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA",
-    "Connection: upgrade\r\nUpgrade: foo", "Upgrade: websocket",
-    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1337\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-])
+@pytest.mark.parametrize(
+    "lines", [
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA",
+        "Connection: upgrade\r\nUpgrade: foo", "Upgrade: websocket",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1337\r\nSec-WebSocket-Key: dGhlIA==",
+    ],
+)
 def test_upgrades_are_not_passed_on(lines, gateway, app):
     """S-53 S-54: `Upgrade` and `HTTP2-Settings` are removed; the next request is a request."""
     before = len(app.requests)
@@ -271,7 +282,8 @@ def test_a_post_with_upgrade_keeps_its_body(gateway, app):
 
 def test_a_head_at_the_bounds_is_accepted(gateway):
     """S-55: 100 fields, a field of 16 KiB, a target of 8 KiB."""
-    assert exchange(gateway.port, get(fields="\r\n".join(["A: b"] * 98 + ["Connection: close"]))).startswith(b"HTTP/1.1 200")
+    assert exchange(gateway.port,
+                    get(fields="\r\n".join(["A: b"] * 98 + ["Connection: close"]))).startswith(b"HTTP/1.1 200")
     long = "A: " + "b" * (16 * 1024 - 5)
     assert exchange(gateway.port, get(fields=f"Connection: close\r\n{long}")).startswith(b"HTTP/1.1 200")
     target = "/public/" + "a" * (8 * 1024 - 8)
@@ -291,7 +303,9 @@ def test_many_clients_that_send_rubbish_do_no_harm(gateway):
     """K10: half a request, silence, resets and rubbish on many connections at once."""
     wires = [Wire(gateway.port) for _ in range(200)]
     for index, wire in enumerate(wires):
-        wire.send([b"GET / HT", b"\x16\x03\x01\x02\x00\x01", b"\x00" * 100, b"POST / HTTP/1.1\r\nHost: a\r\n"][index % 4])
+        wire.send(
+            [b"GET / HT", b"\x16\x03\x01\x02\x00\x01", b"\x00" * 100, b"POST / HTTP/1.1\r\nHost: a\r\n"][index % 4]
+        )
     for wire in wires:
         wire.close()
     assert request(gateway.port, "/public/x").status == 200
@@ -339,8 +353,8 @@ def slow_clients(shared):
 
     plan = [
         ("slow head", shared.port, trickle(b"GET / HTTP/1.1\r\nA: ")),
-        ("slow body", shared.port, trickle(post("Content-Length: 100000"))),
-        ("no byte", shared.port, silent), ("no hello", shared.tls_port, silent),
+        ("slow body", shared.port, trickle(post("Content-Length: 100000"))), ("no byte", shared.port, silent),
+        ("no hello", shared.tls_port, silent),
     ]
     threads = [threading.Thread(target=run, args=one) for one in plan]
     for thread in threads:

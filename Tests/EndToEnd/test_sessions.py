@@ -2,6 +2,7 @@
 """Sessions: restart, theft of the database, revocation, hand-over to apps on hosts of their own."""
 
 import shutil
+import sqlite3
 import threading
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,8 +19,8 @@ def stand(tmp_path, provider_server, realm):
     """A gateway of the test's own, not started."""
     app = Upstream()
     apps = {
-        "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
-        "own": {"host": "own.localhost", "path": "/", "upstream": app.address, "allow": "signed_in"},
+        "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}, "own":
+            {"host": "own.localhost", "path": "/", "upstream": app.address, "allow": "signed_in"},
     }
     gateway = Gateway(tmp_path / "one", {"mock": oidc(realm.issuer)}, apps)
     gateway.app = app
@@ -93,6 +94,34 @@ def test_a_secret_can_be_rotated(stand):
     assert status(stand, browser.ticket()) == 200
 
 
+@pytest.mark.parametrize("column, seconds", [("seen", 13 * 3600), ("expires", 8 * 86400)])
+def test_a_session_ends_by_itself(column, seconds, stand):
+    """Scope 9: idle and absolute lifetime; here the clock is moved in the database instead."""
+    stand.start()
+    browser = Browser(stand)
+    assert browser.sign_in("mock", "/x").status == 200
+    stand.stop()
+    with sqlite3.connect(next((stand.folder / "state").glob("*.db"))) as database:
+        assert database.execute(f"UPDATE session SET {column} = {column} - {seconds}").rowcount == 1
+    stand.start()
+    assert status(stand, browser.ticket()) == 401
+
+
+def test_sessions_in_memory_end_with_the_program(stand):
+    """Scope 9: `memory:`."""
+    stand.configuration["sessions"] = {"store": "memory:"}
+    stand.start()
+    browser = Browser(stand)
+    assert browser.sign_in("mock", "/x").status == 200 and status(stand, browser.ticket()) == 200
+    old = browser.ticket()
+    browser.sign_out()
+    assert status(stand, old) == 401
+    browser.sign_in("mock", "/x")
+    stand.stop()
+    stand.start()
+    assert status(stand, browser.ticket()) == 401
+
+
 def test_files_that_the_gateway_makes_belong_to_its_owner_alone(stand):
     """Scope 10: keys, secret and database are not for others."""
     stand.start()
@@ -118,7 +147,9 @@ def test_a_link_signs_nobody_out(ada, gateway):
     """K9: GET shows a page with a button; a POST of another site is refused."""
     page = ada.send("GET", "/oauth2/sign_out")
     assert page.status == 200 and 'method="post"' in page.text and status(gateway, ada.ticket()) == 200
-    foreign = ada.send("POST", "/oauth2/sign_out", body={}, fields={"Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"})
+    foreign = ada.send(
+        "POST", "/oauth2/sign_out", body={}, fields={"Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"}
+    )
     assert foreign.status == 403 and status(gateway, ada.ticket()) == 200
 
 
@@ -299,8 +330,14 @@ def test_the_cookie_of_the_apps_host_is_not_one_of_the_gate(gateway, realm):
 def test_scripts_get_401_with_an_address_and_no_redirect(gateway):
     """Design §2.3: an API client is told where a person would sign in."""
     for host in ("gate.localhost", "own.localhost"):
-        for fields in ([], [("Accept", "application/json")], [("X-Requested-With", "XMLHttpRequest"), ("Accept", "text/html")],
-                       [("Sec-Fetch-Mode", "cors"), ("Accept", "text/html")]):
+        for fields in (
+            [], [("Accept", "application/json")], [("X-Requested-With", "XMLHttpRequest"), ("Accept", "text/html")], [
+                ("Sec-Fetch-Mode", "cors"), ("Accept", "text/html")
+            ],
+        ):
             answer = request(gateway.port, "/api", host=host, fields=fields)
             assert answer.status == 401 and answer.json["error"] == "sign_in_required"
-            assert answer.json["sign_in"].startswith("http://") and not answer.all("location") and not answer.all("set-cookie")
+            assert (
+                answer.json["sign_in"].startswith("http://") and not answer.all("location") and
+                not answer.all("set-cookie")
+            )

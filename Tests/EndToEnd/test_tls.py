@@ -8,6 +8,8 @@ import subprocess
 import pytest
 
 from support.attacks import HOST
+from support.gateway import Gateway, oidc
+from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
 
 
@@ -45,10 +47,12 @@ def test_there_is_no_early_data(gateway):
     assert "Max Early Data: 0" in said or "Max Early Data" not in said
 
 
-@pytest.mark.parametrize("name, shown", [
-    ("gate.localhost", "gate.localhost"), ("own.localhost", "own.localhost"), ("OWN.localhost", "own.localhost"),
-    ("unknown.localhost", "gate.localhost"), (None, "gate.localhost"),
-])
+@pytest.mark.parametrize(
+    "name, shown", [
+        ("gate.localhost", "gate.localhost"), ("own.localhost", "own.localhost"), ("OWN.localhost", "own.localhost"),
+        ("unknown.localhost", "gate.localhost"), (None, "gate.localhost"),
+    ],
+)
 def test_the_server_name_picks_the_certificate(name, shown, gateway, certificates, tmp_path):
     """S-57 K12: by name in any case of letters; the first certificate is for everybody else."""
     with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
@@ -87,3 +91,45 @@ def test_plain_http_on_a_tls_port_ends_at_once(gateway):
         wire.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
         assert b"HTTP/1.1 200" not in wire.rest()
     assert request(gateway.port, "/public/x").status == 200
+
+
+def test_a_hello_in_pieces_picks_the_same_certificate(gateway, certificates):
+    """A-94: the name is read from the whole ClientHello, however it is cut."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    wire = tls_context().wrap_bio(incoming, outgoing, server_hostname="own.localhost")
+    with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            try:
+                wire.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                for byte in outgoing.read():
+                    plain.sendall(bytes([byte]))
+                incoming.write(plain.recv(65536))
+    assert wire.getpeercert(binary_form=True) == ssl.PEM_cert_to_DER_cert(open(certificates["own"][0]).read())
+
+
+def test_a_reload_shows_a_new_certificate(tmp_path, provider_server, app):
+    """Scope 12: a certificate that was renewed in place is used for the next handshake, and no connection is lost."""
+    cert, key = certificate(tmp_path, "one", "gate.localhost")
+    port = free_port()
+    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
+    providers = {"mock": oidc(provider_server.realm("mock").issuer)}
+
+    def shown():
+        return ssl.get_server_certificate(("127.0.0.1", port)).strip()
+
+    with Gateway(tmp_path / "gate", providers, apps, listeners=[listener]) as gateway:
+        first = open(cert).read().strip()
+        assert shown() == first
+        with Wire(port, tls=tls_context(), server_name="gate.localhost") as wire:
+            get = b"GET /public/x HTTP/1.1\r\n" + HOST + b"\r\n"
+            wire.send(get)
+            assert wire.answer().status == 200
+            certificate(tmp_path, "one", "gate.localhost")
+            gateway.reload()
+            eventually(lambda: shown() == open(cert).read().strip() != first, "the new certificate is shown")
+            wire.send(get)
+            assert wire.answer().status == 200

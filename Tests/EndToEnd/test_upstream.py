@@ -12,24 +12,29 @@ from support.upstream import Upstream, echo, says, socket_folder
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 REFUSED = {
-    "S-60 length and coding": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "S-60 two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
-    "S-60 a list of lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok",
-    "S-60 a length with a sign": b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok",
-    "S-60 folded": b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 2\r\n\r\nok",
-    "S-60 bare LF": b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "S-60 bare LF in a field": b"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n",
-    "S-60 NUL": b"HTTP/1.1 200 OK\r\nA: b\x00c\r\nContent-Length: 2\r\n\r\nok",
-    "S-60 space before the colon": b"HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok",
-    "S-60 no colon": b"HTTP/1.1 200 OK\r\nContent-Length\r\n\r\n", "S-61 unknown coding": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: cow\r\n\r\nx",
-    "S-61 chunked, gzip": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nx",
-    "S-61 gzip, chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-    "S-62 101 unasked": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nraw bytes",
-    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK,
-    "S-63 status 999": b"HTTP/1.1 999 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20": b"HTTP/1.1 20 OK\r\n\r\n",
-    "S-63 control byte in the reason": b"HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok",
-    "no HTTP": b"hello\r\n\r\n", "HTTP/2": b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/0.9": b"<html>hello</html>",
-    "a head without an end": b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70_000, "300 fields": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",
-    "closed at once": b"", "closed in the head": b"HTTP/1.1 200 OK\r\nContent-",
+    "S-60 length and coding":
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "S-60 two lengths":
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "S-60 a list of lengths":
+                b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", "S-60 a length with a sign":
+                    b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "S-60 folded":
+                        b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 2\r\n\r\nok", "S-60 bare LF":
+                            b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "S-60 bare LF in a field":
+                                b"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", "S-60 NUL":
+                                    b"HTTP/1.1 200 OK\r\nA: b\x00c\r\nContent-Length: 2\r\n\r\nok",
+    "S-60 space before the colon": b"HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok", "S-60 no colon":
+        b"HTTP/1.1 200 OK\r\nContent-Length\r\n\r\n", "S-61 unknown coding":
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: cow\r\n\r\nx", "S-61 chunked, gzip":
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nx", "S-61 gzip, chunked":
+                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "S-62 101 unasked":
+                        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nraw bytes",
+    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 999":
+        b"HTTP/1.1 999 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20":
+            b"HTTP/1.1 20 OK\r\n\r\n", "S-63 control byte in the reason":
+                b"HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok", "no HTTP": b"hello\r\n\r\n", "HTTP/2":
+                    b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/0.9":
+                        b"<html>hello</html>", "a head without an end": b"HTTP/1.1 200 OK\r\nA: " + b"b" * 70_000,
+    "300 fields": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n", "closed at once": b"", "closed in the head":
+        b"HTTP/1.1 200 OK\r\nContent-",
 }
 
 
@@ -43,11 +48,11 @@ def test_an_answer_that_is_none_is_a_502(name, scripted, gateway, app):
 
 
 CUT = {
-    "length not met": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
-    "chunk not met": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nshort",
-    "no last chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n",
-    "bad chunk size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n+1\r\n",
-    "chunk extension": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0;x\r\n\r\n",
+    "length not met": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "chunk not met":
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nshort", "no last chunk":
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n", "bad chunk size":
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n+1\r\n", "chunk extension":
+                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0;x\r\n\r\n",
 }
 
 
@@ -165,7 +170,8 @@ def test_an_answer_until_close_is_passed_on_whole(scripted, gateway):
 
 def test_the_reason_phrase_is_ours_and_hop_by_hop_fields_are_removed(scripted, gateway):
     """S-62 S-63 RFC 9110 §7.6.1."""
-    fields = "Connection: X-Hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\n"
+    fields = "Connection: X-Hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
+    fields += "Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\n"
     scripted("/public/hop", says(f"HTTP/1.1 200 Sneaky Words\r\n{fields}Content-Length: 0\r\n\r\n".encode()))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/hop HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
@@ -179,7 +185,8 @@ def test_the_reason_phrase_is_ours_and_hop_by_hop_fields_are_removed(scripted, g
 
 def test_addresses_in_answers_stay_as_they_are(scripted, gateway):
     """S-66: the gateway rewrites nothing that is not configured."""
-    head = "HTTP/1.1 302 x\r\nLocation: http://internal:8080/a\r\nContent-Location: /b\r\nRefresh: 0;url=/c\r\nContent-Length: 0\r\n\r\n"
+    head = "HTTP/1.1 302 x\r\nLocation: http://internal:8080/a\r\nContent-Location: /b\r\n"
+    head += "Refresh: 0;url=/c\r\nContent-Length: 0\r\n\r\n"
     scripted("/public/moved", says(head.encode()))
     answer = request(gateway.port, "/public/moved")
     assert answer.status == 302 and answer.get("location") == "http://internal:8080/a"
@@ -228,10 +235,12 @@ def single(tmp_path_factory, provider_server):
     app = Upstream()
     local = Upstream(f"{socket_folder()}/app.sock")
     apps = {
-        "single": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/"]},
-        "local": {"path": "/local/", "upstream": local.address, "allow": "signed_in", "public": ["/local/"]},
+        "single": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/"]}, "local":
+            {"path": "/local/", "upstream": local.address, "allow": "signed_in", "public": ["/local/"]},
     }
-    with Gateway(tmp_path_factory.mktemp("single"), {"mock": oidc(provider_server.realm("mock").issuer)}, apps) as gateway:
+    with Gateway(
+        tmp_path_factory.mktemp("single"), {"mock": oidc(provider_server.realm("mock").issuer)}, apps
+    ) as gateway:
         gateway.app, gateway.local = app, local
         yield gateway
 

@@ -62,7 +62,7 @@ import Testing
         ("HTTP/1.1", "", true), ("HTTP/1.1", "Connection: close\r\n", false),
         ("HTTP/1.1", "Connection: x, Close\r\n", false),
         ("HTTP/1.1", "Connection: x\r\nConnection: close\r\n", false), ("HTTP/1.1", "Connection: keep-alive\r\n", true),
-        ("HTTP/1.0", "", false), ("HTTP/1.0", "Connection: Keep-Alive\r\n", true),
+        ("HTTP/1.0", "", false), ("HTTP/1.0", "Connection: Keep-Alive\r\n", false),
         ("HTTP/1.0", "Connection: x\r\n", false),
     ])
     func `a connection is kept as its version and options say`(_ version: String, _ line: String, _ keeps: Bool) throws

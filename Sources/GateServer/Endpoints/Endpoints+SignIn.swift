@@ -30,7 +30,8 @@ extension Endpoints {
             throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
         }
         let (location, attempt) = try await provider.relyingParty.authorization(
-            returnPath: request.returnPath, handover: nil
+            returnPath: request.returnPath,
+            handover: nil
         )
         guard let cookie = self.cookie(of: attempt.id) else {
             throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
@@ -66,7 +67,9 @@ extension Endpoints {
     }
 
     private func enter(
-        _ signIn: GateOpenID.SignIn, attempt: Attempt, request: OwnRequest
+        _ signIn: GateOpenID.SignIn,
+        attempt: Attempt,
+        request: OwnRequest
     ) async throws(Failure) -> Answer {
         let profile = signIn.profile
         guard try await self.site.sessions.spend(attempt.id, kind: "attempt", until: attempt.expiry) else {

@@ -13,7 +13,8 @@ extension Endpoints {
         let profile = session.profile
         let query = Form([Form.Field("rd", request.returnPath.value)]).encoded
         let html = Pages.signOut(
-            action: "\(request.origin)/oauth2/sign_out?\(query)", user: profile.name ?? profile.email ?? profile.user
+            action: "\(request.origin)/oauth2/sign_out?\(query)",
+            user: profile.name ?? profile.email ?? profile.user
         )
         let target = session.endSession.flatMap { WebAddress($0) }.map { " \($0.origin)" } ?? ""
         return Rendering.page(200, html, formTargets: "'self'\(target)")

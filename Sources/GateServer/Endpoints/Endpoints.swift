@@ -55,7 +55,9 @@ struct Endpoints: Sendable {
         request.origin.host == self.site.publicOrigin.host
     }
 
-    /// The profile of the signed-in person. RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
+    /// The profile of the signed-in person.
+    ///
+    /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
     private func userinfo(_ request: OwnRequest) async throws(Failure) -> Answer {
         guard let session = try await self.session(of: request) else {
             throw Failure(.signInRequired, "session.none", "userinfo without a session")
@@ -63,7 +65,9 @@ struct Endpoints: Sendable {
         return Rendering.json(200, session.profile.json)
     }
 
-    /// The keys that verify assertions. RFC 7517 §5.
+    /// The keys that verify assertions.
+    ///
+    /// RFC 7517 §5.
     private func jwks() -> Answer {
         var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
         fields[.cacheControl] = "public, max-age=60"

@@ -34,7 +34,9 @@ struct OwnRequest: Sendable {
         }
         self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = site.origin(of: request.authority.host) ?? site.publicOrigin
-        self.cookies = CookieHeader(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
+        self.cookies = CookieHeader(
+            request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
+        )
         self.visitor = Visitor(request)
         self.now = now
         self.fetchSite = request.message.value(.secFetchSite)

@@ -86,7 +86,9 @@ package final class Gateway: Sendable {
     /// - Returns: The gateway, serving.
     /// - Throws: A `Failure` that names what could not be opened, read, made or bound.
     package static func start(
-        _ result: ConfigurationResult, options: GatewayOptions, logger: Logger
+        _ result: ConfigurationResult,
+        options: GatewayOptions,
+        logger: Logger
     ) async throws(Failure) -> Gateway {
         guard let configuration = result.configuration else {
             throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
@@ -143,7 +145,9 @@ package final class Gateway: Sendable {
         let loops = Dictionary(uniqueKeysWithValues: self.loops.map { (ObjectIdentifier($0.eventLoop), $0) })
         for plan in plans {
             let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls in
-                guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else { throw ChannelError.ioOnClosedChannel }
+                guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
+                    throw ChannelError.ioOnClosedChannel
+                }
                 return Gateway.connection(on: channel, tls: tls, state: state)
             }
             self.listeners.withLock { $0.append(listener) }
@@ -176,9 +180,14 @@ package final class Gateway: Sendable {
         guard let sweep else { throw Failure(.internalFault, "listener.operations", "no event loop") }
         let report = GatewayReport(gateway: self)
         let names = LoopNames.plain
-        let listener = try await Listener.open(plan, on: self.operationsGroup, gate: ConnectionGate(limit: 256)) { channel, _ in
+        let listener = try await Listener.open(plan, on: self.operationsGroup, gate: ConnectionGate(limit: 256)) {
+            channel,
+            _ in
             let setting = DownstreamSetting(
-                limits: DownstreamLimits(), names: { names }, sweep: sweep.value, isDraining: { false }
+                limits: DownstreamLimits(),
+                names: { names },
+                sweep: sweep.value,
+                isDraining: { false }
             )
             let responder = OperationsResponder(report: report, loop: channel.eventLoop)
             return DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
@@ -197,7 +206,8 @@ extension Gateway {
     @discardableResult
     package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
         let result = ConfigurationFile.load(
-            path: self.options.configurationFile, environment: self.options.environment
+            path: self.options.configurationFile,
+            environment: self.options.environment
         )
         show(result.diagnostics)
         do throws(Failure) {
@@ -228,7 +238,8 @@ extension Gateway {
             }
             self.metrics.reloaded(ok: false)
             self.logger.error(
-                "reload failed, the old configuration stays in force", metadata: ["detail": "\(error.detail)"]
+                "reload failed, the old configuration stays in force",
+                metadata: ["detail": "\(error.detail)"]
             )
             return false
         }
@@ -244,7 +255,9 @@ extension Gateway {
 
     private func warnOfFixedSettings(_ new: Configuration) {
         let old = self.state.withLock { $0.configuration }
-        let addresses: (Configuration) -> [String] = { $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty)" } }
+        let addresses: (Configuration) -> [String] = {
+            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty)" }
+        }
         guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
         self.logger.warning("changed listener addresses take effect after a restart only")
     }

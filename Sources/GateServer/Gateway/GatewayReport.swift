@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOPosix
-internal import GateProviders
 internal import GateConfiguration
-internal import GateSessions
 internal import GateCore
 internal import GateHTTP
+internal import GateProviders
+internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 internal import Metrics
 internal import NIOCore
+internal import NIOPosix
 internal import Synchronization
 
 /// Tells on the operations address how a gateway is.
@@ -31,7 +31,9 @@ final class GatewayReport: OperationsReport {
         }
     }
 
-    /// Alive is: every event loop runs what it is given within five seconds. Stores and providers do not matter.
+    /// Alive is: every event loop runs what it is given within five seconds.
+    ///
+    /// Stores and providers do not matter.
     private func alive() async -> Answer {
         for bound in self.gateway.loops {
             let tick = bound.eventLoop.submit {}

@@ -29,7 +29,9 @@ actor Workshop {
         self.feed = feed
     }
 
-    /// A site for a configuration. Nothing of an earlier one is changed, also when this fails.
+    /// A site for a configuration.
+    ///
+    /// Nothing of an earlier one is changed, also when this fails.
     ///
     /// - Throws: A `Failure` naming what could not be opened, read or made.
     func site(for configuration: Configuration) async throws(Failure) -> Site {
@@ -39,15 +41,23 @@ actor Workshop {
         let transport = try self.transport(for: configuration.providers)
         let providers = try self.providers(for: configuration, over: transport.transport)
         let lifetimes = SessionLifetimes(
-            idle: configuration.sessions.idleTimeout, absolute: configuration.sessions.lifetime
+            idle: configuration.sessions.idleTimeout,
+            absolute: configuration.sessions.lifetime
         )
         let sessions = SessionManager(
-            store: store, sealer: sealer, lifetimes: lifetimes, feed: self.feed, random: self.random
+            store: store,
+            sealer: sealer,
+            lifetimes: lifetimes,
+            feed: self.feed,
+            random: self.random
         )
         let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
         let origin = configuration.gateway.publicURL
         let signer = AssertionSigner(
-            keys: keys, issuer: "\(origin)", lifetime: configuration.assertion.lifetime, random: self.random
+            keys: keys,
+            issuer: "\(origin)",
+            lifetime: configuration.assertion.lifetime,
+            random: self.random
         )
         let routes = configuration.apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
         let parts = SiteParts(
@@ -105,7 +115,11 @@ actor Workshop {
         }
         let bytes = try PrivateFile.read(path, limit: 4096)
         guard bytes.count >= 32 else {
-            throw Failure(.internalFault, "gateway.secret", "\(path) holds less than 32 bytes; remove it to make another")
+            throw Failure(
+                .internalFault,
+                "gateway.secret",
+                "\(path) holds less than 32 bytes; remove it to make another"
+            )
         }
         return [Secret(bytes)]
     }
@@ -131,7 +145,8 @@ actor Workshop {
 
     /// The providers of a configuration; those whose settings stay keep what they have learned.
     private func providers(
-        for configuration: Configuration, over transport: CurlTransport
+        for configuration: Configuration,
+        over transport: CurlTransport
     ) throws(Failure) -> [(settings: ProviderSettings, provider: SiteProvider)] {
         let known = transport === self.transport?.transport ? self.providers : [:]
         var made: [(settings: ProviderSettings, provider: SiteProvider)] = []
@@ -147,7 +162,9 @@ actor Workshop {
     }
 
     private func provider(
-        _ settings: ProviderSettings, redirectURI: String, over transport: CurlTransport
+        _ settings: ProviderSettings,
+        redirectURI: String,
+        over transport: CurlTransport
     ) throws(Failure) -> SiteProvider {
         let definition = try ProviderDefinition(settings)
         let (log, metrics) = (self.log, self.metrics)
@@ -178,7 +195,9 @@ actor Workshop {
         var files: [String: String?] = [:]
         for provider in providers {
             files[provider.id] = .some(provider.caFile)
-            trust[provider.id] = .some(provider.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) })
+            trust[provider.id] = .some(
+                provider.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) }
+            )
         }
         if let transport, transport.trust == trust { return transport }
         return TrustedTransport(trust: trust, transport: try CurlTransport(trust: files))

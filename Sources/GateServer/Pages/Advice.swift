@@ -46,8 +46,10 @@ struct Advice {
                 "This is not your fault. Try again in a minute, or choose another way to sign in.",
                 again
             )
-        case .upstreamFailed: self.init("The app does not answer", "The gateway works, the app behind it does not.", nil)
-        case .upstreamTimedOut: self.init("The app takes too long", "The gateway works, the app behind it is slow.", nil)
+        case .upstreamFailed:
+            self.init("The app does not answer", "The gateway works, the app behind it does not.", nil)
+        case .upstreamTimedOut:
+            self.init("The app takes too long", "The gateway works, the app behind it is slow.", nil)
         case .overloaded: self.init("Not available right now", "Please try again in a few seconds.", nil)
         case .internalFault: self.init("Something went wrong", "The fault is ours. It has been noted in the log.", nil)
         }

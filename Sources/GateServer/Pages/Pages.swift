@@ -2,19 +2,27 @@
 
 internal import Mustache
 
-/// The gateway's own pages. Values are escaped by the templates; no page holds bytes of the request.
+/// The gateway's own pages.
+///
+/// Values are escaped by the templates; no page holds bytes of the request.
 enum Pages {
     /// The page that offers the accepted providers.
     static func chooser(_ buttons: [(address: String, text: String)], app: String?) -> String {
         let rows = buttons.map { ["address": $0.address, "text": $0.text] }
         return self.render(
-            self.chooserTemplate, title: "Sign in", ["buttons": rows, "app": app ?? "", "hasApp": app != nil]
+            self.chooserTemplate,
+            title: "Sign in",
+            ["buttons": rows, "app": app ?? "", "hasApp": app != nil]
         )
     }
 
     /// The page for an error.
     static func error(
-        title: String, text: String, code: String, incident: String, link: (address: String, text: String)?
+        title: String,
+        text: String,
+        code: String,
+        incident: String,
+        link: (address: String, text: String)?
     ) -> String {
         var values: [String: Any] = ["text": text, "code": code, "incident": incident]
         if let link { values["link"] = ["address": link.address, "text": link.text] }
@@ -24,7 +32,9 @@ enum Pages {
     /// The page with the button that signs out.
     static func signOut(action: String, user: String?) -> String {
         self.render(
-            self.signOutTemplate, title: "Sign out", ["action": action, "user": user ?? "", "hasUser": user != nil]
+            self.signOutTemplate,
+            title: "Sign out",
+            ["action": action, "user": user ?? "", "hasUser": user != nil]
         )
     }
 

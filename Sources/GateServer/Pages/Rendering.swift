@@ -11,12 +11,14 @@ struct Rendering: Sendable {
     let publicOrigin: Origin
     let random: RandomBytes
 
-    /// The answer to a failure: a page for people, JSON for scripts. Both show the code and a random incident id, by
-    /// which the log line with the detail can be found.
+    /// The answer to a failure: a page for people, JSON for scripts.
+    ///
+    /// Both show the code and a random incident id, by which the log line with the detail can be found.
     func answer(to failure: Failure, for visitor: Visitor) -> Answer {
         let incident = self.random.token(9)
         self.log.refused(failure, incident: incident)
-        var answer = visitor.wantsPage
+        var answer =
+            visitor.wantsPage
             ? self.page(failure, incident: incident)
             : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
         switch failure.kind {
@@ -27,7 +29,9 @@ struct Rendering: Sendable {
         return answer
     }
 
-    /// The answer to bytes that are no request. Whoever sent them is hardly a person, so there is no page.
+    /// The answer to bytes that are no request.
+    ///
+    /// Whoever sent them is hardly a person, so there is no page.
     func answer(to refusal: WireRefusal) -> Answer {
         let incident = self.random.token(9)
         self.log.refusedBytes(refusal.reason, incident: incident)
@@ -53,7 +57,9 @@ struct Rendering: Sendable {
         return Answer(status, fields: fields, body: value.encoded + [0x0A])
     }
 
-    /// Sends the browser elsewhere with a `GET`. RFC 9110 §15.4.4.
+    /// Sends the browser elsewhere with a `GET`.
+    ///
+    /// RFC 9110 §15.4.4.
     static func redirect(to location: String) -> Answer {
         var fields: HTTPFields = [.location: location]
         fields[.referrerPolicy] = "no-referrer"
@@ -63,7 +69,10 @@ struct Rendering: Sendable {
     private func page(_ failure: Failure, incident: String) -> Answer {
         let advice = Advice(for: failure)
         let html = Pages.error(
-            title: advice.title, text: advice.text, code: failure.code, incident: incident,
+            title: advice.title,
+            text: advice.text,
+            code: failure.code,
+            incident: incident,
             link: advice.link.map { ("\(self.publicOrigin)\($0.path)", $0.text) }
         )
         return Rendering.page(Rendering.status(of: failure), html)

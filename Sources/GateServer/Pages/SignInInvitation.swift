@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GatePolicy
 internal import GateCore
 internal import GateHTTP
+internal import GatePolicy
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
@@ -50,7 +50,8 @@ struct SignInInvitation {
 
     /// The answer for scripts, with the address that a person would have to open.
     private func challenge(_ path: ReturnPath, route: SiteRoute) -> Answer {
-        let address = route.route.origin.host == self.site.publicOrigin.host
+        let address =
+            route.route.origin.host == self.site.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
         var answer = Rendering.json(401, ["error": "sign_in_required", "sign_in": .string(address)])

@@ -19,7 +19,11 @@ struct ForwardedHead {
 
     /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
     static func request(
-        _ head: RequestHead, way: Way, identity: ByteBuffer?, requestID: String, into buffer: consuming ByteBuffer
+        _ head: RequestHead,
+        way: Way,
+        identity: ByteBuffer?,
+        requestID: String,
+        into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeRequestLine(of: head)
@@ -35,7 +39,11 @@ struct ForwardedHead {
 
     /// The head for the browser: our status line, the app's lines, one framing line.
     static func answer(
-        _ head: ResponseHead, to request: RequestHead, framing: BodyFraming, closes: Bool, into buffer: consuming ByteBuffer
+        _ head: ResponseHead,
+        to request: RequestHead,
+        framing: BodyFraming,
+        closes: Bool,
+        into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeStatusLine(head.status)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import GateCore
 internal import GateHTTP
 internal import GateProxy
 internal import GateSessions
 internal import GateWire
+internal import HTTPTypes
 internal import NIOCore
 
 /// Carries out what the ``RequestPath`` says of each request of one client connection; confined to its event loop.
@@ -65,7 +65,10 @@ extension GatewayResponder {
         self.site = self.loop.site
         let isTrusted = self.peer.map { peer in self.site.trustedProxies.contains { $0.contains(peer) } } ?? false
         self.way = ForwardedHead.Way(
-            peer: self.peer, peerText: self.peerText, isSecure: self.tls != nil, isTrusted: isTrusted
+            peer: self.peer,
+            peerText: self.peerText,
+            isSecure: self.tls != nil,
+            isTrusted: isTrusted
         )
     }
 
@@ -253,7 +256,11 @@ extension GatewayResponder {
         guard let request, let connection else { return }
         self.requestID = self.loop.freshRequestID()
         let exchange = UpstreamExchange(
-            responder: self, connection: connection, request: request, route: route, identity: identity
+            responder: self,
+            connection: connection,
+            request: request,
+            route: route,
+            identity: identity
         )
         self.exchange = exchange
         for body in self.held {

@@ -140,7 +140,8 @@ final class CachedSession {
         switch route.route.decision(about: self.session.profile) {
         case .signInNeeded: standing = .signInNeeded
         case .refused: standing = .refused
-        case .openToAll, .admitted: standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
+        case .openToAll, .admitted:
+            standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
         }
         if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
         self.standings[route.index] = (route, standing, now.advanced(by: site.identity.halfLife))

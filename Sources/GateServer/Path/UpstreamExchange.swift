@@ -183,8 +183,10 @@ extension UpstreamExchange {
         self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))
     }
 
-    /// Once, and only where the app cannot have begun to work: no connection was made, or a kept one was closed under a
-    /// request that only reads. RFC 9110 §9.2.2.
+    /// Once, and only where the app cannot have begun to work: no connection was made, or a kept one was closed under
+    /// a request that only reads.
+    ///
+    /// RFC 9110 §9.2.2.
     private func mayTryAgain(after problem: UpstreamProblem, wasReused: Bool) -> Bool {
         guard self.triesLeft > 0, !self.hasAnswered else { return false }
         switch problem {
@@ -200,7 +202,11 @@ extension UpstreamExchange {
         case .unreachable(let why):
             return Failure(.upstreamFailed, "upstream.unreachable", "\(place) cannot be reached: \(why)")
         case .connectTimedOut:
-            return Failure(.upstreamTimedOut, "upstream.connect_timed_out", "\(place) did not accept a connection in time")
+            return Failure(
+                .upstreamTimedOut,
+                "upstream.connect_timed_out",
+                "\(place) did not accept a connection in time"
+            )
         case .overflow:
             return Failure(.overloaded, "upstream.overflow", "too many requests wait for \(place)")
         case .closedBeforeAnswer:
@@ -210,7 +216,11 @@ extension UpstreamExchange {
         case .timedOut:
             return Failure(.upstreamTimedOut, "upstream.timed_out", "\(place) did not answer in time")
         case .refused(let refusal):
-            return Failure(.upstreamFailed, "upstream.refused", "\(place) sent what is no HTTP answer: \(refusal.reason)")
+            return Failure(
+                .upstreamFailed,
+                "upstream.refused",
+                "\(place) sent what is no HTTP answer: \(refusal.reason)"
+            )
         }
     }
 }

@@ -12,7 +12,9 @@ final class LoopState {
     let clock: WallClock
     let sweep = DeadlineSweep()
     let sessions = SessionCache()
-    /// The configuration in force. A request takes it once, at its start.
+    /// The configuration in force.
+    ///
+    /// A request takes it once, at its start.
     private(set) var site: Site
     private(set) var isDraining = false
     /// Requests that wait for the store.

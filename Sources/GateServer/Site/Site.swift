@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
 internal import GateAssertion
+internal import GateConfiguration
 internal import GateCore
 internal import GateOpenID
 internal import GatePolicy

@@ -3,14 +3,17 @@
 internal import GateCore
 internal import Logging
 
-/// What is worth a line in the log. No line holds a token, a cookie, a query or a name that a visitor chose freely.
+/// What is worth a line in the log.
+///
+/// No line holds a token, a cookie, a query or a name that a visitor chose freely.
 struct SiteLog: Sendable {
     let logger: Logger
 
     /// A visitor was shown an error page.
     func refused(_ failure: Failure, incident: String) {
         self.logger.log(
-            level: SiteLog.level(of: failure.kind), "refused",
+            level: SiteLog.level(of: failure.kind),
+            "refused",
             metadata: [
                 "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
                 "detail": "\(SiteLog.plain(failure.detail))",
@@ -69,6 +72,8 @@ struct SiteLog: Sendable {
 
     /// At most 500 characters, control characters replaced, so that no text can forge or flood a line.
     private static func plain(_ text: String) -> String {
-        String(text.prefix(500).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" })
+        String(
+            text.prefix(500).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" }
+        )
     }
 }

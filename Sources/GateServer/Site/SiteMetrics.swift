@@ -3,7 +3,9 @@
 internal import GateCore
 internal import Metrics
 
-/// The counters that do not belong to a route. Labels come from the configuration or from lists of ours, never from
+/// The counters that do not belong to a route.
+///
+/// Labels come from the configuration or from lists of ours, never from
 /// visitors.
 struct SiteMetrics: Sendable {
     /// A message was refused by the wire grammar.
@@ -14,7 +16,8 @@ struct SiteMetrics: Sendable {
     /// A sign-in ended.
     func signIn(provider: String, result: String) {
         Counter(
-            label: "gatehouse_sign_ins_total", dimensions: [("provider", provider), ("result", result)]
+            label: "gatehouse_sign_ins_total",
+            dimensions: [("provider", provider), ("result", result)]
         ).increment()
     }
 

@@ -51,12 +51,17 @@ def framing():
         yield "S-06", f"length {value!r}", post(f"Content-Length: {value}", "abcde"), 400
     for method in ("GET", "HEAD", "OPTIONS"):
         yield "S-08", f"{method} with a length", get(fields="Content-Length: 34", method=method) + b"x" * 34, 400
-        yield "S-08", f"{method} with chunks", get(fields="Transfer-Encoding: chunked", method=method) + b"0\r\n\r\n", 400
+        yield (
+            "S-08", f"{method} with chunks", get(fields="Transfer-Encoding: chunked", method=method) + b"0\r\n\r\n",
+            400,
+        )
     for value in ("gzip, chunked", "cow, chunked"):
         yield "S-09", f"coding {value!r}", post(f"Transfer-Encoding: {value}", "0\r\n\r\n"), 400
     yield "S-10", "coding ',chunked'", post("Transfer-Encoding: ,chunked", "0\r\n\r\n"), 400
-    for value in ("chunked, chunked", "chunked, identity", "identity", "cow", "xchunked", "chunkedx", '"chunked"',
-                  "chunked;q=1", "chunk", "=?iso-8859-1?B?Y2h1bmtlZA==?="):
+    for value in (
+        "chunked, chunked", "chunked, identity", "identity", "cow", "xchunked", "chunkedx", '"chunked"', "chunked;q=1",
+        "chunk", "=?iso-8859-1?B?Y2h1bmtlZA==?=",
+    ):
         yield "S-11", f"coding {value!r}", post(f"Transfer-Encoding: {value}", "0\r\n\r\n"), 400
     twice = "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"
     yield "S-11", "two codings", post(twice, "0\r\n\r\n"), 400
@@ -69,10 +74,14 @@ def framing():
         yield "S-13", f"{byte:#04x} after chunked", post(b"Transfer-Encoding: chunked" + spot, "0\r\n\r\n"), 400
         yield "S-13", f"{byte:#04x} before the name", post(spot + b"Transfer-Encoding: chunked", "0\r\n\r\n"), 400
         yield "S-13", f"{byte:#04x} after the name", post(b"Transfer-Encoding" + spot + b": chunked", "0\r\n\r\n"), 400
-    for line in ("Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", " Transfer-Encoding: chunked",
-                 "A: b\r\n Transfer-Encoding: chunked", "Transfer Encoding: chunked"):
+    for line in (
+        "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", " Transfer-Encoding: chunked",
+        "A: b\r\n Transfer-Encoding: chunked", "Transfer Encoding: chunked",
+    ):
         yield "S-14", f"white space in {line!r}", post(line, "0\r\n\r\n"), 400
-    for line in ("Transfer_Encoding: chunked", "Content_Length: 5", "Content.Length: 5", "Transfer-%45ncoding: chunked"):
+    for line in (
+        "Transfer_Encoding: chunked", "Content_Length: 5", "Content.Length: 5", "Transfer-%45ncoding: chunked",
+    ):
         yield "S-15", line, post(line, "0\r\n\r\n"), 400
     old = b"POST /public/x HTTP/1.0\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     yield "S-16", "chunks in HTTP/1.0", old, 400
@@ -108,8 +117,10 @@ def hosts():
     yield "S-24", "two hosts", get(fields="Host: other.localhost"), 400
     yield "S-24", "the same host twice", get(fields="host: gate.localhost"), 400
     yield "S-25", "no host", b"GET /public/x HTTP/1.1\r\nAccept: */*\r\n\r\n", 400
-    for value in ("a, b", "foo/bar", "u@gate.localhost", "", "a:b:c", "gate.localhost:99999", "[::1", "gate localhost",
-                  "gate.localhost..", "gate.localhost\xff", "x" * 300, ".".join(["a" * 60] * 5)):
+    for value in (
+        "a, b", "foo/bar", "u@gate.localhost", "", "a:b:c", "gate.localhost:99999", "[::1", "gate localhost",
+        "gate.localhost..", "gate.localhost\xff", "x" * 300, ".".join(["a" * 60] * 5),
+    ):
         yield "S-26 A-44", f"host {value[:30]!r}", host(value), 400
     yield "S-27", "another host in the target", get("http://b/public/x"), 400
     yield "S-27", "another scheme", get("ftp://gate.localhost/public/x"), 400
@@ -120,7 +131,7 @@ def hosts():
 def targets():
     for target in ("/public/x#b", "/public/#", "/public/x?b#c"):
         yield "S-30 A-11", f"fragment {target}", get(target), 400
-    for character in "\"<>^`{|}\\\x7f\x80\xff\x00\x01\t":
+    for character in '"<>^`{|}\\\x7f\x80\xff\x00\x01\t':
         yield "S-31", f"{character!r} in the path", get(f"/public/a{character}b"), 400
         yield "S-31", f"{character!r} in the query", get(f"/public/a?{character}"), 400
     yield "S-32", "two slashes first", get("//public/x"), 400
@@ -146,8 +157,10 @@ def lines():
     for byte in CONTROLS:
         yield "S-20", f"{byte:#04x} in a value", post(b"Foo: a" + bytes([byte]) + b"b"), 400
     for name in ("Authorization", "Content-Type", "Host", "Content-Encoding"):
-        yield "S-21", f"0x80 in {name}", b"GET /public/x HTTP/1.1\r\n" + (b"" if name == "Host" else HOST) + raw(
-            f"{name}: a\x80b\r\n\r\n"), 400
+        yield (
+            "S-21", f"0x80 in {name}",
+            b"GET /public/x HTTP/1.1\r\n" + (b"" if name == "Host" else HOST) + raw(f"{name}: a\x80b\r\n\r\n"), 400,
+        )
     yield "S-22", "no colon", post("Foo"), 400
     yield "S-22", "an empty name", post(": x"), 400
     yield "S-22", "a colon only", post(":"), 400
@@ -158,8 +171,10 @@ def lines():
 def names():
     for character in "_.~!'+^`|*$%#&\x80":
         yield "S-23 A-08", f"{character!r} in a name", get(fields=f"X{character}Forwarded{character}User: evil"), 400
-    for name in ("X-Auth_Request_User", "X_Forwarded_Email", "Remote_Groups", "X.Webauth.User", "X_WEBAUTH_USER",
-                 "Grafana_Login", "X-Gatehouse.Assertion"):
+    for name in (
+        "X-Auth_Request_User", "X_Forwarded_Email", "Remote_Groups", "X.Webauth.User", "X_WEBAUTH_USER",
+        "Grafana_Login", "X-Gatehouse.Assertion",
+    ):
         yield "A-08", name, get(fields=f"{name}: evil"), 400
 
 

@@ -10,7 +10,6 @@ from .raw import Wire, tls_context
 
 class Browser:
     """One browser profile."""
-
     def __init__(self, gateway=None):
         self.gateway = gateway
         self.cookies = {}
@@ -122,7 +121,9 @@ def forms(page):
             (unescape(attribute(line, "name") or ""), unescape(attribute(line, "value") or ""))
             for line in re.findall(r"<button([^>]*)>", inner)
         ]
-        found.append(((attribute(tag, "method") or "get").upper(), unescape(attribute(tag, "action") or ""), fields, buttons))
+        found.append(
+            ((attribute(tag, "method") or "get").upper(), unescape(attribute(tag, "action") or ""), fields, buttons)
+        )
     return found
 
 

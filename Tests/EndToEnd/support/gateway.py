@@ -20,7 +20,11 @@ ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secr
 def run(*arguments, cwd=None, env=None, timeout=30):
     """Runs a command of the program to its end."""
     return subprocess.run(
-        [str(BINARY), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd or REPOSITORY,
+        [str(BINARY), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=cwd or REPOSITORY,
         env={**os.environ, **ENVIRONMENT, **(env or {})},
     )
 
@@ -35,9 +39,21 @@ def oidc(issuer, **more):
 
 class Gateway:
     """One gateway: `port` takes requests, `operations` shows health."""
-
-    def __init__(self, folder, providers, apps, *, host="gate.localhost", name="gateway", port=None, operations=None,
-                 public_url=None, gateway=None, sessions=None, listeners=()):
+    def __init__(
+        self,
+        folder,
+        providers,
+        apps,
+        *,
+        host="gate.localhost",
+        name="gateway",
+        port=None,
+        operations=None,
+        public_url=None,
+        gateway=None,
+        sessions=None,
+        listeners=(),
+    ):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -46,16 +62,12 @@ class Gateway:
         self.host = host
         self.origin = public_url or f"http://{host}:{self.port}"
         self.configuration = {
-            "gateway": {
-                "public_url": self.origin,
-                "listeners": [{"address": f"127.0.0.1:{self.port}"}, *listeners],
-                "operations": f"127.0.0.1:{self.operations}",
-                "state": str(self.folder / "state"),
-                "secret": "${env:TEST_GATEWAY_SECRET}",
-                **(gateway or {}),
-            },
-            "providers": providers,
-            "apps": apps,
+            "gateway":
+                {
+                    "public_url": self.origin, "listeners": [{"address": f"127.0.0.1:{self.port}"}, *listeners],
+                    "operations": f"127.0.0.1:{self.operations}", "state": str(self.folder / "state"), "secret":
+                        "${env:TEST_GATEWAY_SECRET}", **(gateway or {}),
+                }, "providers": providers, "apps": apps,
         }
         if sessions:
             self.configuration["sessions"] = sessions

@@ -48,14 +48,17 @@ def listens(port):
 
 class Process:
     """A program that writes to a log file and is stopped by its process id."""
-
     def __init__(self, command, folder, name, env=None, cwd=None):
         self.name = name
         self.log_path = Path(folder) / f"{name}.log"
         self._log = open(self.log_path, "ab")
         self.child = subprocess.Popen(
-            [str(part) for part in command], stdout=self._log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            env={**os.environ, **(env or {})}, cwd=cwd,
+            [str(part) for part in command],
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
         )
 
     @property
@@ -106,9 +109,12 @@ def certificate(folder, name, *hosts):
     folder = Path(folder)
     names = ",".join(("IP:" if host.replace(".", "").isdigit() else "DNS:") + host for host in hosts)
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-         "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem", "-subj", f"/CN={hosts[0]}",
-         "-addext", f"subjectAltName={names}"],
-        check=True, capture_output=True,
+        [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+            "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem", "-subj", f"/CN={hosts[0]}", "-addext",
+            f"subjectAltName={names}",
+        ],
+        check=True,
+        capture_output=True,
     )
     return str(folder / f"{name}.pem"), str(folder / f"{name}.key")

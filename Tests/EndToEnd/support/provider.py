@@ -16,7 +16,6 @@ SHARED_KEYS = [Key("rsa"), Key("ec", "ES256"), Key("ed", "EdDSA")]
 
 class Realm:
     """One issuer: its people, its keys and what it does next."""
-
     def __init__(self, server, name):
         self.server, self.name = server, name
         self.issuer = f"{server.origin}/{name}"
@@ -36,6 +35,7 @@ class Realm:
         self.token_answer = lambda answer: answer
         self.documents = {}
         self.metadata = {}
+        self.holds = {}
 
     def count(self, path):
         return sum(1 for request in self.requests if request["path"] == path)
@@ -46,9 +46,9 @@ class Realm:
 
     def discovery(self):
         return {
-            "issuer": self.issuer, "authorization_endpoint": f"{self.issuer}/authorize",
-            "token_endpoint": f"{self.issuer}/token", "userinfo_endpoint": f"{self.issuer}/userinfo",
-            "jwks_uri": f"{self.issuer}/jwks", "response_types_supported": ["code"], "subject_types_supported": ["public"],
+            "issuer": self.issuer, "authorization_endpoint": f"{self.issuer}/authorize", "token_endpoint":
+                f"{self.issuer}/token", "userinfo_endpoint": f"{self.issuer}/userinfo", "jwks_uri":
+                    f"{self.issuer}/jwks", "response_types_supported": ["code"], "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["RS256", "ES256", "EdDSA"], **self.metadata,
         }
 
@@ -64,11 +64,15 @@ class Realm:
         if query is None:
             return 400, {"error": "invalid_grant", "error_description": "unknown code"}
         access = secrets.token_urlsafe(12)
-        claims = self.claims({
-            "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce": query.get("nonce"),
-            "at_hash": at_hash(access, realm_kind(self)), **self.person,
-        })
-        answer = {"access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self)}
+        claims = self.claims(
+            {
+                "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce":
+                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.person,
+            }
+        )
+        answer = {
+            "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self),
+        }
         return 200, self.token_answer(answer)
 
 
@@ -97,9 +101,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(404, {}, b"")
         query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         form = {key: values[0] for key, values in parse_qs(body.decode()).items()}
-        realm.requests.append({
-            "path": path, "query": query, "form": form, "fields": dict(self.headers), "method": self.command,
-        })
+        realm.requests.append(
+            {"path": path, "query": query, "form": form, "fields": dict(self.headers), "method": self.command}
+        )
+        if hold := realm.holds.get(path):
+            hold.wait(20)
         if canned := realm.document(path):
             return self.reply(*canned)
         if path == ".well-known/openid-configuration":

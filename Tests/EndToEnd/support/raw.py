@@ -9,7 +9,6 @@ import time
 
 class Answer:
     """One answer as it came."""
-
     def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
         self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
 
@@ -44,7 +43,6 @@ def tls_context(verify=None, **bounds):
 
 class Wire:
     """A connection to a port of 127.0.0.1."""
-
     def __init__(self, port, timeout=15, tls=None, server_name=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -21,14 +21,14 @@ def number(value, length=None):
 
 class Key:
     """A signing key and its public JWK."""
-
     def __init__(self, kid, kind="RS256", private=None, **jwk):
         self.kid, self.kind = kid, kind
-        self.private = private or {
-            "RS256": lambda: rsa.generate_private_key(65537, 2048),
-            "ES256": lambda: ec.generate_private_key(ec.SECP256R1()),
-            "EdDSA": ed25519.Ed25519PrivateKey.generate,
-        }[kind]()
+        self.private = (
+            private or {
+                "RS256": lambda: rsa.generate_private_key(65537, 2048),
+                "ES256": lambda: ec.generate_private_key(ec.SECP256R1()), "EdDSA": ed25519.Ed25519PrivateKey.generate,
+            }[kind]()
+        )
         self.extra = jwk
 
     @property

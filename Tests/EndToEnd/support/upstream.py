@@ -11,7 +11,6 @@ from .processes import eventually
 
 class Received:
     """One request as the app received it."""
-
     def __init__(self, head, connection):
         self.head = head
         self.connection = connection
@@ -39,7 +38,6 @@ class Received:
 
 class Connection:
     """A connection that the gateway opened."""
-
     def __init__(self, sock, number):
         self.socket, self.number, self.buffer = sock, number, b""
 
@@ -102,7 +100,6 @@ class Upstream:
     `script(path, act)` lets `act(connection, request)` answer the requests whose path starts so, before their body is
     read; when it returns true the connection goes on.
     """
-
     def __init__(self, path=None):
         if path:
             self.socket = socket.socket(socket.AF_UNIX)
@@ -142,7 +139,7 @@ class Upstream:
                 return
             self.connections += 1
             connection = Connection(sock, self.connections)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection, ), daemon=True).start()
 
     def _serve(self, connection):
         try:
@@ -176,7 +173,6 @@ def echo(request):
 
 def says(data, close=True):
     """A script that reads the request's body and answers these bytes."""
-
     def act(connection, request):
         connection.body(request)
         connection.send(data)
