@@ -73,6 +73,7 @@ import Testing
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         #expect(stage.connection.write(ByteBuffer(string: "ab")))
         stage.channel.isWritable = false
+        stage.channel.pipeline.fireChannelWritabilityChanged()
         #expect(!stage.connection.write(ByteBuffer(string: "cd")))
     }
 }

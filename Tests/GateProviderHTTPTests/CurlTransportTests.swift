@@ -114,7 +114,8 @@ import Testing
         let clock = ContinuousClock()
         let start = clock.now
         #expect(try await self.failure(target, timeout: .milliseconds(300)).code == "provider.timeout")
-        #expect(clock.now - start < .seconds(3))
+        // Far longer than the time-out, far shorter than the server would go on; many tests run beside this one.
+        #expect(clock.now - start < .seconds(30))
     }
 
     @Test func `a certificate of another authority is refused`() async throws {
