@@ -14,6 +14,7 @@ import Testing
         start: String = "GET /wiki",
         host: String = Rig.gate,
         isTrusted: Bool = false,
+        sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
         let rig = try Rig()
@@ -21,7 +22,8 @@ import Testing
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
             isSecure: true,
-            isTrusted: isTrusted
+            isTrusted: isTrusted,
+            sendsForwarded: sendsForwarded
         )
         let bytes = ForwardedHead.request(
             try rig.head(start, host, lines),
@@ -104,6 +106,27 @@ import Testing
         #expect(lines.contains("X-Forwarded-For: 192.0.2.1") && lines.contains("X-Forwarded-Proto: https"))
         #expect(lines.contains("X-Forwarded-Host: gate.example.com") && lines.contains("X-Request-Id: fresh"))
         #expect(!lines.contains { $0.contains("10.0.0.1") || $0.contains("evil") || $0.contains("mine") })
+    }
+
+    @Test func `an app that wants Forwarded gets it beside the others, and only then`() throws {
+        let line = "Forwarded: for=192.0.2.1;host=\"gate.example.com\";proto=https"
+        #expect(try self.forwarded("", sendsForwarded: true).contains(line))
+        #expect(try !self.forwarded("").contains { $0.hasPrefix("Forwarded") })
+        let sent = "Forwarded: for=198.51.100.7\r\n"
+        #expect(try self.forwarded(sent, sendsForwarded: true).contains(line))
+    }
+
+    @Test(arguments: [
+        ("for=198.51.100.7;proto=http", "198.51.100.7, 192.0.2.1", "http"),
+        ("for=\"[2001:db8::1]:4711\";proto=http, for=198.51.100.7", "2001:db8::1, 198.51.100.7, 192.0.2.1", "http"),
+        ("for=198.51.100.7:80", "198.51.100.7, 192.0.2.1", "https"), ("for=unknown", "192.0.2.1", "https"),
+        ("for=_hidden;proto=gopher", "192.0.2.1", "https"), ("for=\"a\\\"b\"", "192.0.2.1", "https"),
+        ("nonsense", "192.0.2.1", "https"),
+    ])
+    func `a trusted proxy may say it with Forwarded, plainly`(value: String, addresses: String, proto: String) throws {
+        let lines = try self.forwarded("Forwarded: \(value)\r\n", isTrusted: true)
+        #expect(lines.contains("X-Forwarded-For: \(addresses)"))
+        #expect(lines.contains("X-Forwarded-Proto: \(proto)"))
     }
 
     @Test func `what a trusted proxy says of the way is passed on`() throws {

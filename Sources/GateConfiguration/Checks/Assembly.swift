@@ -112,7 +112,9 @@ struct Assembly {
             route.access = access.rule
             route.publicRules = app.value.publicRules?.map(\.value) ?? []
             let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
-            settings.append(AppSettings(route: route, upstream: upstream, headers: headers))
+            var made = AppSettings(route: route, upstream: upstream, headers: headers)
+            made.sendsForwarded = app.value.forwarded ?? false
+            settings.append(made)
         }
         return settings
     }

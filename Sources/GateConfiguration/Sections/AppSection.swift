@@ -12,6 +12,7 @@ struct AppDraft: Sendable {
     var allow: Located<AllowDraft>?
     var publicRules: [Located<PublicRule>]?
     var headers: [Named<IdentityField>]?
+    var forwarded: Bool?
     /// Whether host and path were understood, so that they can be compared with those of other apps.
     var isPlaced = true
 }
@@ -79,6 +80,13 @@ extension Mapping<AppDraft> {
                 .init(standard: .words("none")),
                 "Extra names for identity fields, for apps that expect their own: `user`, `email`, `name`, "
                     + "`preferred_username`, `groups` or `provider`."
+            ),
+            Key(
+                "forwarded",
+                \.forwarded,
+                .flag,
+                .init(standard: .value(false)),
+                "Whether the app also gets the `Forwarded` header of RFC 7239, beside `X-Forwarded-For` and its like."
             ),
         ],
         check: { app, written, reading in app.check(written, &reading) }

@@ -15,6 +15,17 @@ extension Shape<String> {
     }
 }
 
+extension Shape<Bool> {
+    /// A switch.
+    static let flag: Shape = {
+        let one = single("true or false") { text throws(Complaint) in
+            guard text == "true" || text == "false" else { throw Complaint("is neither true nor false") }
+            return text == "true"
+        }
+        return Shape(one.kind, schema: ["type": "boolean"]) { node, reading in one.read(node, &reading) }
+    }()
+}
+
 extension Shape<PublicRule> {
     /// A path that needs no sign-in, with or without a method.
     static let publicRule = single("a path", pattern: "^([A-Z]+ )?/[^?# ]*$") { text throws(Complaint) in

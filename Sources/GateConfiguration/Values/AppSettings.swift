@@ -11,6 +11,8 @@ package struct AppSettings: Sendable, Hashable {
     package var upstream: UpstreamTarget
     /// Further header names for identity fields, in the order of the file.
     package var headers: [HeaderSetting]
+    /// Whether the app also gets `Forwarded`, RFC 7239.
+    package var sendsForwarded = false
 
     /// Puts the parts together.
     package init(route: Route, upstream: UpstreamTarget, headers: [HeaderSetting] = []) {

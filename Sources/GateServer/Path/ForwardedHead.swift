@@ -15,6 +15,8 @@ struct ForwardedHead {
         let isSecure: Bool
         /// Whether the peer is a proxy whose word is believed.
         let isTrusted: Bool
+        /// Whether the app wants `Forwarded` as well.
+        var sendsForwarded = false
     }
 
     /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
@@ -108,17 +110,34 @@ struct ForwardedHead {
 
     private static func writeWay(_ way: Way, of head: RequestHead, requestID: String, to writer: inout HeadWriter) {
         let earlier = way.isTrusted ? self.believedAddresses(head.message) : nil
-        let proto = way.isTrusted ? self.believedProtocol(head.message) : nil
-        writer.writeLine("X-Forwarded-For", earlier.map { "\($0), \(way.peerText)" } ?? way.peerText)
-        writer.writeLine("X-Forwarded-Proto", proto ?? (way.isSecure ? "https" : "http"))
+        let scheme = (way.isTrusted ? self.believedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
+        let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
+        writer.writeLine("X-Forwarded-For", addresses)
+        writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", head.authority.text)
         writer.writeLine("X-Request-Id", (way.isTrusted ? self.believedRequestID(head.message) : nil) ?? requestID)
+        guard way.sendsForwarded else { return }
+        let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
+        let last = "host=\"\(head.authority.text)\";proto=\(scheme)"
+        let elements = nodes.enumerated().map {
+            $0.offset == nodes.count - 1 ? "for=\($0.element);\(last)" : "for=\($0.element)"
+        }
+        writer.writeLine("Forwarded", elements.joined(separator: ", "))
+    }
+
+    /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.
+    ///
+    /// RFC 7239 §6.
+    private static func node(_ address: String) -> String {
+        guard IPAddress(address) != nil else { return "unknown" }
+        return address.contains(":") ? "\"[\(address)]\"" : address
     }
 
     /// The addresses a believed proxy reports, if each of them is one; what cannot be read is not passed on.
     private static func believedAddresses(_ message: MessageHead) -> String? {
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
-        let addresses = lines.joined(separator: ",").split(separator: ",").map { $0.trimmingOptionalSpace() }
+        let listed = lines.joined(separator: ",").split(separator: ",").map { $0.trimmingOptionalSpace() }
+        let addresses = lines.isEmpty ? ForwardedField.parameters("for", in: message) : listed
         guard !addresses.isEmpty, addresses.count <= 32, addresses.allSatisfy({ IPAddress($0) != nil }) else {
             return nil
         }
@@ -126,7 +145,11 @@ struct ForwardedHead {
     }
 
     private static func believedProtocol(_ message: MessageHead) -> String? {
-        guard message.count(.xForwardedProto) == 1, let text = message.value(.xForwardedProto) else { return nil }
+        let named = message.count(.xForwardedProto) == 1 ? message.value(.xForwardedProto) : nil
+        let isSilent = message.first(.xForwardedProto) == nil
+        guard let text = named ?? (isSilent ? ForwardedField.parameters("proto", in: message).last : nil) else {
+            return nil
+        }
         return text == "https" || text == "http" ? text : nil
     }
 
@@ -135,5 +158,37 @@ struct ForwardedHead {
         guard message.count(.xRequestID) == 1, let text = message.value(.xRequestID) else { return nil }
         let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: ":") }
         return (1...128).contains(text.utf8.count) && plain ? text : nil
+    }
+}
+
+/// The `Forwarded` field of a proxy that is believed.
+///
+/// RFC 7239 §4.
+enum ForwardedField {
+    /// The values of one parameter, element by element; none if the field has any element that is not plain.
+    static func parameters(_ name: String, in message: MessageHead) -> [String] {
+        let lines = message.fields.filter { $0.name == .forwarded }.map { message.text($0.valueRange) }
+        guard !lines.isEmpty, lines.allSatisfy({ $0.utf8.count <= 4096 }) else { return [] }
+        var values: [String] = []
+        for element in lines.joined(separator: ",").split(separator: ",") {
+            for pair in element.split(separator: ";") {
+                let sides = pair.trimmingOptionalSpace().split(separator: "=", omittingEmptySubsequences: false)
+                guard sides.count == 2, !sides[1].contains("\\") else { return [] }
+                if sides[0].lowercased() == name { values.append(self.plain(String(sides[1]))) }
+            }
+        }
+        return values
+    }
+
+    /// A value without its quotes, and an address without brackets and port.
+    private static func plain(_ value: String) -> String {
+        let bare =
+            value.hasPrefix("\"") && value.hasSuffix("\"") && value.count > 1
+            ? String(value.dropFirst().dropLast()) : value
+        if bare.hasPrefix("["), let end = bare.firstIndex(of: "]") {
+            return String(bare[bare.index(after: bare.startIndex)..<end])
+        }
+        guard let colon = bare.firstIndex(of: ":"), bare.filter({ $0 == ":" }).count == 1 else { return bare }
+        return String(bare[..<colon])
     }
 }

@@ -255,6 +255,7 @@ extension GatewayResponder {
     private func forward(to route: SiteRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
         self.requestID = self.loop.freshRequestID()
+        self.way.sendsForwarded = route.sendsForwarded
         let exchange = UpstreamExchange(
             responder: self,
             connection: connection,

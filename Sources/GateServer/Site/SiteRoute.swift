@@ -17,11 +17,14 @@ final class SiteRoute: Sendable {
     /// The origin of the app's pages, as browsers send it.
     let originText: String
     let metrics: RouteMetrics
+    /// Whether the app also gets `Forwarded`.
+    let sendsForwarded: Bool
 
     init(_ app: AppSettings, index: Int) {
         self.index = index
         self.route = app.route
         self.extraHeaders = app.headers
+        self.sendsForwarded = app.sendsForwarded
         self.audience = app.route.audience
         self.originText = "\(app.route.origin)"
         self.metrics = RouteMetrics(app: app.route.app)
