@@ -28,7 +28,7 @@ package enum ConfigurationFile {
                 diagnostics: read.diagnostics,
                 files: [path] + read.files
             )
-        case .missing: problem = "there is no file \(Scalar.quoted(path)); name another with --config"
+        case .missing: problem = "there is no file \(Scalar.quoted(path, limit: 4096)); name another with --config"
         case .unreadable: problem = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
         case .tooLarge: problem = "the file \(Scalar.quoted(path)) is larger than \(bounds.bytes >> 20) MiB"
         }

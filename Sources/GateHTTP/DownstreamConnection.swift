@@ -186,7 +186,7 @@ extension DownstreamConnection {
 
     /// Ends the connection in the middle of an answer, so that the client sees that it is cut off.
     package func cut() {
-        self.phase = .closed
+        self.ended()
         self.context?.close(promise: nil)
     }
 

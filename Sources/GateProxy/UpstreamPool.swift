@@ -175,5 +175,6 @@ extension UpstreamPool: Expiring {
             first.sink.upstreamFailed(.overflow)
             first.sink.upstreamPaused()
         }
+        if self.isRetired, self.waiting.isEmpty { self.sweep.remove(self) }
     }
 }

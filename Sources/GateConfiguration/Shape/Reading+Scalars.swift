@@ -67,7 +67,7 @@ extension Reading {
         }
         guard let bytes = self.bytes(of: self.path(path), limit: Reading.referenceLimit, at: mark) else { return nil }
         guard var text = String(validating: bytes, as: UTF8.self) else {
-            self.error("the file \(Scalar.quoted(self.path(path))) is not UTF-8 text", at: mark)
+            self.error("the file \(Scalar.quoted(self.path(path), limit: 4096)) is not UTF-8 text", at: mark)
             return nil
         }
         if text.utf8.last == UInt8(ascii: "\n") { text.unicodeScalars.removeLast() }
@@ -81,7 +81,7 @@ extension Reading {
 
     /// The content of a file; nil, and a diagnostic that says why, if it cannot be had.
     mutating func bytes(of path: String, limit: Int, at mark: YAMLMark) -> [UInt8]? {
-        let shown = Scalar.quoted(path)
+        let shown = Scalar.quoted(path, limit: 4096)
         switch self.content(of: path, limit: limit) {
         case .bytes(let bytes): return bytes
         case .missing: self.error("there is no file \(shown)", at: mark)

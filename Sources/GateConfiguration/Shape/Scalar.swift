@@ -19,11 +19,13 @@ struct Scalar: Sendable {
     }
 
     /// A piece of the file between quotes, without anything that steers a terminal.
-    static func quoted(_ text: String) -> String {
-        let plain = text.unicodeScalars.prefix(61).map { scalar -> Character in
+    ///
+    /// The paths of files are shown whole, up to the 4096 bytes that a path may have.
+    static func quoted(_ text: String, limit: Int = 60) -> String {
+        let plain = text.unicodeScalars.prefix(limit + 1).map { scalar -> Character in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : Character(scalar)
         }
-        return plain.count > 60 ? "'\(String(plain.prefix(60)))…'" : "'\(String(plain))'"
+        return plain.count > limit ? "'\(String(plain.prefix(limit)))…'" : "'\(String(plain))'"
     }
 }
 

@@ -22,26 +22,39 @@ struct Endpoints: Sendable {
 
     private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
-        let name = parts.first.map(String.init) ?? ""
-        let rest = parts.dropFirst().joined(separator: "/")
-        switch (name, request.method) {
-        case ("sign_in", .get), ("sign_in", .head): return try self.signIn(request)
-        case ("start", .get), ("start", .head): return try await self.start(request, provider: rest)
-        case ("callback", .get): return try await self.callback(request, provider: rest, answer: request.query)
-        case ("callback", .post): return try await self.callback(request, provider: rest, answer: request.form)
-        case ("sign_out", .get), ("sign_out", .head): return try await self.signOutPage(request)
-        case ("sign_out", .post): return try await self.signOut(request)
-        case ("userinfo", .get), ("userinfo", .head): return try await self.userinfo(request)
-        case ("handover", .get): return try await self.handover(request)
-        case ("jwks.json", .get), ("jwks.json", .head): return self.jwks()
-        case ("style.css", .get), ("style.css", .head): return self.asset("text/css; charset=utf-8", Pages.style)
-        case ("icon.svg", .get), ("icon.svg", .head): return self.asset("image/svg+xml", Pages.icon)
-        case ("sign_in", _), ("start", _), ("callback", _), ("sign_out", _), ("userinfo", _), ("handover", _),
-            ("jwks.json", _), ("style.css", _), ("icon.svg", _):
-            throw Failure(.methodNotAllowed, "endpoint.method", "\(request.method.rawValue) for \(name)")
-        default:
-            throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name")
+        let provider = parts.dropFirst().joined(separator: "/")
+        guard let address = parts.first.flatMap({ OwnAddress(rawValue: String($0)) }),
+            provider.isEmpty || address.takesProvider
+        else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
+        guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
+        switch address {
+        case .signIn: return try self.signIn(request)
+        case .start: return try await self.start(request, provider: provider)
+        case .callback:
+            let answer = request.method == .post ? request.form : request.query
+            return try await self.callback(request, provider: provider, answer: answer)
+        case .signOut where request.method == .post: return try await self.signOut(request)
+        case .signOut: return try await self.signOutPage(request)
+        case .userinfo: return try await self.userinfo(request)
+        case .handover: return try await self.handover(request)
+        case .keys: return self.jwks()
+        case .style: return self.asset("text/css; charset=utf-8", Pages.style)
+        case .icon: return self.asset("image/svg+xml", Pages.icon)
         }
+    }
+
+    /// Says which methods the address takes.
+    ///
+    /// RFC 9110 §15.5.6.
+    private func wrongMethod(_ request: OwnRequest, at address: OwnAddress) -> Answer {
+        let failure = Failure(
+            .methodNotAllowed,
+            "endpoint.method",
+            "\(request.method.rawValue) for \(address.rawValue)"
+        )
+        var answer = self.site.rendering.answer(to: failure, for: request.visitor)
+        answer.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
+        return answer
     }
 
     /// The session of the browser on the host that was asked; nil if it has none.

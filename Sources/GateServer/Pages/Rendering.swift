@@ -35,7 +35,11 @@ struct Rendering: Sendable {
     func answer(to refusal: WireRefusal) -> Answer {
         let incident = self.random.token(9)
         self.log.refusedBytes(refusal.reason, incident: incident)
-        return Rendering.json(refusal.status, code: refusal.reason, incident: incident)
+        var answer = Rendering.json(refusal.status, code: refusal.reason, incident: incident)
+        if refusal.status == 405 {
+            answer.head.headerFields[.allow] = RequestMethod.allCases.map(\.rawValue).joined(separator: ", ")
+        }
+        return answer
     }
 
     /// The answer with a page around it.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateWire
+
+/// The gateway's own addresses, by the name behind `/oauth2/`.
+enum OwnAddress: String, CaseIterable {
+    /// The page that offers the accepted providers.
+    case signIn = "sign_in"
+    /// Begins a sign-in; a provider's name follows.
+    case start
+    /// Ends a sign-in; a provider's name follows.
+    case callback
+    /// Ends the session.
+    case signOut = "sign_out"
+    /// The profile of the signed-in person.
+    case userinfo
+    /// Carries a session from the gate to an app's own host.
+    case handover
+    /// The keys that verify assertions.
+    case keys = "jwks.json"
+    /// The style sheet of our pages.
+    case style = "style.css"
+    /// The icon of our pages.
+    case icon = "icon.svg"
+
+    /// The methods it takes.
+    var methods: [RequestMethod] {
+        switch self {
+        case .signIn, .start, .userinfo, .keys, .style, .icon: [.get, .head]
+        case .signOut: [.get, .head, .post]
+        case .callback: [.get, .post]
+        case .handover: [.get]
+        }
+    }
+
+    /// Whether a provider's name may follow.
+    var takesProvider: Bool { self == .start || self == .callback }
+}
