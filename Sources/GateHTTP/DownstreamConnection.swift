@@ -207,7 +207,12 @@ extension DownstreamConnection {
             self.bodyBegan = self.bodyBegan + (.now() - self.pausedAt)
             self.armBodyDeadline()
         }
-        guard self.wantsRead else { return }
+        self.readOnIfWanted()
+    }
+
+    /// Reads on if the channel wanted to and nothing speaks against it any more.
+    private func readOnIfWanted() {
+        guard self.wantsRead, !self.isPaused, !self.holdsTooMuch else { return }
         self.wantsRead = false
         self.context?.read()
     }
@@ -278,8 +283,9 @@ extension DownstreamConnection {
         self.phaseDeadline = .now() + self.setting.limits.linger
         self.context?.flush()
         self.context?.close(mode: .output, promise: nil)
-        if self.isPaused {
+        if self.isPaused || self.wantsRead {
             self.isPaused = false
+            self.wantsRead = false
             self.context?.read()
         }
     }
@@ -292,12 +298,13 @@ extension DownstreamConnection {
     private func pump() {
         guard !self.isPumping else { return }
         self.isPumping = true
-        defer { self.isPumping = false }
         do {
             while try self.step() {}
         } catch {
             self.refuse(error)
         }
+        self.isPumping = false
+        self.readOnIfWanted()
     }
 
     /// Takes the next part of a request off the buffer; false when more bytes or the end of the answer are needed.
@@ -377,7 +384,6 @@ extension DownstreamConnection {
             self.respond(self.responder.answer(to: refusal))
         case .started, .complete:
             _ = self.responder.answer(to: refusal)
-            self.responder.abandon()
             self.cut()
         }
     }
@@ -453,13 +459,15 @@ extension DownstreamConnection {
             context.read()
             return
         }
-        self.pauseReading()
         self.wantsRead = true
     }
 
+    /// Whether as much has come behind the request under way as may wait, or behind an answer that is not taken.
     private var holdsTooMuch: Bool {
-        guard case .answering = self.phase else { return false }
-        return self.inbound.readableBytes > self.setting.limits.pipelinedBytes
+        switch self.phase {
+        case .answering, .idle: self.inbound.readableBytes > self.setting.limits.pipelinedBytes
+        case .handshake, .head, .body, .lingering, .closed: false
+        }
     }
 
     /// Learns that the peer takes bytes again, or no longer.
@@ -467,6 +475,7 @@ extension DownstreamConnection {
         let isWritable = context.channel.isWritable
         self.isWritable = isWritable
         self.stallDeadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
+        if !isWritable { self.unsent = (self.bytesWaiting, .now()) }
         self.responder.downstreamWritabilityChanged(isWritable: isWritable)
         if isWritable {
             self.pump()
@@ -503,13 +512,19 @@ extension DownstreamConnection {
     ///
     /// An idle or closing connection whose client still takes the last answer gets more time.
     package func expire() {
-        let isStalled = self.stallDeadline <= .now()
+        let now = NIODeadline.now()
+        let isStalled = self.stallDeadline <= now
+        if isStalled, self.phaseDeadline > now, self.isStillTaking() {
+            self.stallDeadline = now + .seconds(1)
+            return
+        }
         switch self.phase {
         case .head, .body:
-            guard !isStalled else { return self.giveUp() }
+            guard !isStalled || self.phaseDeadline <= now else { return self.giveUp() }
             self.refuse(WireRefusal(408, "wire.too_slow"))
-        case .idle where !isStalled && self.isStillTaking():
-            self.phaseDeadline = .now() + .seconds(1)
+        case .idle where self.isStillTaking():
+            self.stallDeadline = .distantFuture
+            self.phaseDeadline = now + .seconds(1)
         case .lingering where self.isStillTaking():
             self.stallDeadline = .distantFuture
             self.phaseDeadline = .now() + self.setting.limits.linger

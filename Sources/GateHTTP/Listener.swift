@@ -60,6 +60,7 @@ package final class Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -89,6 +90,11 @@ package final class Listener: Sendable {
         default: "\(error)"
         }
     }
+
+    /// How many bytes that the client has not asked for yet the kernel takes from us: `TCP_NOTSENT_LOWAT`, tcp(7).
+    ///
+    /// So what waits for a slow client shrinks as it takes it, instead of standing still for a minute.
+    private static let unsentBytes = NIOBSDSocket.Option(rawValue: 25)
 
     /// Shows other certificates from the next handshake on.
     package func replaceIdentities(_ identities: [TLSIdentity]) {

@@ -79,7 +79,7 @@ extension UpstreamConnection {
     /// Sends a part of the request's body, without flushing.
     package func send(_ body: ByteBuffer) {
         self.hadBody = true
-        self.deadline = .now() + self.limits.inactivity
+        if !self.isPaused { self.deadline = .now() + self.limits.inactivity }
         self.context?.write(self.wrapOutboundOut(body), promise: nil)
     }
 

@@ -66,6 +66,7 @@ package final class UpstreamPool {
     /// Takes a request out of the line; its client is gone.
     package func cancel(_ sink: any UpstreamSink) {
         self.waiting.removeAll { $0.sink === sink }
+        self.leaveIfDone()
     }
 
     /// Keeps no more connections; those in use end with their request.
@@ -73,7 +74,7 @@ package final class UpstreamPool {
     /// Called when no route leads here any more.
     package func retire() {
         self.isRetired = true
-        if self.waiting.isEmpty { self.sweep.remove(self) }
+        self.leaveIfDone()
         let idle = self.idle
         self.idle = []
         for connection in idle {
@@ -103,7 +104,13 @@ package final class UpstreamPool {
         self.serveLine()
     }
 
+    /// A pool that is given up is watched only as long as somebody waits in its line.
+    private func leaveIfDone() {
+        if self.isRetired, self.waiting.isEmpty { self.sweep.remove(self) }
+    }
+
     private func serveLine() {
+        defer { self.leaveIfDone() }
         guard !self.waiting.isEmpty, self.count < self.limits.connections else { return }
         self.connect(for: self.waiting.removeFirst().sink)
     }
@@ -175,6 +182,6 @@ extension UpstreamPool: Expiring {
             first.sink.upstreamFailed(.overflow)
             first.sink.upstreamPaused()
         }
-        if self.isRetired, self.waiting.isEmpty { self.sweep.remove(self) }
+        self.leaveIfDone()
     }
 }

@@ -144,7 +144,8 @@ extension RequestPath {
     /// The session of the request: of the one well-formed cookie of ours, live, and made for this host.
     private func session(of request: RequestHead, lookup: SessionLookup?) -> Found {
         guard let field = request.message.first(.cookie) else { return .none }
-        let value = request.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        let sent = request.message.bytes
+        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
         guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
             return .none
         }

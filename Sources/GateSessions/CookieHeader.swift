@@ -73,15 +73,25 @@ extension CookieHeader {
 
     /// Whether an app may read the pair as one of our cookies, as it may `=name=value` and `name =value`.
     ///
-    /// Behind the `=` that may hide a name, all of ours start with `g` or `_`, so most pairs are decided by one byte.
+    /// Behind the `=` that may hide a name, all of ours start alike, so most pairs are decided by one byte.
     private static func isOurs(_ field: Span<UInt8>, _ pair: Range<Int>) -> Bool {
         var first = pair.lowerBound
         while first < pair.upperBound, self.mayHide(field[first]) {
             first += 1
         }
-        guard first < pair.upperBound else { return false }
-        guard field[first] == UInt8(ascii: "g") || field[first] == UInt8(ascii: "_") else { return false }
-        return GateCookie.isOurs(setCookie: (first..<pair.upperBound).prefix(128).map { field[$0] })
+        let rest = first..<pair.upperBound
+        guard self.starts(field, rest, with: "gatehouse") || self.starts(field, rest, with: "__Host-gatehouse") else {
+            return false
+        }
+        return GateCookie.isOurs(setCookie: rest.prefix(128).map { field[$0] })
+    }
+
+    private static func starts(_ field: Span<UInt8>, _ range: Range<Int>, with prefix: String) -> Bool {
+        guard range.count >= prefix.utf8.count else { return false }
+        for (offset, byte) in prefix.utf8.enumerated() where field[range.lowerBound + offset] != byte {
+            return false
+        }
+        return true
     }
 }
 

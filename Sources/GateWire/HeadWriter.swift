@@ -24,7 +24,7 @@ package struct HeadWriter: Sendable {
             head.path.write(of: head.message, to: &self.buffer)
             if let query = head.query {
                 self.buffer.writeStaticString("?")
-                self.buffer.writeBytes(head.message.bytes.readableBytesSpan.extracting(query))
+                self.copy(query, of: head.message)
             }
         }
         self.buffer.writeStaticString(" HTTP/1.1\r\n")

@@ -29,27 +29,50 @@ package enum RequestMethod: String, Sendable, CaseIterable {
 }
 
 /// A request head that has passed every check.
-package struct RequestHead: Sendable {
+///
+/// An object, because it is handed from step to step of a request's life and must cost nothing to hand on.
+package final class RequestHead: Sendable {
     /// The bytes and the table of field lines.
-    package var message: MessageHead
+    package let message: MessageHead
     /// The method.
-    package var method: RequestMethod
+    package let method: RequestMethod
     /// Whether the request is for the server as a whole: `OPTIONS *`.
-    package var isAsterisk = false
+    package let isAsterisk: Bool
     /// The path to match and to forward; empty for `OPTIONS *`.
-    package var path: CanonicalPath
+    package let path: CanonicalPath
     /// Where the query stands in ``message``, without `?`; nil if there is no `?`.
-    package var query: Range<Int>?
+    package let query: Range<Int>?
     /// The host that is asked.
-    package var authority: RequestAuthority
+    package let authority: RequestAuthority
     /// How the body ends: never ``BodyFraming/untilClose``.
-    package var framing: BodyFraming
+    package let framing: BodyFraming
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
-    package var minorVersion: Int
+    package let minorVersion: Int
     /// Whether the client wants the connection kept.
-    package var keepsAlive: Bool
+    package let keepsAlive: Bool
     /// Whether the client waits for `100 Continue` before it sends the body.
-    package var expectsContinue: Bool
+    package let expectsContinue: Bool
+
+    init(
+        message: MessageHead,
+        line: RequestLine,
+        target: RequestTarget,
+        authority: RequestAuthority,
+        framing: BodyFraming,
+        keepsAlive: Bool,
+        expectsContinue: Bool
+    ) {
+        self.message = message
+        self.method = line.method
+        self.isAsterisk = target.isAsterisk
+        self.path = target.path
+        self.query = target.query
+        self.authority = authority
+        self.framing = framing
+        self.minorVersion = line.minorVersion
+        self.keepsAlive = keepsAlive
+        self.expectsContinue = expectsContinue
+    }
 
     /// The query as text, or nil.
     package var queryText: String? { self.query.map(self.message.text) }

@@ -54,13 +54,10 @@ struct RequestScan {
         try census.refuseBody(framing, of: self.line.method)
         return RequestHead(
             message: message,
-            method: self.line.method,
-            isAsterisk: target.isAsterisk,
-            path: target.path,
-            query: target.query,
+            line: self.line,
+            target: target,
             authority: authority,
             framing: framing,
-            minorVersion: self.line.minorVersion,
             keepsAlive: census.keepsAlive(message, minorVersion: self.line.minorVersion),
             expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion)
         )

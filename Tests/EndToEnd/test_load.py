@@ -3,7 +3,9 @@
 
 import os
 import resource
+import select
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -414,3 +416,39 @@ def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
     if fields[0][0] == "X-Forwarded-Proto":
         assert seen.all("x-forwarded-proto") == ["http"]
     assert "evil" not in seen.head.decode() and "root" not in seen.head.decode() and len(seen.get("x-request-id")) < 130
+
+
+def test_a_client_that_pipelines_without_reading_is_held_back_then_answered_in_full(stand):
+    """S-51, S-56: what stands behind answers that nobody takes waits with the client, not in our memory."""
+    body, count = b"y" * 30_000, 900
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + body
+
+    def act(connection, request):
+        connection.send(answer)
+        return True
+
+    stand.app.script("/public/big", act)
+    stand.start()
+    request(stand.port, "/public/warm")
+    before = stand.memory_kib()
+    line = f"GET /public/big HTTP/1.1\r\nHost: gate.localhost\r\nX-Pad: {'p' * 12_000}\r\n\r\n"
+    pending = memoryview(line.encode() * count)
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", stand.port))
+        client.setblocking(False)
+        while pending and select.select([], [client], [], 2)[1]:
+            pending = pending[client.send(pending):]
+        assert pending, "everything was taken although no answer was"
+        assert_flat(stand, before, "pipelining without reading")
+        answers = 0
+        rest = b""
+        while answers < count:
+            readable, writable, _ = select.select([client], [client] if pending else [], [], 20)
+            assert readable or writable, f"stuck after {answers} answers"
+            if writable:
+                pending = pending[client.send(pending):]
+            if readable:
+                rest += client.recv(1 << 20)
+                answers += rest.count(b"HTTP/1.1 200")
+                rest = rest[-11:]

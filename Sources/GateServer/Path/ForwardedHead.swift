@@ -99,7 +99,8 @@ struct ForwardedHead {
         guard let field = head.message.first(.cookie) else { return }
         let offset = field.valueRange.lowerBound
         var kept: [Range<Int>] = []
-        let bytes = head.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        let sent = head.message.bytes
+        let bytes = sent.readableBytesUInt8Span.extracting(field.valueRange)
         CookieHeader.forEachForeign(in: bytes) { kept.append($0) }
         for (index, range) in kept.enumerated() {
             writer.buffer.writeStaticString(index == 0 ? "Cookie: " : "; ")

@@ -270,7 +270,7 @@ extension GatewayResponder {
         self.held.removeAll()
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
-        self.loop.pool(for: route).lease(to: exchange)
+        exchange.begin()
     }
 
     /// The head for the app; a second try gets a new one.

@@ -11,6 +11,7 @@ internal import NIOCore
 /// Bodies pass as they arrive: whoever cannot take more makes the other side stop reading.
 final class UpstreamExchange: UpstreamSink {
     let route: SiteRoute
+    private let pool: UpstreamPool
     private let responder: GatewayResponder
     private let connection: DownstreamConnection
     private let request: RequestHead
@@ -35,6 +36,7 @@ final class UpstreamExchange: UpstreamSink {
         self.connection = connection
         self.request = request
         self.route = route
+        self.pool = responder.loop.pool(for: route)
         self.identity = identity
     }
 }
@@ -42,6 +44,11 @@ final class UpstreamExchange: UpstreamSink {
 // MARK: From the client
 
 extension UpstreamExchange {
+    /// Asks for a connection; the request is sent when it is there.
+    func begin() {
+        self.pool.lease(to: self)
+    }
+
     /// Passes a part of the request's body on.
     func send(_ body: ByteBuffer) {
         guard !self.isOver else { return }
@@ -73,7 +80,7 @@ extension UpstreamExchange {
     func abort() {
         guard !self.isOver else { return }
         self.isOver = true
-        self.responder.loop.pool(for: self.route).cancel(self)
+        self.pool.cancel(self)
         self.upstream?.abort()
         self.upstream = nil
     }
@@ -169,7 +176,7 @@ extension UpstreamExchange {
         self.upstream = nil
         if self.mayTryAgain(after: problem, wasReused: wasReused) {
             self.triesLeft -= 1
-            self.responder.loop.pool(for: self.route).lease(to: self, fresh: true)
+            self.pool.lease(to: self, fresh: true)
             return
         }
         self.isOver = true
