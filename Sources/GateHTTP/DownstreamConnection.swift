@@ -43,6 +43,9 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     /// When to give up, see ``Expiring``: on the client's next move, or on its taking what waits for it.
     package var deadline: NIODeadline { min(self.phaseDeadline, self.stallDeadline) }
 
+    /// When the bytes at hand arrived.
+    package private(set) var arrived = NIODeadline.now()
+
     private let setting: DownstreamSetting
     private let responder: any Responder
     private let created = NIODeadline.now()
@@ -104,7 +107,7 @@ extension DownstreamConnection {
     /// Whether the answer about to be started has to say `Connection: close`.
     package var mustClose: Bool {
         self.closes || self.served >= self.setting.limits.requests || self.setting.isDraining()
-            || NIODeadline.now() - self.created > self.ageLimit
+            || self.arrived - self.created > self.ageLimit
     }
 
     /// Tells a client that waits for it to send the body.
@@ -263,7 +266,8 @@ extension DownstreamConnection {
             self.answer = .none
             self.phase = .idle
             self.resumeReading()
-            self.phaseDeadline = .now() + self.setting.limits.idle
+            self.arrived = .now()
+            self.phaseDeadline = self.arrived + self.setting.limits.idle
         }
         if !self.isPumping {
             self.pump()
@@ -316,7 +320,7 @@ extension DownstreamConnection {
             // A client that does not take its answers gets no further ones to pile up.
             guard self.inbound.readableBytes > 0, self.isWritable else { return false }
             self.phase = .head
-            self.phaseDeadline = .now() + self.setting.limits.requestHead
+            self.phaseDeadline = self.arrived + self.setting.limits.requestHead
             return true
         case .head:
             // Asked for at the last moment: the configuration that names the fields must be the one that decides.
@@ -430,6 +434,7 @@ extension DownstreamConnection {
     /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = self.unwrapInboundIn(data)
+        self.arrived = .now()
         switch self.phase {
         case .lingering, .closed:
             return
@@ -478,6 +483,7 @@ extension DownstreamConnection {
         if !isWritable { self.unsent = (self.bytesWaiting, .now()) }
         self.responder.downstreamWritabilityChanged(isWritable: isWritable)
         if isWritable {
+            self.arrived = .now()
             self.pump()
             self.flush()
         }

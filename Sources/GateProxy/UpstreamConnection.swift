@@ -30,6 +30,8 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
     package private(set) var deadline = NIODeadline.distantFuture
 
     private let limits: UpstreamLimits
+    /// When the bytes at hand arrived.
+    private var arrived = NIODeadline.now()
     private let parser: ResponseParser
     private let pool: UpstreamPool
     private var context: ChannelHandlerContext?
@@ -164,7 +166,7 @@ extension UpstreamConnection {
         }
         self.mayHoldBody = self.hadBody && (head.status >= 400 || !self.isRequestSent)
         self.keepsAlive = head.keepsAlive && head.framing != .untilClose
-        self.deadline = .now() + self.limits.inactivity
+        self.deadline = self.arrived + self.limits.inactivity
         let reader = BodyReader(head.framing, status: 502)
         self.phase = .body(reader)
         self.sink?.upstreamAnswered(head)
@@ -197,7 +199,7 @@ extension UpstreamConnection {
             self.phase = .idle
             self.isReused = true
             self.resumeReading()
-            self.deadline = .now() + self.limits.idle
+            self.deadline = self.arrived + self.limits.idle
             sink?.upstreamFinished()
             self.pool.takeBack(self)
         } else {
@@ -246,7 +248,8 @@ extension UpstreamConnection {
         } else {
             self.inbound.writeBuffer(&bytes)
         }
-        if case .body = self.phase, !self.isPaused { self.deadline = .now() + self.limits.inactivity }
+        self.arrived = .now()
+        if case .body = self.phase, !self.isPaused { self.deadline = self.arrived + self.limits.inactivity }
         let sink = self.sink
         self.pump()
         // Nothing left: letting go of the bytes lets the channel read into the same memory again.

@@ -65,7 +65,7 @@ struct RequestPath {
     private func verdict(for request: RequestHead, on route: SiteRoute, session: CachedSession) -> Verdict {
         let standing: Standing
         do {
-            standing = try session.standing(on: route, site: self.site, now: self.loop.clock.now)
+            standing = try session.standing(on: route, site: self.site, now: self.loop.now)
         } catch {
             return .refused(error)
         }
@@ -99,8 +99,10 @@ extension RequestPath {
         request.path.withSpan(of: request.message) { path in
             let prefix = "/oauth2".utf8
             guard path.count >= prefix.count else { return false }
-            for (index, byte) in prefix.enumerated() where path[index] != byte {
-                return false
+            var position = 0
+            for byte in prefix {
+                guard path[position] == byte else { return false }
+                position += 1
             }
             return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
         }
@@ -151,7 +153,7 @@ extension RequestPath {
         }
         let text = value.extracting(range)
         guard let key = CookieKey(text) else { return .none }
-        if let cached = self.loop.sessions.session(key, host: request.authority.host, now: .now()) {
+        if let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick) {
             return .found(cached)
         }
         switch lookup {

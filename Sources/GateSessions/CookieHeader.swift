@@ -88,8 +88,10 @@ extension CookieHeader {
 
     private static func starts(_ field: Span<UInt8>, _ range: Range<Int>, with prefix: String) -> Bool {
         guard range.count >= prefix.utf8.count else { return false }
-        for (offset, byte) in prefix.utf8.enumerated() where field[range.lowerBound + offset] != byte {
-            return false
+        var position = range.lowerBound
+        for byte in prefix.utf8 {
+            guard field[position] == byte else { return false }
+            position += 1
         }
         return true
     }

@@ -64,7 +64,7 @@ struct FieldScanner {
         while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
             first += 1
         }
-        var position = first
+        var position = self.skipPlain(bytes, from: first)
         while position < bytes.count, ByteClass.isValue(bytes[position]) {
             position += 1
         }
@@ -80,6 +80,22 @@ struct FieldScanner {
             end -= 1
         }
         return (first..<end, position + 2)
+    }
+
+    /// Skips text eight bytes at a time; stops before any eight of which one is below a space or DEL.
+    private func skipPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
+        let raw = unsafe bytes.bytes
+        let high: UInt64 = 0x8080_8080_8080_8080
+        var position = start
+        while position + 8 <= raw.byteCount {
+            let eight = unsafe raw.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let del = eight ^ 0x7F7F_7F7F_7F7F_7F7F
+            let below = (eight &- 0x2020_2020_2020_2020) & ~eight
+            let same = (del &- 0x0101_0101_0101_0101) & ~del
+            guard (below | same) & high == 0 else { break }
+            position += 8
+        }
+        return position
     }
 
     private func reason(for byte: UInt8) -> StaticString {

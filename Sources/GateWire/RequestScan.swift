@@ -100,8 +100,10 @@ struct RequestLine {
     }
 
     private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRefusal) {
-        for (index, byte) in "HTTP/1.".utf8.enumerated() where bytes[start + index] != byte {
-            throw .malformed("request.version")
+        var position = start
+        for byte in "HTTP/1.".utf8 {
+            guard bytes[position] == byte else { throw .malformed("request.version") }
+            position += 1
         }
         let minor = bytes[start + 7]
         guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .malformed("request.version") }

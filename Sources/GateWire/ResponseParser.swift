@@ -119,9 +119,11 @@ private struct StatusLine {
     let minorVersion: Int
 
     static func read(_ bytes: Span<UInt8>) throws(WireRefusal) -> (StatusLine, Int)? {
-        for (index, byte) in "HTTP/1.".utf8.enumerated() {
-            guard index < bytes.count else { return nil }
-            guard bytes[index] == byte else { throw WireRefusal(502, "upstream.start_line") }
+        var position = 0
+        for byte in "HTTP/1.".utf8 {
+            guard position < bytes.count else { return nil }
+            guard bytes[position] == byte else { throw WireRefusal(502, "upstream.start_line") }
+            position += 1
         }
         var end = 7
         while end < bytes.count, ByteClass.isValue(bytes[end]), end < 1024 {

@@ -29,7 +29,7 @@ import Testing
             try rig.head(start, host, lines),
             way: way,
             identity: identity.map { ByteBuffer(string: $0) },
-            requestID: "fresh",
+            requestID: RequestID(0x0123_4567_89AB_CDEF, 16),
             into: ByteBuffer()
         )
         let text = String(buffer: bytes)
@@ -43,7 +43,7 @@ import Testing
             lines == [
                 "GET /wiki HTTP/1.1", "Host: gate.example.com", "Accept: */*", "X-Mine: 1",
                 "X-Forwarded-For: 192.0.2.1",
-                "X-Forwarded-Proto: https", "X-Forwarded-Host: gate.example.com", "X-Request-Id: fresh",
+                "X-Forwarded-Proto: https", "X-Forwarded-Host: gate.example.com", "X-Request-Id: 0123456789abcdef0000000000000010",
                 "X-Forwarded-User: staff:ada",
             ]
         )
@@ -104,7 +104,7 @@ import Testing
                 + "X-Request-Id: mine\r\n"
         )
         #expect(lines.contains("X-Forwarded-For: 192.0.2.1") && lines.contains("X-Forwarded-Proto: https"))
-        #expect(lines.contains("X-Forwarded-Host: gate.example.com") && lines.contains("X-Request-Id: fresh"))
+        #expect(lines.contains("X-Forwarded-Host: gate.example.com") && lines.contains("X-Request-Id: 0123456789abcdef0000000000000010"))
         #expect(!lines.contains { $0.contains("10.0.0.1") || $0.contains("evil") || $0.contains("mine") })
     }
 
@@ -146,7 +146,7 @@ import Testing
     func `a trusted proxy's word that makes no sense is replaced`(line: String) throws {
         let lines = try self.forwarded("\(line)\r\n", isTrusted: true)
         #expect(lines.contains("X-Forwarded-For: 192.0.2.1") && lines.contains("X-Forwarded-Proto: https"))
-        #expect(lines.contains("X-Request-Id: fresh"))
+        #expect(lines.contains("X-Request-Id: 0123456789abcdef0000000000000010"))
     }
 
     @Test(arguments: [

@@ -24,7 +24,7 @@ struct ForwardedHead {
         _ head: RequestHead,
         way: Way,
         identity: ByteBuffer?,
-        requestID: String,
+        requestID: RequestID,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
@@ -98,25 +98,31 @@ struct ForwardedHead {
     private static func writeCookies(of head: RequestHead, to writer: inout HeadWriter) {
         guard let field = head.message.first(.cookie) else { return }
         let offset = field.valueRange.lowerBound
-        var kept: [Range<Int>] = []
-        let sent = head.message.bytes
-        let bytes = sent.readableBytesUInt8Span.extracting(field.valueRange)
-        CookieHeader.forEachForeign(in: bytes) { kept.append($0) }
-        for (index, range) in kept.enumerated() {
-            writer.buffer.writeStaticString(index == 0 ? "Cookie: " : "; ")
-            writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: head.message)
+        var isFirst = true
+        let sent = head.message
+        let bytes = sent.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        CookieHeader.forEachForeign(in: bytes) { range in
+            writer.buffer.writeStaticString(isFirst ? "Cookie: " : "; ")
+            writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: sent)
+            isFirst = false
         }
-        if !kept.isEmpty { writer.buffer.writeStaticString("\r\n") }
+        if !isFirst { writer.buffer.writeStaticString("\r\n") }
     }
 
-    private static func writeWay(_ way: Way, of head: RequestHead, requestID: String, to writer: inout HeadWriter) {
+    private static func writeWay(_ way: Way, of head: RequestHead, requestID: RequestID, to writer: inout HeadWriter) {
         let earlier = way.isTrusted ? self.believedAddresses(head.message) : nil
         let scheme = (way.isTrusted ? self.believedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
         let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", head.authority.text)
-        writer.writeLine("X-Request-Id", (way.isTrusted ? self.believedRequestID(head.message) : nil) ?? requestID)
+        if way.isTrusted, let believed = self.believedRequestID(head.message) {
+            writer.writeLine("X-Request-Id", believed)
+        } else {
+            writer.buffer.writeStaticString("X-Request-Id: ")
+            requestID.write(to: &writer.buffer)
+            writer.buffer.writeStaticString("\r\n")
+        }
         guard way.sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
         let last = "host=\"\(head.authority.text)\";proto=\(scheme)"

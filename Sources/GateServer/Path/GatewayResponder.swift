@@ -20,7 +20,7 @@ final class GatewayResponder: Responder {
     var request: RequestHead?
     var site: Site
     var way: ForwardedHead.Way
-    var requestID = ""
+    var requestID: RequestID?
     /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
     private var turn = 0
     private var task: Task<Void, Never>?
@@ -52,8 +52,9 @@ extension GatewayResponder {
         self.request = request
         self.turn += 1
         self.isRequestComplete = false
-        self.requestID = ""
-        self.began = .now()
+        self.requestID = nil
+        self.began = connection.arrived
+        self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
         self.takeSite()
         self.carryOut(RequestPath(site: self.site, loop: self.loop).verdict(for: request, over: self.tls))
@@ -139,7 +140,7 @@ extension GatewayResponder {
     func answer(_ answer: Answer) {
         guard let connection else { return }
         var answer = answer
-        if !self.requestID.isEmpty { answer.head.headerFields[.requestID] = self.requestID }
+        if let requestID { answer.head.headerFields[.requestID] = requestID.text }
         self.finish(status: answer.head.status.code)
         connection.respond(answer)
     }
@@ -280,7 +281,7 @@ extension GatewayResponder {
             request,
             way: self.way,
             identity: identity,
-            requestID: self.requestID,
+            requestID: self.requestID ?? self.loop.freshRequestID(),
             into: self.loop.memory(capacity: room)
         )
     }

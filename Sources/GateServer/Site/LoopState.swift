@@ -17,6 +17,11 @@ final class LoopState {
     /// A request takes it once, at its start.
     private(set) var site: Site
     private(set) var isDraining = false
+    /// When the request at hand arrived.
+    private(set) var tick = NIODeadline.now()
+    /// The wall clock then, at most a tenth of a second old.
+    private(set) var now: Instant
+    private var wallTick = NIODeadline.now()
     /// Requests that wait for the store.
     var lookUps = 0
     /// Requests that wait at the gateway's own addresses.
@@ -33,6 +38,7 @@ final class LoopState {
         self.loop = loop
         self.site = site
         self.clock = clock
+        self.now = clock.now
     }
 
     /// The connections to a route's upstream; found by the route's position, which costs no hash.
@@ -68,7 +74,16 @@ final class LoopState {
     }
 
     /// A name for a request that has none.
-    func freshRequestID() -> String { self.requestIDs.next() }
+    func freshRequestID() -> RequestID { self.requestIDs.next() }
+
+    /// The time of the request at hand, read once for all that it needs it for.
+    func advance(to tick: NIODeadline) {
+        if tick - self.wallTick > .milliseconds(100) || tick < self.wallTick {
+            self.wallTick = tick
+            self.now = self.clock.now
+        }
+        self.tick = tick
+    }
 
     /// Puts another configuration in force; requests that have begun keep theirs.
     func replace(with site: Site) {
@@ -102,21 +117,5 @@ final class LoopState {
             pool.retire()
         }
         self.sweep.stop()
-    }
-}
-
-/// Names for requests: 64 random bits for the loop, then a count, so that making one costs no system call.
-private struct RequestIDs {
-    private let prefix = RequestIDs.hex(UInt64.random(in: .min ... .max))
-    private var count = UInt64.random(in: 0...0xFFFF_FFFF)
-
-    mutating func next() -> String {
-        self.count &+= 1
-        return self.prefix + RequestIDs.hex(self.count)
-    }
-
-    private static func hex(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

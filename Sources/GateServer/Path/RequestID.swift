@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// The name of a request: 32 hexadecimal digits that no other request has.
+struct RequestID: Sendable, Hashable {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// A name of two numbers.
+    init(_ high: UInt64, _ low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// The name as text.
+    var text: String {
+        var buffer = ByteBuffer()
+        self.write(to: &buffer)
+        return String(buffer: buffer)
+    }
+
+    /// Appends the digits to a head.
+    func write(to buffer: inout ByteBuffer) {
+        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.high >> 32)))
+        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.high)))
+        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.low >> 32)))
+        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.low)))
+    }
+
+    /// The eight digits of a number, the first in the highest byte.
+    private static func digits(of value: UInt32) -> UInt64 {
+        var digits: UInt64 = 0
+        for shift in stride(from: 28, through: 0, by: -4) {
+            let digit = UInt64(value >> UInt32(shift)) & 0x0F
+            digits = digits << 8 | (digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
+        return digits
+    }
+}
+
+/// Makes names for requests: 64 random bits for the loop, then a count, so that making one costs no system call.
+struct RequestIDs {
+    private let prefix = UInt64.random(in: .min ... .max)
+    private var count = UInt64.random(in: 0...0xFFFF_FFFF)
+
+    mutating func next() -> RequestID {
+        self.count &+= 1
+        return RequestID(self.prefix, self.count)
+    }
+}
