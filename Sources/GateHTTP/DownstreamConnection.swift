@@ -10,7 +10,7 @@ internal import NIOTLS
 /// It reads one request after the other, hands each to the ``Responder`` and writes what the responder answers. The next
 /// request is not looked at before the answer to this one is complete. Everything that has a duration has an absolute
 /// deadline.
-package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
+package final class DownstreamConnection: ChannelDuplexHandler, Expiring, Flushable {
     /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
     /// What the channel is handed.
@@ -67,6 +67,7 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring {
     private var isPaused = false
     private var wantsRead = false
     private var needsFlush = false
+    private var isFlushPending = false
     private var phaseDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
     private var pausedAt = NIODeadline.distantFuture
@@ -182,7 +183,19 @@ extension DownstreamConnection {
     /// Sends what has been written; called by the responder when it has no more to write for now.
     package func flush() {
         self.writeOut()
-        guard self.needsFlush, !self.isPumping else { return }
+        guard self.needsFlush, !self.isPumping, !self.isFlushPending else { return }
+        guard let flushes = self.setting.flushes else {
+            self.flushNow()
+            return
+        }
+        self.isFlushPending = true
+        flushes.add(self)
+    }
+
+    /// Hands what was written to the network.
+    package func flushNow() {
+        self.isFlushPending = false
+        guard self.needsFlush else { return }
         self.needsFlush = false
         self.context?.flush()
     }

@@ -32,6 +32,8 @@ package struct DownstreamSetting {
     package let sweep: DeadlineSweep
     /// Whether the gateway is draining, so that answers end their connections.
     package let isDraining: () -> Bool
+    /// Flushes the connections of the loop together; nil flushes each at once.
+    package let flushes: FlushBatch?
     /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
     package let recycle: (ByteBuffer) -> Void
 
@@ -41,12 +43,14 @@ package struct DownstreamSetting {
         names: @escaping () -> FieldNames,
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
+        flushes: FlushBatch? = nil,
         recycle: @escaping (ByteBuffer) -> Void = { _ in }
     ) {
         self.limits = limits
         self.names = names
         self.sweep = sweep
         self.isDraining = isDraining
+        self.flushes = flushes
         self.recycle = recycle
     }
 }

@@ -7,7 +7,7 @@ package import NIOCore
 /// One connection to an upstream, which carries one request at a time; confined to its channel's event loop.
 ///
 /// It goes back to its pool only after a request and an answer that were both complete, and with not a byte to spare.
-package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
+package final class UpstreamConnection: ChannelDuplexHandler, Expiring, Flushable {
     /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
     /// What the channel is handed.
@@ -41,6 +41,7 @@ package final class UpstreamConnection: ChannelDuplexHandler, Expiring {
     private var isRequestSent = false
     private var keepsAlive = true
     private var isPaused = false
+    private var isFlushPending = false
     private var wantsRead = false
     /// Whether the app may have left the request's body unread, so that it would take it for the next request.
     private var mayHoldBody = false
@@ -93,6 +94,18 @@ extension UpstreamConnection {
 
     /// Hands what was sent to the network.
     package func flush() {
+        guard !self.isFlushPending else { return }
+        guard let flushes = self.pool.flushes else {
+            self.flushNow()
+            return
+        }
+        self.isFlushPending = true
+        flushes.add(self)
+    }
+
+    /// Hands what was sent to the network now.
+    package func flushNow() {
+        self.isFlushPending = false
         self.context?.flush()
     }
 

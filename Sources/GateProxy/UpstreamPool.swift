@@ -14,6 +14,7 @@ package final class UpstreamPool {
     /// Where the connections lead.
     package let address: UpstreamAddress
     let sweep: DeadlineSweep
+    let flushes: FlushBatch?
 
     private let limits: UpstreamLimits
     private let loop: any EventLoop
@@ -28,12 +29,14 @@ package final class UpstreamPool {
         address: UpstreamAddress,
         limits: UpstreamLimits,
         sweep: DeadlineSweep,
-        loop: any EventLoop
+        loop: any EventLoop,
+        flushes: FlushBatch? = nil
     ) {
         self.address = address
         self.limits = limits
         self.sweep = sweep
         self.loop = loop
+        self.flushes = flushes
         sweep.add(self)
     }
 

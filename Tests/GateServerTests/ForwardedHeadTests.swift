@@ -43,7 +43,8 @@ import Testing
             lines == [
                 "GET /wiki HTTP/1.1", "Host: gate.example.com", "Accept: */*", "X-Mine: 1",
                 "X-Forwarded-For: 192.0.2.1",
-                "X-Forwarded-Proto: https", "X-Forwarded-Host: gate.example.com", "X-Request-Id: 0123456789abcdef0000000000000010",
+                "X-Forwarded-Proto: https", "X-Forwarded-Host: gate.example.com",
+                "X-Request-Id: 0123456789abcdef0000000000000010",
                 "X-Forwarded-User: staff:ada",
             ]
         )
@@ -104,7 +105,10 @@ import Testing
                 + "X-Request-Id: mine\r\n"
         )
         #expect(lines.contains("X-Forwarded-For: 192.0.2.1") && lines.contains("X-Forwarded-Proto: https"))
-        #expect(lines.contains("X-Forwarded-Host: gate.example.com") && lines.contains("X-Request-Id: 0123456789abcdef0000000000000010"))
+        #expect(
+            lines.contains("X-Forwarded-Host: gate.example.com")
+                && lines.contains("X-Request-Id: 0123456789abcdef0000000000000010")
+        )
         #expect(!lines.contains { $0.contains("10.0.0.1") || $0.contains("evil") || $0.contains("mine") })
     }
 

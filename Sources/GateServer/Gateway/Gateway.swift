@@ -164,6 +164,7 @@ package final class Gateway: Sendable {
             names: { state.site.fieldNames },
             sweep: state.sweep,
             isDraining: { state.isDraining },
+            flushes: state.flushes,
             recycle: { state.recycle($0) }
         )
         return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: responder)

@@ -181,7 +181,11 @@ extension UpstreamExchange {
         }
         self.isOver = true
         let failure = UpstreamExchange.failure(for: problem, route: self.route)
-        self.responder.site.log.upstreamFailed(failure, app: self.route.name, requestID: self.responder.requestID?.text ?? "-")
+        self.responder.site.log.upstreamFailed(
+            failure,
+            app: self.route.name,
+            requestID: self.responder.requestID?.text ?? "-"
+        )
         guard !self.hasAnswered else {
             self.responder.finish(status: 502)
             self.connection.cut()

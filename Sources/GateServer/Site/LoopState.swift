@@ -30,8 +30,12 @@ final class LoopState {
     var inFlight = 0
     private var pools: [UpstreamAddress: UpstreamPool] = [:]
     private var poolsOfRoutes: [(route: SiteRoute, pool: UpstreamPool)?] = []
-    /// Memory for the next head; free again by the time it is wanted, so that heads are seldom allocated.
-    private var spare = ByteBuffer()
+    /// Memory for the next heads, so that they are seldom allocated, and what will be such memory after the next flush.
+    private var spare: [ByteBuffer] = []
+    private var used: [ByteBuffer] = []
+    private static let mostSpare = 64
+    /// Flushes what this loop has written together, at the end of each turn.
+    private(set) lazy var flushes = FlushBatch(loop: self.loop) { [weak self] in self?.reclaim() }
     private var requestIDs = RequestIDs()
 
     init(loop: any EventLoop, site: Site, clock: WallClock) {
@@ -55,22 +59,35 @@ final class LoopState {
 
     private func pool(for address: UpstreamAddress) -> UpstreamPool {
         if let pool = self.pools[address] { return pool }
-        let pool = UpstreamPool(address: address, limits: UpstreamLimits(), sweep: self.sweep, loop: self.loop)
+        let pool = UpstreamPool(
+            address: address,
+            limits: UpstreamLimits(),
+            sweep: self.sweep,
+            loop: self.loop,
+            flushes: self.flushes
+        )
         self.pools[address] = pool
         return pool
     }
 
     /// Memory for a head, all its own for whoever asks.
     func memory(capacity: Int) -> ByteBuffer {
-        var memory = ByteBuffer()
-        swap(&memory, &self.spare)
+        var memory = self.spare.popLast() ?? ByteBuffer()
         memory.clear(minimumCapacity: capacity)
         return memory
     }
 
-    /// Takes memory back that has been handed to a channel; it is used again once the channel is done with it.
+    /// Takes memory back that has been handed to a channel; it is used again once the channels have been flushed.
     func recycle(_ memory: ByteBuffer) {
-        if memory.capacity <= 16 * 1024 { self.spare = memory }
+        guard memory.capacity <= 16 * 1024, self.used.count < LoopState.mostSpare else { return }
+        self.used.append(memory)
+    }
+
+    private func reclaim() {
+        while let memory = self.used.popLast(), self.spare.count < LoopState.mostSpare {
+            self.spare.append(memory)
+        }
+        self.used.removeAll(keepingCapacity: true)
     }
 
     /// A name for a request that has none.
