@@ -12,6 +12,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
+    // Small functions of one room are called for each request by another: let the compiler see across rooms.
+    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 /// Products of other packages, by the name used in the table below.

@@ -468,7 +468,6 @@ extension DownstreamConnection {
     package func channelReadComplete(context: ChannelHandlerContext) {
         if self.isReadingBody { self.armBodyDeadline() }
         self.flush()
-        context.fireChannelReadComplete()
     }
 
     /// Reads on, unless reading is paused.

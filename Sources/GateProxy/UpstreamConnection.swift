@@ -270,6 +270,9 @@ extension UpstreamConnection {
         sink?.upstreamPaused()
     }
 
+    /// Ends here: there is no handler behind this one.
+    package func channelReadComplete(context: ChannelHandlerContext) {}
+
     /// Reads on, unless reading is paused.
     package func read(context: ChannelHandlerContext) {
         guard self.isPaused else {

@@ -18,7 +18,7 @@ import Testing
         identity: String? = nil
     ) throws -> [String] {
         let rig = try Rig()
-        let way = ForwardedHead.Way(
+        var way = ForwardedHead.Way(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
             isSecure: true,
@@ -27,7 +27,7 @@ import Testing
         )
         let bytes = ForwardedHead.request(
             try rig.head(start, host, lines),
-            way: way,
+            way: &way,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: RequestID(0x0123_4567_89AB_CDEF, 16),
             into: ByteBuffer()

@@ -17,12 +17,34 @@ struct ForwardedHead {
         let isTrusted: Bool
         /// Whether the app wants `Forwarded` as well.
         var sendsForwarded = false
+        /// The lines for an authority, kept because they are the same for each request of a connection.
+        fileprivate var known: (authority: String, lines: ByteBuffer)?
+
+        init(peer: IPAddress?, peerText: String, isSecure: Bool, isTrusted: Bool, sendsForwarded: Bool = false) {
+            self.peer = peer
+            self.peerText = peerText
+            self.isSecure = isSecure
+            self.isTrusted = isTrusted
+            self.sendsForwarded = sendsForwarded
+        }
+
+        /// The lines for requests to an authority over this connection; nil if they depend on the request itself.
+        fileprivate mutating func lines(for authority: String) -> ByteBuffer? {
+            guard !self.isTrusted, !self.sendsForwarded else { return nil }
+            if let known, known.authority == authority { return known.lines }
+            var lines = ByteBuffer()
+            lines.writeString("X-Forwarded-For: \(self.peerText)\r\n")
+            lines.writeString("X-Forwarded-Proto: \(self.isSecure ? "https" : "http")\r\n")
+            lines.writeString("X-Forwarded-Host: \(authority)\r\n")
+            self.known = (authority, lines)
+            return lines
+        }
     }
 
     /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
     static func request(
         _ head: RequestHead,
-        way: Way,
+        way: inout Way,
         identity: ByteBuffer?,
         requestID: RequestID,
         into buffer: consuming ByteBuffer
@@ -33,7 +55,12 @@ struct ForwardedHead {
         let options = head.message.connectionOptions()
         writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
         self.writeCookies(of: head, to: &writer)
-        self.writeWay(way, of: head, requestID: requestID, to: &writer)
+        if let lines = way.lines(for: head.authority.text) {
+            writer.buffer.writeImmutableBuffer(lines)
+            self.write(requestID, to: &writer)
+        } else {
+            self.writeWay(way, of: head, requestID: requestID, to: &writer)
+        }
         writer.writeFraming(ofRequest: head)
         if let identity { writer.buffer.writeImmutableBuffer(identity) }
         return writer.finish()
@@ -119,9 +146,7 @@ struct ForwardedHead {
         if way.isTrusted, let believed = self.believedRequestID(head.message) {
             writer.writeLine("X-Request-Id", believed)
         } else {
-            writer.buffer.writeStaticString("X-Request-Id: ")
-            requestID.write(to: &writer.buffer)
-            writer.buffer.writeStaticString("\r\n")
+            self.write(requestID, to: &writer)
         }
         guard way.sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
@@ -130,6 +155,12 @@ struct ForwardedHead {
             $0.offset == nodes.count - 1 ? "for=\($0.element);\(last)" : "for=\($0.element)"
         }
         writer.writeLine("Forwarded", elements.joined(separator: ", "))
+    }
+
+    private static func write(_ requestID: RequestID, to writer: inout HeadWriter) {
+        writer.buffer.writeStaticString("X-Request-Id: ")
+        requestID.write(to: &writer.buffer)
+        writer.buffer.writeStaticString("\r\n")
     }
 
     /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.

@@ -279,7 +279,7 @@ extension GatewayResponder {
         let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
-            way: self.way,
+            way: &self.way,
             identity: identity,
             requestID: self.requestID ?? self.loop.freshRequestID(),
             into: self.loop.memory(capacity: room)

@@ -120,6 +120,8 @@ final class CachedSession {
     let session: Session
     let freshUntil: NIODeadline
     private var standings: [Int: (route: SiteRoute, standing: Standing, remakeAt: Instant)] = [:]
+    /// The standing asked for last; a person stays in one app for many requests.
+    private var last: (route: SiteRoute, standing: Standing, remakeAt: Instant)?
     private static let mostStandings = 64
 
     init(_ session: Session, freshUntil: NIODeadline) {
@@ -133,7 +135,9 @@ final class CachedSession {
     /// entry, so it need not be made anew for each request.
     func standing(on route: SiteRoute, site: Site, now: Instant) throws(Failure) -> Standing {
         // The same position may be another app's after a reload, which a request of before can outlive.
+        if let last, last.route === route, now < last.remakeAt { return last.standing }
         if let known = self.standings[route.index], known.route === route, now < known.remakeAt {
+            self.last = known
             return known.standing
         }
         let standing: Standing
@@ -149,6 +153,7 @@ final class CachedSession {
     }
 
     func forgetStandings() {
+        self.last = nil
         self.standings.removeAll()
     }
 }
