@@ -50,8 +50,8 @@ package final class Gateway: Sendable {
     let metrics = SiteMetrics()
     let state: Mutex<State>
     let loops: [NIOLoopBound<LoopState>]
-    private let listeners = Mutex<[Listener]>([])
-    private let operations = Mutex<[Listener]>([])
+    let listeners = Mutex<[Listener]>([])
+    let operations = Mutex<[Listener]>([])
 
     /// All metrics of the process.
     static let registry: PrometheusRegistry = {
@@ -194,125 +194,5 @@ package final class Gateway: Sendable {
             return DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
         }
         self.operations.withLock { $0 = [listener] }
-    }
-}
-
-// MARK: Reload and drain
-
-extension Gateway {
-    /// Reads the file again and puts it in force; if anything is wrong the old one goes on.
-    ///
-    /// - Parameter show: Called with what is to be said about the file.
-    /// - Returns: Whether the new configuration is in force.
-    @discardableResult
-    package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
-        let result = ConfigurationFile.load(
-            path: self.options.configurationFile,
-            environment: self.options.environment
-        )
-        show(result.diagnostics)
-        do throws(Failure) {
-            guard let configuration = result.configuration else {
-                throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
-            }
-            let plans = try self.workshop.plans(for: configuration)
-            let site = try await self.workshop.site(for: configuration)
-            self.warnOfFixedSettings(configuration)
-            self.replaceIdentities(with: plans)
-            for bound in self.loops {
-                try? await bound.eventLoop.submit { bound.value.replace(with: site) }.get()
-            }
-            self.state.withLock { state in
-                state.configuration = configuration
-                state.files = result.files
-                state.site = site
-                state.loadedAt = WallClock.system.now
-                state.lastReloadFailed = false
-            }
-            self.metrics.reloaded(ok: true)
-            self.logger.info("configuration reloaded", metadata: ["apps": "\(configuration.apps.count)"])
-            return true
-        } catch {
-            self.state.withLock { state in
-                state.lastReloadFailed = true
-                state.files = result.files.isEmpty ? state.files : result.files
-            }
-            self.metrics.reloaded(ok: false)
-            self.logger.error(
-                "reload failed, the old configuration stays in force",
-                metadata: ["detail": "\(error.detail)"]
-            )
-            return false
-        }
-    }
-
-    /// A listener takes the certificates of its own address; whether it is TLS is settled when it is opened.
-    private func replaceIdentities(with plans: [ListenerPlan]) {
-        for listener in self.listeners.withLock({ $0 }) where !listener.plan.identities.isEmpty {
-            let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
-            if let plan, !plan.identities.isEmpty { listener.replaceIdentities(plan.identities) }
-        }
-    }
-
-    private func warnOfFixedSettings(_ new: Configuration) {
-        let old = self.state.withLock { $0.configuration }
-        let addresses: (Configuration) -> [String] = {
-            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty)" }
-        }
-        guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
-        self.logger.warning("changed listener addresses take effect after a restart only")
-    }
-
-    /// Ends gracefully: not ready at once, no new connections after the delay, requests under way may end.
-    ///
-    /// - Returns: Whether every request came to its end.
-    package func drain(delay: Duration) async -> Bool {
-        self.state.withLock { $0.isDraining = true }
-        self.logger.info("draining")
-        try? await Task.sleep(for: delay)
-        for listener in self.listeners.withLock({ $0 }) {
-            await listener.close()
-        }
-        for bound in self.loops {
-            try? await bound.eventLoop.submit { bound.value.drain() }.get()
-        }
-        let deadline = ContinuousClock.now + self.options.drainTimeout
-        var left = await self.unfinished()
-        while left > 0, ContinuousClock.now < deadline, !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(50))
-            left = await self.unfinished()
-        }
-        return left == 0
-    }
-
-    /// Ends everything; the gateway cannot be used any more.
-    package func stop() async {
-        for bound in self.loops {
-            try? await bound.eventLoop.submit { bound.value.cutAll() }.get()
-        }
-        for listener in self.listeners.withLock({ $0 }) + self.operations.withLock({ $0 }) {
-            await listener.close()
-        }
-        await self.workshop.close()
-        try? await self.group.shutdownGracefully()
-        try? await self.operationsGroup.shutdownGracefully()
-    }
-
-    /// Requests under way and answers on their way out, on all loops.
-    func unfinished() async -> Int {
-        var total = 0
-        for bound in self.loops {
-            total += (try? await bound.eventLoop.submit { bound.value.unfinished }.get()) ?? 0
-        }
-        return total
-    }
-
-    /// Requests between their head and the end of their answer, on all loops.
-    func requestsInFlight() async -> Int {
-        var total = 0
-        for bound in self.loops {
-            total += (try? await bound.eventLoop.submit { bound.value.inFlight }.get()) ?? 0
-        }
-        return total
     }
 }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import GateWire
+package import NIOCore
+
+extension DownstreamConnection {
+    /// Whether the answer about to be started has to say `Connection: close`.
+    package var mustClose: Bool {
+        self.closes || self.served >= self.setting.limits.requests || self.setting.isDraining()
+            || self.arrived - self.created > self.ageLimit
+    }
+
+    /// Tells a client that waits for it to send the body.
+    ///
+    /// RFC 9110 §15.2.1.
+    package func sendContinue() {
+        guard self.owesAnswer, case .none = self.answer, let context else { return }
+        context.writeAndFlush(
+            self.wrapOutboundOut(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n")),
+            promise: nil
+        )
+    }
+
+    /// Sends an answer of our own and completes the request with it.
+    package func respond(_ answer: Answer) {
+        guard self.owesAnswer, case .none = self.answer else { return }
+        if self.isReadingBody { self.closes = true }
+        self.closes = self.mustClose
+        self.outbound = answer.encoded(
+            closes: self.closes,
+            forHead: self.isHeadRequest,
+            into: self.freshBuffer(capacity: 512 + answer.body.count)
+        )
+        self.answer = .started(.none)
+        self.end()
+    }
+
+    /// Starts an answer with a complete head.
+    ///
+    /// - Parameters:
+    ///   - head: The bytes, written by a `HeadWriter`, with `Connection: close` if ``mustClose`` said so.
+    ///   - framing: What the head says of the body.
+    ///   - closes: Whether the connection ends with this answer.
+    package func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
+        guard self.owesAnswer, case .none = self.answer else { return }
+        self.answer = .started(framing)
+        self.closes = self.closes || closes || framing == .untilClose
+        self.outbound = head
+    }
+
+    /// Sends a part of the body; false when the client should be given time to take it.
+    @discardableResult
+    package func write(_ body: ByteBuffer) -> Bool {
+        guard case .started(let framing) = self.answer, body.readableBytes > 0, !self.isHeadRequest else { return true }
+        var body = body
+        if framing == .chunked {
+            self.outbound.writeString(String(body.readableBytes, radix: 16))
+            self.outbound.writeStaticString("\r\n")
+        }
+        if body.readableBytes <= 16 * 1024 {
+            self.outbound.writeBuffer(&body)
+        } else {
+            self.writeOut()
+            self.needsFlush = true
+            self.context?.write(self.wrapOutboundOut(body), promise: nil)
+        }
+        if framing == .chunked { self.outbound.writeStaticString("\r\n") }
+        if self.outbound.readableBytes > 32 * 1024 { self.writeOut() }
+        return self.isWritable
+    }
+
+    /// Completes the answer.
+    package func end() {
+        guard case .started(let framing) = self.answer else { return }
+        if framing == .chunked, !self.isHeadRequest { self.outbound.writeStaticString("0\r\n\r\n") }
+        self.answer = .complete
+        self.owesAnswer = false
+        self.writeOut()
+        self.requestDone()
+    }
+
+    /// Sends what has been written; called by the responder when it has no more to write for now.
+    package func flush() {
+        self.writeOut()
+        guard self.needsFlush, !self.isPumping, !self.isFlushPending else { return }
+        guard let flushes = self.setting.flushes else {
+            self.flushNow()
+            return
+        }
+        self.isFlushPending = true
+        flushes.add(self)
+    }
+
+    /// Hands what was written to the network.
+    package func flushNow() {
+        self.isFlushPending = false
+        guard self.needsFlush else { return }
+        self.needsFlush = false
+        self.context?.flush()
+    }
+
+    /// Ends the connection in the middle of an answer, so that the client sees that it is cut off.
+    package func cut() {
+        self.ended()
+        self.context?.close(promise: nil)
+    }
+
+    /// Stops reading the request's body, until ``resumeReading()``.
+    package func pauseReading() {
+        guard !self.isPaused else { return }
+        self.isPaused = true
+        self.pausedAt = .now()
+        if self.isReadingBody { self.phaseDeadline = .distantFuture }
+    }
+
+    /// Reads on.
+    package func resumeReading() {
+        guard self.isPaused else { return }
+        self.isPaused = false
+        if self.isReadingBody {
+            // The client is not to blame for the time in which nobody read.
+            self.bodyBegan = self.bodyBegan + (.now() - self.pausedAt)
+            self.armBodyDeadline()
+        }
+        self.readOnIfWanted()
+    }
+
+    /// Reads on if the channel wanted to and nothing speaks against it any more.
+    func readOnIfWanted() {
+        guard self.wantsRead, !self.isPaused, !self.holdsTooMuch else { return }
+        self.wantsRead = false
+        self.context?.read()
+    }
+
+    /// Ends an idle connection now and a busy one after its answer; called when the gateway drains.
+    package func drain() {
+        self.closes = true
+        switch self.phase {
+        case .idle: self.linger()
+        case .handshake: self.context?.close(promise: nil)
+        case .head, .body, .answering, .lingering, .closed: break
+        }
+    }
+
+    /// Whether bytes of an answer still wait for the client.
+    package var isSending: Bool { self.bytesWaiting > 0 }
+
+    var bytesWaiting: Int {
+        guard let options = self.context?.channel.syncOptions else { return 0 }
+        return (try? options.getOption(.bufferedWritableBytes)) ?? 0
+    }
+
+    /// Whether bytes wait for the client and it has taken some of them lately.
+    func isStillTaking() -> Bool {
+        let waiting = self.bytesWaiting
+        guard waiting > 0 else { return false }
+        if waiting != self.unsent.bytes { self.unsent = (waiting, .now()) }
+        return .now() - self.unsent.since < self.setting.limits.writeStall
+    }
+
+    var isReadingBody: Bool {
+        if case .body = self.phase { true } else { false }
+    }
+
+    func writeOut() {
+        guard self.outbound.readableBytes > 0, let context else { return }
+        context.write(self.wrapOutboundOut(self.outbound), promise: nil)
+        self.setting.recycle(self.outbound)
+        self.outbound = ByteBuffer()
+        self.needsFlush = true
+    }
+
+    /// The answer is complete; what follows depends on whether the request is, too.
+    func requestDone() {
+        if self.isReadingBody || self.closes {
+            self.linger()
+        } else {
+            self.answer = .none
+            self.phase = .idle
+            self.resumeReading()
+            self.arrived = .now()
+            self.phaseDeadline = self.arrived + self.setting.limits.idle
+        }
+        if !self.isPumping {
+            self.pump()
+            self.flush()
+        }
+    }
+
+    /// Sends all, tells the client that nothing follows and reads until it has heard, so that no reset destroys the
+    /// answer.
+    ///
+    /// RFC 9112 §9.6.
+    func linger() {
+        self.writeOut()
+        self.needsFlush = false
+        self.phase = .lingering
+        self.inbound.clear()
+        self.phaseDeadline = .now() + self.setting.limits.linger
+        self.context?.flush()
+        self.context?.close(mode: .output, promise: nil)
+        if self.isPaused || self.wantsRead {
+            self.isPaused = false
+            self.wantsRead = false
+            self.context?.read()
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateWire
+package import NIOCore
+internal import NIOTLS
+
+extension DownstreamConnection {
+    /// Takes its place in the pipeline.
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.setting.sweep.add(self)
+        self.phase = self.tls == nil ? .idle : .handshake
+        let limits = self.setting.limits
+        self.phaseDeadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
+    }
+
+    /// Leaves the pipeline.
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        self.setting.sweep.remove(self)
+        self.context = nil
+    }
+
+    /// Learns that the TLS handshake is complete.
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event, case .handshake = self.phase {
+            self.phase = .idle
+            self.phaseDeadline = .now() + self.setting.limits.firstByte
+            self.pump()
+            self.flush()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Takes bytes that have arrived.
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        self.arrived = .now()
+        switch self.phase {
+        case .lingering, .closed:
+            return
+        case .handshake, .idle, .head, .body, .answering:
+            break
+        }
+        if self.inbound.readableBytes == 0 {
+            self.inbound = bytes
+        } else {
+            self.inbound.writeBuffer(&bytes)
+        }
+        self.pump()
+        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
+        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
+    }
+
+    /// Sends what the bytes just read have led to.
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        if self.isReadingBody { self.armBodyDeadline() }
+        self.flush()
+    }
+
+    /// Reads on, unless reading is paused.
+    package func read(context: ChannelHandlerContext) {
+        guard self.isPaused || self.holdsTooMuch else {
+            context.read()
+            return
+        }
+        self.wantsRead = true
+    }
+
+    /// Whether as much has come behind the request under way as may wait, or behind an answer that is not taken.
+    var holdsTooMuch: Bool {
+        switch self.phase {
+        case .answering, .idle: self.inbound.readableBytes > self.setting.limits.pipelinedBytes
+        case .handshake, .head, .body, .lingering, .closed: false
+        }
+    }
+
+    /// Learns that the peer takes bytes again, or no longer.
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        let isWritable = context.channel.isWritable
+        self.isWritable = isWritable
+        self.stallDeadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
+        if !isWritable { self.unsent = (self.bytesWaiting, .now()) }
+        self.responder.downstreamWritabilityChanged(isWritable: isWritable)
+        if isWritable {
+            self.arrived = .now()
+            self.pump()
+            self.flush()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Learns that the connection is no more.
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.ended()
+        context.fireChannelInactive()
+    }
+
+    /// Learns that the connection has failed.
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.ended()
+        context.close(promise: nil)
+    }
+
+    func ended() {
+        let phase = self.phase
+        self.phase = .closed
+        self.answer = .complete
+        self.phaseDeadline = .distantFuture
+        self.stallDeadline = .distantFuture
+        switch phase {
+        case .body, .answering: self.responder.abandon()
+        case .handshake, .idle, .head, .lingering, .closed: break
+        }
+    }
+
+    /// The deadline has passed: a slow head or body is told so, everything else is closed.
+    ///
+    /// An idle or closing connection whose client still takes the last answer gets more time.
+    package func expire() {
+        let now = NIODeadline.now()
+        let isStalled = self.stallDeadline <= now
+        if isStalled, self.phaseDeadline > now, self.isStillTaking() {
+            self.stallDeadline = now + .seconds(1)
+            return
+        }
+        switch self.phase {
+        case .head, .body:
+            guard !isStalled || self.phaseDeadline <= now else { return self.giveUp() }
+            self.refuse(WireRefusal(408, "wire.too_slow"))
+        case .idle where self.isStillTaking():
+            self.stallDeadline = .distantFuture
+            self.phaseDeadline = now + .seconds(1)
+        case .lingering where self.isStillTaking():
+            self.stallDeadline = .distantFuture
+            self.phaseDeadline = .now() + self.setting.limits.linger
+        case .handshake, .idle, .answering, .lingering, .closed:
+            self.giveUp()
+        }
+    }
+
+    func giveUp() {
+        self.phaseDeadline = .distantFuture
+        self.stallDeadline = .distantFuture
+        self.context?.close(promise: nil)
+    }
+}
