@@ -92,9 +92,6 @@ package final class DownstreamConnection: ChannelDuplexHandler, Expiring, Flusha
         self.ageLimit = .nanoseconds(setting.limits.age.nanoseconds + Int64.random(in: -jitter...jitter))
     }
 
-    /// The loop that the connection is confined to.
-    package var eventLoop: (any EventLoop)? { self.context?.eventLoop }
-
     /// Room for a head, from the channel's allocator.
     package func freshBuffer(capacity: Int) -> ByteBuffer {
         self.context?.channel.allocator.buffer(capacity: capacity) ?? ByteBuffer()

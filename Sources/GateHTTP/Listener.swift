@@ -42,9 +42,6 @@ package final class Listener: Sendable {
     /// The address and port of the plan it was opened with.
     package let plan: ListenerPlan
 
-    /// The port that is bound.
-    package var port: Int { self.channel.localAddress?.port ?? 0 }
-
     /// Opens the socket and serves.
     ///
     /// - Throws: A `Failure` naming the address, when it cannot be bound.
