@@ -70,7 +70,7 @@ package enum PercentEncoding {
 /// Name and value pairs as `application/x-www-form-urlencoded` carries them, in order, repeats kept.
 package struct Form: Sendable, Equatable {
     /// One pair.
-    package struct Field: Sendable, Equatable {
+    package struct Field: Sendable, Hashable {
         /// The decoded name.
         package let name: String
         /// The decoded value.

@@ -37,6 +37,9 @@ package struct Profile: Sendable, Hashable {
     package var roles: [String] = []
     /// Whether `groups` is all of them; false is "unknown" to a rule that denies.
     package var groupsComplete = true
+    /// Which groups were looked for in all that the provider listed, if `groups` keeps only part of it; nil if it keeps
+    /// everything.
+    package var groupsSought: Set<String>?
     /// When the person last proved who they are to the provider.
     package var authTime: Instant?
 
@@ -49,6 +52,17 @@ package struct Profile: Sendable, Hashable {
 
     /// The key of the user everywhere: `provider:subject`.
     package var user: String { "\(self.provider):\(self.subject)" }
+
+    /// Whether the person is known to be in a group.
+    package func isInside(group: String) -> Bool {
+        self.groups.contains { isIdentical($0, group) }
+    }
+
+    /// Whether the person is known not to be in a group; false also if nobody can tell.
+    package func isOutside(group: String) -> Bool {
+        guard self.groupsComplete, !self.isInside(group: group) else { return false }
+        return self.groupsSought?.contains { isIdentical($0, group) } ?? true
+    }
 
     /// The address if it is verified and has one reading; the only one that a rule may look at.
     package var verifiedEmail: EmailAddress? {

@@ -4,8 +4,9 @@ internal import GateCore
 
 /// Where one value of a profile comes from: a JSON Pointer into one of a provider's answers, or a fixed text.
 ///
-/// Written `id_token:/claim`, `userinfo:/member`, `api:/user/emails#/0/email` or `const:text`; pointers are those of
-/// RFC 6901, so a `/` inside a claim's name is written `~1`.
+/// Written `id_token:/claim`, `userinfo:/member`, `api:/user/emails#/0/email`, `callback:/user/name/firstName` or
+/// `const:text`; pointers are those of RFC 6901, so a `/` inside a claim's name is written `~1`. One array may be searched: in
+/// `api:/user/emails#[primary&&verified]/email` the pointer goes on from the elements for which every condition holds.
 package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
     /// The answer that a source reads.
     package enum Document: Sendable, Hashable {
@@ -15,25 +16,67 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         case userinfo
         /// The answer of a call to the provider's API, by its path.
         case api(path: String)
+        /// What the browser brought with the callback: not signed by anybody, so for names to show only.
+        case callback
         /// No answer: the text is in the configuration.
         case constant
     }
 
     /// Which answer is read.
     package let document: Document
-    /// The JSON Pointer into the answer; for a constant, its text.
-    package let pointer: String
+    /// The JSON Pointer into the answer, up to the array that is searched if there is one; for a constant, its text.
+    let pointer: String
+    /// Which elements of the array are looked into; nil if no array is searched.
+    let filter: ElementFilter?
+    /// The JSON Pointer into such an element; empty for the element itself.
+    let tail: String
 
+    private init(_ document: Document, _ pointer: String, _ filter: ElementFilter? = nil, tail: String = "") {
+        self.document = document
+        self.pointer = pointer
+        self.filter = filter
+        self.tail = tail
+    }
+
+    /// The source as it is written in the configuration.
+    package var description: String {
+        let path = self.filter.map { "\(self.pointer)\($0)\(self.tail)" } ?? self.pointer
+        return switch self.document {
+        case .idToken: "id_token:\(path)"
+        case .userinfo: "userinfo:\(path)"
+        case .api(let call): "api:\(call)#\(path)"
+        case .callback: "callback:\(path)"
+        case .constant: "const:\(path)"
+        }
+    }
+
+    /// The path of the API call whose answer is read, if it is one.
+    var call: String? {
+        guard case .api(let path) = self.document else { return nil }
+        return path
+    }
+
+    static func idToken(_ pointer: String) -> ClaimSource { ClaimSource(.idToken, pointer) }
+    static func userinfo(_ pointer: String) -> ClaimSource { ClaimSource(.userinfo, pointer) }
+    static func api(_ path: String, _ pointer: String) -> ClaimSource { ClaimSource(.api(path: path), pointer) }
+    static func callback(_ pointer: String) -> ClaimSource { ClaimSource(.callback, pointer) }
+    static func constant(_ text: String) -> ClaimSource { ClaimSource(.constant, text) }
+}
+
+// MARK: Reading
+
+extension ClaimSource {
     /// Reads a source as it is written in the configuration, or nil if it is not one.
     package init?(_ text: String) {
         guard text.utf8.count <= 1024, let colon = text.firstIndex(of: ":") else { return nil }
         let rest = String(text[text.index(after: colon)...])
         switch text[..<colon] {
-        case "id_token": self.init(.idToken, checked: rest)
-        case "userinfo": self.init(.userinfo, checked: rest)
+        case "id_token": self.init(.idToken, written: rest)
+        case "userinfo": self.init(.userinfo, written: rest)
+        case "callback": self.init(.callback, written: rest)
         case "api":
             guard let mark = rest.firstIndex(of: "#"), ClaimSource.isPath(rest[..<mark]) else { return nil }
-            self.init(.api(path: String(rest[..<mark])), checked: String(rest[rest.index(after: mark)...]))
+            self.init(.api(path: String(rest[..<mark])), written: String(rest[rest.index(after: mark)...]))
         case "const":
             guard !rest.isEmpty, PlainText.isPlain(rest) else { return nil }
             self.init(.constant, rest)
@@ -41,29 +84,18 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    private init(_ document: Document, _ pointer: String) {
-        self.document = document
-        self.pointer = pointer
-    }
-
-    private init?(_ document: Document, checked pointer: String) {
-        guard ClaimSource.isPointer(pointer) else { return nil }
-        self.init(document, pointer)
-    }
-
-    /// The source as it is written in the configuration.
-    package var description: String {
-        switch self.document {
-        case .idToken: "id_token:\(self.pointer)"
-        case .userinfo: "userinfo:\(self.pointer)"
-        case .api(let path): "api:\(path)#\(self.pointer)"
-        case .constant: "const:\(self.pointer)"
+    /// A pointer, or a pointer, a filter and a pointer, of which only the filter must be there.
+    private init?(_ document: Document, written text: String) {
+        guard let (start, filter, tail) = ElementFilter.split(text) else {
+            guard ClaimSource.isPointer(text), !text.contains("[") else { return nil }
+            self.init(document, text)
+            return
         }
+        guard start.isEmpty || ClaimSource.isPointer(start), tail.isEmpty || ClaimSource.isPointer(tail) else {
+            return nil
+        }
+        self.init(document, start, filter, tail: tail)
     }
-
-    static func idToken(_ pointer: String) -> ClaimSource { ClaimSource(.idToken, pointer) }
-    static func userinfo(_ pointer: String) -> ClaimSource { ClaimSource(.userinfo, pointer) }
-    static func api(_ path: String, _ pointer: String) -> ClaimSource { ClaimSource(.api(path: path), pointer) }
 
     /// `*( "/" *( unescaped / "~0" / "~1" ) )`, here with one step at least.
     ///
@@ -74,10 +106,14 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         return tails.allSatisfy { $0.first == UInt8(ascii: "0") || $0.first == UInt8(ascii: "1") }
     }
 
-    /// A path below the provider's API address that cannot leave it.
+    /// A path below the provider's API address that cannot leave it; an `@` there begins no other host.
+    ///
+    /// RFC 3986 §3.3.
     private static func isPath(_ text: Substring) -> Bool {
         guard text.hasPrefix("/"), text.utf8.count > 1, text.utf8.count <= 256 else { return false }
-        let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: "/") }
+        let plain = text.utf8.allSatisfy {
+            PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "@")
+        }
         let steps = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         return plain && steps.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
     }

@@ -14,6 +14,8 @@ struct EmailTrust: Sendable, Hashable {
 
     /// Tenants, all of whose addresses are verified.
     var verifiedTenants: Set<String> = []
+    /// Whether the operator said that the administrators of the one tenant are believed.
+    var trustsUnmarked = false
     /// Who is the authority for an address.
     var authority = Authority.none
 }

@@ -21,6 +21,8 @@ package enum IssuerRule: Sendable, Hashable {
         case organizations
         /// The tenant with this id, in lower case.
         case only(String)
+        /// The tenants with these ids, in lower case, wherever people were sent.
+        case among(Set<String>)
         /// The tenant that the provider's metadata name for the configured domain.
         case discovered
     }
@@ -46,7 +48,7 @@ package enum IssuerRule: Sendable, Hashable {
         switch self {
         case .exact(let issuer), .aliased(let issuer, _):
             isIdentical(discovered, issuer)
-        case .tenanted(let template, .any), .tenanted(let template, .organizations):
+        case .tenanted(let template, .any), .tenanted(let template, .organizations), .tenanted(let template, .among):
             isIdentical(discovered, template)
         case .tenanted(let template, .only(let tenant)):
             isIdentical(discovered, IssuerRule.fill(template, tenant))
@@ -115,6 +117,7 @@ package enum IssuerRule: Sendable, Hashable {
         case .any: true
         case .organizations: tenant != self.consumerTenant
         case .only(let expected): isIdentical(tenant, expected)
+        case .among(let expected): expected.contains(tenant)
         case .discovered: isIdentical(issuer, discovered)
         }
     }
@@ -133,9 +136,4 @@ package enum IssuerRule: Sendable, Hashable {
         let tenant = String(issuer.dropFirst(head.count).dropLast(tail.count))
         return self.isGUID(tenant) ? tenant : nil
     }
-}
-
-/// Whether two texts are the same bytes; `==` would also take a Kelvin sign for a `K`.
-package func isIdentical(_ left: String, _ right: String) -> Bool {
-    left.utf8.elementsEqual(right.utf8)
 }

@@ -4,35 +4,32 @@ internal import GateCore
 
 /// Groups or roles as a provider listed them: sorted, each once, bounded.
 struct NameList {
-    private static let maximumCount = 1000
-    private static let maximumBytes = 65_536
+    private static let maximumCount = 5000
+    private static let maximumBytes = 262_144
 
     /// The names.
     let names: [String]
     /// Whether nothing had to be left out.
     let isComplete: Bool
 
-    /// Reads an array of names, or one name.
+    /// Reads an array of names, or one name; `isWhole` says that the provider left nothing out.
     ///
     /// A single text is one name and is not split at spaces or commas: a group that is called `guests, admins` must
     /// not make anybody an administrator.
-    init(_ value: JSON?) {
-        guard let value else {
-            self.names = []
-            self.isComplete = true
-            return
-        }
+    init(_ value: JSON, isWhole: Bool = true) {
         let elements = value.array ?? [value]
         let texts = elements.compactMap { PlainText.checked($0.profileText, limit: 1024) }
-        let sorted = Set(texts).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         var names: [String] = []
         var bytes = 0
-        for text in sorted.prefix(NameList.maximumCount) {
+        var isCut = false
+        for text in texts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        where names.last.map({ !isIdentical($0, text) }) ?? true {
             bytes += text.utf8.count
-            guard bytes <= NameList.maximumBytes else { break }
+            isCut = names.count == NameList.maximumCount || bytes > NameList.maximumBytes
+            guard !isCut else { break }
             names.append(text)
         }
         self.names = names
-        self.isComplete = texts.count == elements.count && names.count == sorted.count
+        self.isComplete = isWhole && texts.count == elements.count && !isCut
     }
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The fields of a profile whose sources the configuration may name, by their names there.
+/// The fields of a profile, by their names in the configuration and in everything that shows one, in that order.
 package enum ProfileField: String, Sendable, CaseIterable {
+    /// The provider's name in the file.
+    case provider
+    /// The issuer that vouches.
+    case issuer
     /// The stable id of the person at the provider.
     case subject
     /// The organization at the provider.
@@ -18,6 +22,8 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case email
     /// Whether the address is proved.
     case emailVerified = "email_verified"
+    /// Whether the provider is the authority for the address.
+    case emailAuthoritative = "email_authoritative"
     /// The https address of a picture.
     case picture
     /// The language.
@@ -26,6 +32,22 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case groups
     /// The roles.
     case roles
+    /// Whether the groups are all of them.
+    case groupsComplete = "groups_complete"
     /// When the person last proved who they are.
     case authTime = "auth_time"
+
+    /// The fields whose sources the configuration may name; the others follow from these or are fixed.
+    package static let mapped = ProfileField.allCases.filter { !$0.isDerived }
+
+    /// Whether the field is never read from a claim alone.
+    package var isDerived: Bool {
+        switch self {
+        case .provider, .issuer, .emailAuthoritative, .groupsComplete: true
+        default: false
+        }
+    }
+
+    /// Whether what the browser brought, which nobody signed, may fill the field.
+    package var takesUnsigned: Bool { self == .name || self == .givenName || self == .familyName }
 }

@@ -8,9 +8,9 @@ package import GateCore
 /// What comes out is bounded and has no control characters, so that it can go into header lines, logs and pages.
 package struct ProfileMapping: Sendable {
     private let provider: String
-    private let issuer: IssuerRule
+    let issuer: IssuerRule
     private let chains: [ProfileField: [ProfileStep]]
-    private let trust: EmailTrust
+    let trust: EmailTrust
     /// The fields whose chains the operator wrote.
     private let overridden: Set<ProfileField>
 
@@ -33,9 +33,9 @@ package struct ProfileMapping: Sendable {
         var overrides: [ProfileField: [ClaimSource]] = [:]
         for (name, texts) in profile {
             let sources = texts.compactMap(ClaimSource.init)
-            guard let field = ProfileField(rawValue: name), sources.count == texts.count else {
-                throw Failure(.internalFault, "provider.definition", "profile: a field or a source is not known")
-            }
+            guard let field = ProfileField(rawValue: name), !field.isDerived, sources.count == texts.count,
+                field.takesUnsigned || !sources.contains(where: { $0.document == .callback })
+            else { throw Failure(.internalFault, "provider.definition", "profile: a field or a source is not known") }
             overrides[field] = sources
         }
         return overrides
@@ -46,73 +46,143 @@ package struct ProfileMapping: Sendable {
         Set(self.chains.values.joined().flatMap(\.sources))
     }
 
-    /// The profile of the person whom these payloads describe.
+    /// The API calls without which nobody is signed in: if one were left out, its person could become another.
+    var callsForSubject: Set<String> { Set(self.steps(.subject).flatMap(\.sources).compactMap(\.call)) }
+
+    /// Whether some field reads what look-ups at the provider find.
+    package var readsLookups: Bool { self.chains.values.contains { $0.contains(.lookedUp) } }
+
+    /// The chain of a field as documents show it: step by step; empty if nothing fills it.
+    package func chain(of field: ProfileField) -> [String] { self.steps(field).map(\.description) }
+
+    /// The API calls whose answers some chain needs now: it reads them next, and nothing before them answered.
+    func wantedCalls(for payloads: ProviderPayloads, made: Set<String>) -> Set<String> {
+        var wanted: Set<String> = []
+        for (field, steps) in self.chains {
+            for step in steps {
+                let calls = step.sources.compactMap(\.call).filter { !made.contains($0) }
+                wanted.formUnion(calls)
+                guard calls.isEmpty, !step.answers(field, in: payloads) else { break }
+            }
+        }
+        return wanted
+    }
+
+    /// The profile of the person whom these payloads describe, and where its fields came from.
     ///
     /// - Throws: `provider.subject` if there is no usable id; nothing else can make a profile impossible.
-    package func profile(from payloads: ProviderPayloads) throws(Failure) -> Profile {
-        let found = self.steps(.subject).lazy.compactMap { $0.text(in: payloads) }.first
-        guard let subject = PlainText.checked(found, limit: 255) else {
+    package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
+        guard let subject = self.found(.subject, payloads, limit: 255) else {
             throw Failure(.providerFailed, "provider.subject", "the provider gave no usable id of the person")
         }
-        var profile = Profile(
-            provider: self.provider,
-            issuer: self.issuer.canonical(for: payloads.idToken),
-            subject: subject
+        let issuer = self.issuer.canonical(for: payloads.idToken)
+        var mapped = MappedProfile(
+            profile: Profile(provider: self.provider, issuer: issuer, subject: subject.text),
+            sources: [.provider: "the file", .issuer: payloads.idToken == nil ? "the file" : "id_token:/iss"]
         )
-        profile.tenant = self.text(.tenant, payloads, limit: 255)
-        profile.username = self.text(.username, payloads)
-        profile.name = self.text(.name, payloads)
-        profile.givenName = self.text(.givenName, payloads)
-        profile.familyName = self.text(.familyName, payloads)
-        profile.picture = self.text(.picture, payloads, limit: 2048).flatMap(ProfileMapping.httpsAddress)
-        profile.locale = self.values(.locale, payloads).compactMap(\.profileLocale).first
-        profile.authTime = self.values(.authTime, payloads).compactMap(\.profileTime).first
-        self.addNames(to: &profile, from: payloads)
-        self.addEmail(to: &profile, from: payloads)
-        return profile
+        mapped.sources[.subject] = subject.source
+        self.addTexts(to: &mapped, from: payloads)
+        self.addNames(to: &mapped, from: payloads)
+        self.addEmail(to: &mapped, from: payloads)
+        return mapped
     }
 }
 
 extension ProfileMapping {
-    private func steps(_ field: ProfileField) -> [ProfileStep] { self.chains[field] ?? [] }
+    func steps(_ field: ProfileField) -> [ProfileStep] { self.chains[field] ?? [] }
 
-    private func text(_ field: ProfileField, _ payloads: ProviderPayloads, limit: Int = 1024) -> String? {
-        self.steps(field).lazy.compactMap { PlainText.checked($0.text(in: payloads), limit: limit) }.first
+    private func found(
+        _ field: ProfileField,
+        _ payloads: ProviderPayloads,
+        limit: Int = 1024
+    ) -> (text: String, source: String)? {
+        for step in self.steps(field) {
+            guard let text = step.text(in: payloads) else { continue }
+            // An id that cannot be used must not become the id that another source gives.
+            guard let checked = PlainText.checked(text, limit: limit) else {
+                if field == .subject { return nil }
+                continue
+            }
+            return (checked, step.description)
+        }
+        return nil
     }
 
-    private func values(_ field: ProfileField, _ payloads: ProviderPayloads) -> [JSON] {
-        self.steps(field).flatMap(\.sources).compactMap { payloads.value(at: $0) }
+    private func firstValue<Value>(
+        _ field: ProfileField,
+        _ payloads: ProviderPayloads,
+        _ reading: (JSON) -> Value?
+    ) -> (value: Value, source: String)? {
+        for source in self.steps(field).flatMap(\.sources) {
+            if let value = payloads.value(at: source).flatMap(reading) { return (value, source.description) }
+        }
+        return nil
     }
 
-    private static func httpsAddress(_ text: String) -> String? {
-        guard let address = WebAddress(text), address.origin.isSecure else { return nil }
-        return text
+    private func addTexts(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
+        let texts: [(ProfileField, WritableKeyPath<Profile, String?>, Int)] = [
+            (.tenant, \.tenant, 255), (.username, \.username, 1024), (.name, \.name, 1024),
+            (.givenName, \.givenName, 1024), (.familyName, \.familyName, 1024), (.picture, \.picture, 2048),
+        ]
+        for (field, path, limit) in texts {
+            guard let found = self.found(field, payloads, limit: limit) else { continue }
+            if field == .picture, WebAddress(found.text)?.origin.isSecure != true { continue }
+            mapped.profile[keyPath: path] = found.text
+            mapped.sources[field] = found.source
+        }
+        if let locale = self.firstValue(.locale, payloads, \.profileLocale) {
+            mapped.profile.locale = locale.value
+            mapped.sources[.locale] = locale.source
+        }
+        if let time = self.firstValue(.authTime, payloads, \.profileTime) {
+            mapped.profile.authTime = time.value
+            mapped.sources[.authTime] = time.source
+        }
     }
 
-    /// Groups are complete only if something lists them and it did not say that there are more of them elsewhere.
-    ///
-    /// OpenID Connect Core §5.6.2; the addresses of such sources are never called.
-    private func addNames(to profile: inout Profile, from payloads: ProviderPayloads) {
-        let groups = NameList(self.values(.groups, payloads).first)
-        let roles = NameList(self.values(.roles, payloads).first)
-        let overflowed =
-            payloads.idToken?.value(at: "/_claim_names/groups") != nil
-            || payloads.idToken?["hasgroups"]?.profileBool == true
-        profile.groups = groups.names
-        profile.roles = roles.names
-        profile.groupsComplete = groups.isComplete && !overflowed && !self.steps(.groups).isEmpty
+    private func names(_ field: ProfileField, _ payloads: ProviderPayloads) -> (list: NameList, source: String)? {
+        for step in self.steps(field) {
+            if let list = step.names(in: payloads) { return (list, step.description) }
+        }
+        return nil
     }
 
+    /// Groups are complete only if something lists them, if no call for them failed, and if nothing said that there are
+    /// more of them elsewhere or a look-up has brought those.
+    private func addNames(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
+        let groups = self.names(.groups, payloads)
+        let roles = self.names(.roles, payloads)
+        let isResolved = !payloads.hasGroupsElsewhere || groups?.source == ProfileStep.lookedUp.description
+        mapped.profile.groups = groups?.list.names ?? []
+        mapped.profile.roles = roles?.list.names ?? []
+        mapped.profile.groupsComplete = isResolved && groups?.list.isComplete ?? false
+        mapped.sources[.groups] = groups?.source
+        mapped.sources[.roles] = roles?.source
+        mapped.sources[.groupsComplete] = groups?.source ?? "nothing lists groups"
+    }
+}
+
+// MARK: E-mail
+
+extension ProfileMapping {
     /// An address that is none is left out; it is not replaced by what another source says.
-    private func addEmail(to profile: inout Profile, from payloads: ProviderPayloads) {
+    private func addEmail(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         for step in self.steps(.email) {
             guard let text = step.text(in: payloads) else { continue }
             guard let address = EmailAddress(text), PlainText.isPlain(text) else { return }
-            profile.email = address.description
+            mapped.profile.email = address.description
+            mapped.sources[.email] = step.description
             let claimed = self.claimsVerified(step, payloads)
-            let tenantVerified = profile.tenant.map { self.trust.verifiedTenants.contains($0.lowercased()) } ?? false
-            profile.emailVerified = claimed || (tenantVerified && !self.overridden.contains(.email))
-            profile.emailAuthoritative = self.isAuthoritative(address, claimed: claimed, tenant: profile.tenant)
+            let tenant = mapped.profile.tenant
+            let trusted = tenant.map { self.trust.verifiedTenants.contains($0.lowercased()) } ?? false
+            let isUnmarked = self.overridden.isDisjoint(with: [.email, .emailVerified])
+            let believed = isUnmarked && (trusted || self.trust.trustsUnmarked)
+            mapped.profile.emailVerified = claimed.verdict || believed
+            mapped.sources[.emailVerified] =
+                claimed.verdict || !believed ? claimed.source : trusted ? "the tenant" : "the file"
+            mapped.profile.emailAuthoritative =
+                isUnmarked && self.isAuthoritative(address, claimed: claimed.verdict, tenant: tenant)
+            mapped.sources[.emailAuthoritative] = "derived"
             return
         }
     }
@@ -121,19 +191,23 @@ extension ProfileMapping {
     /// an operator chose as the address.
     ///
     /// An operator's own flag speaks of what the operator says it does.
-    private func claimsVerified(_ step: ProfileStep, _ payloads: ProviderPayloads) -> Bool {
+    private func claimsVerified(
+        _ step: ProfileStep,
+        _ payloads: ProviderPayloads
+    ) -> (verdict: Bool, source: String?) {
         let flags = self.steps(.emailVerified).flatMap(\.sources)
-        if self.overridden.contains(.emailVerified) {
-            return flags.lazy.compactMap { payloads.value(at: $0)?.profileBool }.first ?? false
+        if case .verifiedEntry = step, !self.overridden.contains(.emailVerified) { return (true, step.description) }
+        let isOwn = self.overridden.contains(.emailVerified)
+        guard isOwn || !self.overridden.contains(.email) else { return (false, nil) }
+        for flag in flags where isOwn || flag.document == step.sources.first?.document {
+            guard let value = payloads.value(at: flag)?.profileBool else { continue }
+            return (value, flag.description)
         }
-        if case .verifiedEntry = step { return true }
-        guard !self.overridden.contains(.email), let document = step.sources.first?.document else { return false }
-        return flags.lazy.filter { $0.document == document }
-            .compactMap { payloads.value(at: $0)?.profileBool }.first ?? false
+        return (false, nil)
     }
 
     private func isAuthoritative(_ address: EmailAddress, claimed: Bool, tenant: String?) -> Bool {
-        guard claimed, self.overridden.isDisjoint(with: [.email, .emailVerified]) else { return false }
+        guard claimed else { return false }
         return switch self.trust.authority {
         case .none: false
         case .domainsAndTenants(let domains): tenant != nil || domains.contains(address.domain)

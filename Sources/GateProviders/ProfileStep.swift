@@ -8,20 +8,30 @@ enum ProfileStep: Sendable, Hashable {
     case claim(ClaimSource)
     /// Those of the values that are there, joined; with `all`, only if all are there.
     case joined([ClaimSource], separator: String, all: Bool)
+    /// A text in which each `{}` stands for the next value; only if all are there.
+    case filled(String, [ClaimSource])
     /// The part of an address before its `@`.
     case localPart(ClaimSource)
     /// The value, unless it is the made-up principal name of a guest in another organization.
     case principalName(ClaimSource)
-    /// The address in a list of `{email, primary, verified}` that is verified, the primary one before all others.
-    case verifiedEntry(ClaimSource)
+    /// The address in a list of `{email, primary, verified}` that is verified, the primary one before all others;
+    /// none of a domain that ends with `except`.
+    case verifiedEntry(ClaimSource, except: String?)
+    /// Names of which the provider leaves some out, as it does with inherited memberships.
+    case someNames(ClaimSource)
+    /// What look-ups at the provider found.
+    case lookedUp
 
     /// What the step reads.
     var sources: [ClaimSource] {
         switch self {
-        case .claim(let source), .localPart(let source), .principalName(let source), .verifiedEntry(let source):
+        case .claim(let source), .localPart(let source), .principalName(let source), .verifiedEntry(let source, _),
+            .someNames(let source):
             [source]
-        case .joined(let sources, _, _):
+        case .joined(let sources, _, _), .filled(_, let sources):
             sources
+        case .lookedUp:
+            []
         }
     }
 
@@ -34,54 +44,75 @@ enum ProfileStep: Sendable, Hashable {
             let texts = sources.compactMap { payloads.value(at: $0)?.profileText }
             guard all ? texts.count == sources.count : !texts.isEmpty else { return nil }
             return texts.joined(separator: separator)
+        case .filled(let template, let sources):
+            let texts = sources.compactMap { payloads.value(at: $0)?.profileText }
+            let pieces = template.split(separator: "{}", omittingEmptySubsequences: false)
+            guard texts.count == sources.count, pieces.count == texts.count + 1 else { return nil }
+            return zip(pieces, texts + [""]).map { "\($0)\($1)" }.joined()
         case .localPart(let source):
             return payloads.value(at: source)?.string.flatMap(EmailAddress.init)?.local
         case .principalName(let source):
             return payloads.value(at: source)?.profileText.flatMap { $0.contains("#EXT#") ? nil : $0 }
-        case .verifiedEntry(let source):
+        case .verifiedEntry(let source, let excepted):
             let verified = payloads.value(at: source)?.array?.filter { $0["verified"]?.bool == true } ?? []
-            let chosen = verified.first { $0["primary"]?.bool == true } ?? verified.first
+            let real = verified.filter { !ProfileStep.isOf(domain: excepted, $0["email"]) }
+            let chosen = real.first { $0["primary"]?.bool == true } ?? real.first
             return chosen?["email"]?.profileText
+        case .someNames, .lookedUp:
+            return nil
         }
+    }
+
+    /// The names that the step finds; nil if what it reads is not there.
+    func names(in payloads: ProviderPayloads) -> NameList? {
+        switch self {
+        case .lookedUp:
+            payloads.lookedUp.map { NameList(.array($0.names.map(JSON.string)), isWhole: $0.isComplete) }
+        case .claim(let source) where source.filter != nil:
+            payloads.names(at: source)
+        case .claim(let source):
+            payloads.value(at: source).map { NameList($0) }
+        case .someNames(let source):
+            payloads.value(at: source).map { NameList($0, isWhole: false) }
+        case .joined, .filled, .localPart, .principalName, .verifiedEntry:
+            self.text(in: payloads).map { NameList(.string($0)) }
+        }
+    }
+
+    /// Whether the step says anything that the field takes, so that no later step is asked.
+    func answers(_ field: ProfileField, in payloads: ProviderPayloads) -> Bool {
+        let values = { self.sources.compactMap { payloads.value(at: $0) } }
+        return switch field {
+        case .groups, .roles: self.names(in: payloads) != nil
+        case .emailVerified: values().contains { $0.profileBool != nil }
+        case .locale: values().contains { $0.profileLocale != nil }
+        case .authTime: values().contains { $0.profileTime != nil }
+        case .subject, .email, .picture: self.text(in: payloads) != nil
+        default: PlainText.checked(self.text(in: payloads)) != nil
+        }
+    }
+
+    private static func isOf(domain: String?, _ address: JSON?) -> Bool {
+        guard let domain, let address = address?.string.flatMap(EmailAddress.init) else { return false }
+        return address.domain == domain || address.domain.hasSuffix(".\(domain)")
     }
 }
 
-extension JSON {
-    /// A text that is not empty, or a whole number exactly as its decimal digits.
-    var profileText: String? {
+extension ProfileStep: CustomStringConvertible {
+    /// The step as documents and `gatehouse profile` show it.
+    var description: String {
         switch self {
-        case .string(let text): text.isEmpty ? nil : text
-        case .number(let text): text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : nil
-        case .null, .bool, .array, .object: nil
+        case .claim(let source): "\(source)"
+        case .joined(let sources, let separator, _):
+            sources.map(\.description).joined(separator: separator == " " ? " + " : " + \"\(separator)\" + ")
+        case .filled(let template, let sources):
+            "\(template) with \(sources.map(\.description).joined(separator: ", "))"
+        case .localPart(let source): "\(source) before the @"
+        case .principalName(let source): "\(source) without #EXT#"
+        case .verifiedEntry(let source, let excepted):
+            "\(source)[primary&&verified]/email, else [verified]/email\(excepted.map { ", none at \($0)" } ?? "")"
+        case .someNames(let source): "\(source), not all of them"
+        case .lookedUp: "look-up"
         }
-    }
-
-    /// A truth value in any of the spellings that providers use; nil for all else.
-    var profileBool: Bool? {
-        switch self {
-        case .bool(let value): value
-        case .string("true"), .string("1"), .number("1"): true
-        case .string("false"), .string("0"), .number("0"): false
-        case .string, .number, .null, .array, .object: nil
-        }
-    }
-
-    /// A number or a text of digits as a time.
-    var profileTime: Instant? {
-        guard let text = self.profileText, let seconds = Int64(text), seconds <= 1 << 53 else { return nil }
-        return Instant(seconds: seconds)
-    }
-
-    /// A language tag, or an object of `language` and `country`, as BCP 47.
-    var profileLocale: String? {
-        let parts = [self["language"], self["country"]].compactMap { $0?.string }
-        let tag = (self.string ?? parts.joined(separator: "-")).replacing("_", with: "-")
-        let subtags = tag.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        let alphanumeric = subtags.allSatisfy { subtag in
-            (1...8).contains(subtag.count)
-                && subtag.allSatisfy { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && $0 != UInt8(ascii: "_") }
-                && subtag.allSatisfy(PercentEncoding.isUnreserved)
-        }
-        return alphanumeric && tag.utf8.count <= 35 ? tag : nil
     }
 }

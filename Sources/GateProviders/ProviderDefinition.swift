@@ -4,36 +4,6 @@ package import GateCore
 
 /// How one provider behaves, as data: the code flow and the profile mapping have no other knowledge of providers.
 package struct ProviderDefinition: Sendable {
-    /// How the person is signed in.
-    package enum SignInProtocol: Sendable, Hashable {
-        /// OpenID Connect; the endpoints are in the document at this address. OpenID Connect Discovery §4.
-        case openID(discovery: WebAddress)
-        /// Plain OAuth 2.0 with known endpoints; the identity comes from calls to the provider's API.
-        case oauth2(OAuth2Endpoints)
-    }
-
-    /// The fixed endpoints of a provider without discovery.
-    package struct OAuth2Endpoints: Sendable, Hashable {
-        /// Where the browser is sent.
-        package let authorization: WebAddress
-        /// Where the code is redeemed.
-        package let token: WebAddress
-        /// What the paths of ``APICall`` are appended to, without a trailing slash.
-        package let apiBase: String
-    }
-
-    /// How the gateway proves at the token endpoint who it is.
-    ///
-    /// RFC 6749 §2.3.1.
-    package enum ClientAuthentication: Sendable, Hashable {
-        /// Id and secret in the body.
-        case secretPost
-        /// Id and secret, each form-encoded, in the `Authorization` field.
-        case secretBasic
-        /// What the metadata says; without a word `secretBasic`. OpenID Connect Discovery §3.
-        case advertised
-    }
-
     /// The name in the configuration.
     package let id: String
     /// What the button says.
@@ -44,26 +14,37 @@ package struct ProviderDefinition: Sendable {
     package let authorizationEndpoint: WebAddress?
     /// Which issuers are believed.
     package let issuer: IssuerRule
+    /// Whether a callback must name its issuer, whatever the metadata say.
+    package let requiresCallbackIssuer: Bool
     /// The scopes to ask for.
     package let scopes: [String]
     /// How the gateway proves who it is.
     package let clientAuthentication: ClientAuthentication
-    /// Whether S256 is used whatever the metadata says of it; RFC 7636 §4.2.
-    package let forcesPKCE: Bool
+    /// When a challenge is sent.
+    package let pkce: PKCERule
+    /// What holds for the nonce.
+    package let nonce: NonceRule
+    /// How the provider sends the browser back.
+    package let responseMode: ResponseMode
+    /// Whether the authorization request is sent ahead, RFC 9126.
+    package let pushesAuthorization: Bool
     /// What is added to the authorization request.
     package let authorizationParameters: [Form.Field]
     /// The algorithms that ID tokens may be signed with.
     package let signatureAlgorithms: Set<SignatureAlgorithm>
     /// How long a key is still believed after it was last seen in the provider's key set.
     package let keyRetention: Duration
-    /// The calls to make with the access token; empty for OpenID providers.
+    /// The calls that may be made with the access token; which ones are needed, ``wantedCalls(for:made:)`` says.
     package let apiCalls: [APICall]
-    /// The fields that each of ``apiCalls`` carries.
+    /// The fields that each of ``apiCalls`` and ``lookups`` carries.
     package let apiHeaders: [Form.Field]
-    /// The Workspace domains of which the `hd` claim must be one; empty admits all.
-    package let hostedDomains: [String]
+    /// What each of them carries besides the token.
+    package let apiProof: APIProof
+    /// How groups are looked up that no answer lists.
+    package let lookups: [GroupLookup]
     /// How payloads become a profile.
     package let mapping: ProfileMapping
+    private let admission: [AdmissionRule]
 
     /// Whether any field of the profile reads the userinfo answer.
     package var readsUserinfo: Bool {
@@ -74,14 +55,9 @@ package struct ProviderDefinition: Sendable {
     ///
     /// - Throws: A failure whose detail names the setting that is missing or cannot be used.
     package init(_ settings: ProviderSettings) throws(Failure) {
-        let entry =
-            switch settings.type {
-            case .google: try CatalogEntry.google(settings)
-            case .github: try CatalogEntry.gitHub(settings)
-            case .microsoft: try CatalogEntry.microsoft(settings)
-            case .oidc: try CatalogEntry.openIDConnect(settings)
-            }
+        let entry = try settings.type.entry(settings)
         let overrides = try ProfileMapping.overrides(settings.profile)
+        try ProviderDefinition.check(overrides, entry)
         self.id = settings.id
         self.buttonText = settings.name ?? entry.buttonText
         self.signIn = entry.signIn
@@ -89,13 +65,16 @@ package struct ProviderDefinition: Sendable {
             try CatalogEntry.checked(address)
         }
         self.issuer = entry.issuer
+        self.requiresCallbackIssuer = settings.requiresIssuer
         self.scopes = ProviderDefinition.scopes(settings.scopes ?? entry.scopes, for: entry.signIn)
-        self.clientAuthentication = entry.clientAuthentication
-        self.forcesPKCE = entry.forcesPKCE
-        self.authorizationParameters = entry.authorizationParameters
+        self.clientAuthentication = settings.clientAuthentication ?? entry.clientAuthentication
+        self.pkce = settings.pkce ?? entry.pkce
+        self.nonce = settings.nonce ?? entry.nonce
+        self.responseMode = settings.responseMode ?? entry.responseMode
+        self.pushesAuthorization = settings.pushesAuthorization
+        self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
         self.signatureAlgorithms = entry.signatureAlgorithms
         self.keyRetention = entry.keyRetention
-        self.hostedDomains = settings.hostedDomains
         self.mapping = ProfileMapping(
             provider: settings.id,
             issuer: entry.issuer,
@@ -104,23 +83,22 @@ package struct ProviderDefinition: Sendable {
             overrides: overrides
         )
         self.apiHeaders = entry.apiHeaders
+        self.apiProof = entry.apiProof
         self.apiCalls = try ProviderDefinition.calls(for: self.mapping, at: entry)
+        self.lookups = self.mapping.readsLookups ? entry.lookups : []
+        self.admission = entry.admission
     }
 
     /// The profile of the person whom these payloads describe, if this provider's rules admit them.
-    package func profile(from payloads: ProviderPayloads) throws(Failure) -> Profile {
-        try self.admit(payloads)
+    package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
+        for rule in self.admission where !rule.admits(payloads) { throw rule.refusal }
         return try self.mapping.profile(from: payloads)
     }
 
-    /// Google's `hd` parameter is a hint that a visitor can remove; only the claim counts, and its absence is a
-    /// consumer account, whatever the address ends with.
-    private func admit(_ payloads: ProviderPayloads) throws(Failure) {
-        guard !self.hostedDomains.isEmpty else { return }
-        let domain = payloads.idToken?["hd"]?.string.flatMap { Origin.normalHost($0) }
-        guard let domain, self.hostedDomains.contains(where: { Origin.normalHost($0) == domain }) else {
-            throw Failure(.forbidden, "provider.hosted_domain", "the account is in none of the hosted domains")
-        }
+    /// The calls that some field needs now; what was made before is not made again.
+    package func wantedCalls(for payloads: ProviderPayloads, made: Set<String>) -> [APICall] {
+        let wanted = self.mapping.wantedCalls(for: payloads, made: made)
+        return self.apiCalls.filter { wanted.contains($0.path) }
     }
 
     private static func scopes(_ scopes: [String], for signIn: SignInProtocol) -> [String] {
@@ -128,17 +106,46 @@ package struct ProviderDefinition: Sendable {
         return ["openid"] + scopes
     }
 
+    /// Refuses what could never tell who somebody is, or where nothing could ever be.
+    private static func check(
+        _ overrides: [ProfileField: [ClaimSource]],
+        _ entry: CatalogEntry
+    ) throws(Failure) {
+        guard overrides[.subject].map({ !$0.isEmpty }) ?? (entry.chains[.subject] != nil) else {
+            let detail = "profile: 'subject' must say where the person's id is, such as api:/user#/id"
+            throw Failure(.internalFault, "provider.definition", detail)
+        }
+        guard !(overrides[.subject] ?? []).contains(where: { $0.document == .constant }) else {
+            let detail = "profile: 'subject' cannot be a constant, or everybody would be the same person"
+            throw Failure(.internalFault, "provider.definition", detail)
+        }
+        guard case .oauth2 = entry.signIn else { return }
+        guard !overrides.values.joined().contains(where: { [.idToken, .userinfo].contains($0.document) }) else {
+            let detail = "profile: this provider has no ID token and no userinfo, only api: sources"
+            throw Failure(.internalFault, "provider.definition", detail)
+        }
+    }
+
+    /// The type's own parameters and the operator's, which replace those of the same name.
+    private static func parameters(_ settings: ProviderSettings, _ entry: CatalogEntry) -> [Form.Field] {
+        let names = Set(settings.authorizationParameters.map(\.name))
+        return entry.authorizationParameters.filter { !names.contains($0.name) } + settings.authorizationParameters
+    }
+
     /// One call for each API path that the mapping reads.
     private static func calls(for mapping: ProfileMapping, at entry: CatalogEntry) throws(Failure) -> [APICall] {
-        var calls: [String: APICall] = [:]
-        for source in mapping.sources {
-            guard case .api(let path) = source.document else { continue }
-            guard case .oauth2(let endpoints) = entry.signIn,
-                let address = WebAddress("\(endpoints.apiBase)\(path)?per_page=100")
-            else { throw Failure(.internalFault, "provider.definition", "profile: this provider has no API to call") }
-            calls[path] = APICall(path: path, address: address, isRequired: entry.requiredAPIPaths.contains(path))
+        let paths = Set(mapping.sources.compactMap(\.call))
+        return try paths.sorted().map { (path) throws(Failure) in
+            let query = entry.apiQueries[path].map { "?\($0)" } ?? ""
+            guard let base = entry.apiBase else {
+                throw Failure(.internalFault, "provider.definition", "profile: there is no API to call without api_url")
+            }
+            return APICall(
+                path: path,
+                address: try CatalogEntry.address("\(base)\(path)\(query)"),
+                isRequired: mapping.callsForSubject.contains(path)
+            )
         }
-        return calls.values.sorted { $0.path < $1.path }
     }
 }
 

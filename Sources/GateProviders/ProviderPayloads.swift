@@ -10,23 +10,88 @@ package struct ProviderPayloads: Sendable, Hashable {
     package var userinfo: JSON?
     /// The answers of API calls by path.
     package var api: [String: JSON]
+    /// What the browser brought with the callback besides the protocol's own parameters.
+    package var callback: JSON?
+    /// The groups that look-ups at the provider found; nil if none was made.
+    package var lookedUp: LookedUpNames?
 
     /// Makes payloads; a provider without ID tokens brings API answers only.
-    package init(idToken: JSON? = nil, userinfo: JSON? = nil, api: [String: JSON] = [:]) {
+    package init(
+        idToken: JSON? = nil,
+        userinfo: JSON? = nil,
+        api: [String: JSON] = [:],
+        callback: JSON? = nil,
+        lookedUp: LookedUpNames? = nil
+    ) {
         self.idToken = idToken
         self.userinfo = userinfo
         self.api = api
+        self.callback = callback
+        self.lookedUp = lookedUp
     }
 
-    /// The value a source points at; nil if there is none or it is null.
+    /// The value a source points at, the first if it searches an array; nil if there is none or it is null.
     func value(at source: ClaimSource) -> JSON? {
-        let found: JSON? =
-            switch source.document {
-            case .idToken: self.idToken?.value(at: source.pointer)
-            case .userinfo: self.userinfo?.value(at: source.pointer)
-            case .api(let path): self.api[path]?.value(at: source.pointer)
-            case .constant: .string(source.pointer)
-            }
-        return found == .null ? nil : found
+        self.values(at: source).first
+    }
+
+    /// All values that a source points at; of a plain pointer at most one.
+    func values(at source: ClaimSource) -> [JSON] {
+        guard source.document != .constant else { return [.string(source.pointer)] }
+        let found = self.document(source.document)?.value(at: source.pointer)
+        guard let filter = source.filter else { return found.flatMap { $0 == .null ? nil : [$0] } ?? [] }
+        let elements = found.map { filter.elements(of: $0) } ?? []
+        return elements.compactMap { $0.value(at: source.tail) }.filter { $0 != .null }
+    }
+
+    /// The names that a search of an array finds; nil if there is nothing to search.
+    ///
+    /// They are all only if every element has what was looked for, and if the array is no answer of an API, which may
+    /// go on on another page.
+    func names(at source: ClaimSource) -> NameList? {
+        guard let filter = source.filter, let value = self.document(source.document)?.value(at: source.pointer),
+            value != .null
+        else { return nil }
+        let found = self.values(at: source)
+        let count = value.array?.count ?? .max
+        let isOnePage = source.call == nil || count == 0
+        let isWhole = count <= ElementFilter.maximumElements && filter.elements(of: value).count == found.count
+        return NameList(.array(found), isWhole: isWhole && isOnePage)
+    }
+
+    /// Whether the provider said that the person has groups that the token has no room for.
+    ///
+    /// OpenID Connect Core §5.6.2; the addresses of such sources are never called.
+    package var hasGroupsElsewhere: Bool {
+        self.idToken?.value(at: "/_claim_names/groups") != nil || self.idToken?["hasgroups"]?.profileBool == true
+    }
+
+    /// Whether the ID token lists all groups.
+    package var listsGroups: Bool {
+        !self.hasGroupsElsewhere && self.idToken?["groups"].map { $0 != .null } ?? false
+    }
+
+    private func document(_ document: ClaimSource.Document) -> JSON? {
+        switch document {
+        case .idToken: self.idToken
+        case .userinfo: self.userinfo
+        case .api(let path): self.api[path]
+        case .callback: self.callback
+        case .constant: nil
+        }
+    }
+}
+
+/// The names that look-ups at a provider found.
+package struct LookedUpNames: Sendable, Hashable {
+    /// The names, in the provider's order.
+    package var names: [String]
+    /// Whether these are all of them.
+    package var isComplete: Bool
+
+    /// Names, and whether they are all.
+    package init(_ names: [String], isComplete: Bool) {
+        self.names = names
+        self.isComplete = isComplete
     }
 }

@@ -2,18 +2,6 @@
 
 package import GateCore
 
-/// The kinds of provider the catalogue knows, by their `type` in the file.
-package enum ProviderType: String, Sendable, CaseIterable {
-    /// Google accounts and Workspace.
-    case google
-    /// GitHub and GitHub Enterprise Server.
-    case github
-    /// Microsoft Entra ID and personal accounts.
-    case microsoft
-    /// Any OpenID Connect provider, by discovery.
-    case oidc
-}
-
 /// What the file says about one provider.
 package struct ProviderSettings: Sendable, Hashable {
     /// The name in the file: `[a-z0-9][a-z0-9_-]{0,62}`; part of the callback address and of every user key.
@@ -24,20 +12,60 @@ package struct ProviderSettings: Sendable, Hashable {
     package var name: String?
     /// The id that the provider gave us.
     package var clientID: String
-    /// The secret that the provider gave us.
+    /// The secret that the provider gave us; empty if a key proves who we are.
     package var clientSecret: Secret
-    /// `oidc` only: the issuer, exactly as the provider spells it.
+    /// How we prove who we are; nil for the type's own way.
+    package var clientAuthentication: ProviderDefinition.ClientAuthentication?
+    /// The PEM text of the private key that proves who we are.
+    package var privateKey: Secret?
+    /// The name of that key at the provider.
+    package var keyID: String?
+    /// The PEM text of that key's certificate.
+    package var certificate: String?
+    /// `apple` only: the team that the key belongs to.
+    package var teamID: String?
+    /// The issuer, exactly as the provider spells it, where it is not fixed.
     package var issuer: String?
-    /// `google`, `github`, `microsoft`: the address of an own server, a national cloud or a simulator.
+    /// The address of an own server, a national cloud or a simulator.
     package var baseURL: WebAddress?
+    /// The address of the provider's API, if it differs from what the type derives.
+    package var apiURL: WebAddress?
     /// Where the browser is sent to sign in, if that differs from what the provider says of itself.
     package var authorizationEndpoint: WebAddress?
+    /// `oauth2` only: where codes are redeemed.
+    package var tokenEndpoint: WebAddress?
     /// `microsoft` only: a tenant id, a verified domain, `organizations`, `common` or `consumers`.
     package var tenant: String?
+    /// `microsoft` only: the ids of the tenants that may sign in, in lower case; empty admits all that `tenant` names.
+    package var tenants: [String] = []
+    /// `microsoft` with one tenant only: whether its administrators' word is enough for an e-mail address.
+    package var trustsEmail = false
     /// `google` only: the Workspace domains that may sign in, in lower case; empty admits every Google account.
     package var hostedDomains: [String] = []
+    /// `slack` only: the ids of the workspaces that may sign in; empty admits all.
+    package var workspaces: [String] = []
+    /// `github` only: whether we are registered as a GitHub App; nil to tell by the form of the client id.
+    package var isGitHubApp: Bool?
+    /// `github` only: whether addresses that GitHub made up do not count as e-mail addresses.
+    package var rejectsNoreply = false
+    /// The version of the API, for the types that have one in their addresses.
+    package var apiVersion: String?
+    /// What is looked up at the provider: names of ``ProviderType/lookups``.
+    package var groups: [String] = []
     /// The scopes to ask for; nil for the type's own.
     package var scopes: [String]?
+    /// How the provider sends the browser back; nil for the type's own way.
+    package var responseMode: ProviderDefinition.ResponseMode?
+    /// When a challenge is sent; nil for the type's own rule.
+    package var pkce: ProviderDefinition.PKCERule?
+    /// What holds for the nonce; nil for the type's own rule.
+    package var nonce: ProviderDefinition.NonceRule?
+    /// Whether a callback must name its issuer; false leaves it to what the provider's metadata say.
+    package var requiresIssuer = false
+    /// Whether the authorization request is sent ahead, RFC 9126.
+    package var pushesAuthorization = false
+    /// What is added to the authorization request, over the type's own parameters.
+    package var authorizationParameters: [Form.Field] = []
     /// A PEM file with the only certificates to trust for this provider; nil for the system's.
     package var caFile: String?
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.

@@ -12,6 +12,8 @@ package enum SignatureAlgorithm: String, Sendable, CaseIterable {
     case es256 = "ES256"
     /// ECDSA on P-384 with SHA-384.
     case es384 = "ES384"
-    /// Ed25519.
+    /// Ed25519, by the name that leaves the curve to the key.
     case edDSA = "EdDSA"
+    /// Ed25519, by its name since RFC 9864 §2.2.
+    case ed25519 = "Ed25519"
 }

@@ -9,20 +9,40 @@ struct CatalogEntry: Sendable {
     var issuer: IssuerRule
     var scopes: [String]
     var clientAuthentication: ProviderDefinition.ClientAuthentication
-    var forcesPKCE = true
+    var pkce = ProviderDefinition.PKCERule.required
+    var nonce = ProviderDefinition.NonceRule.required
+    var responseMode = ProviderDefinition.ResponseMode.query
     var authorizationParameters: [Form.Field] = []
     var signatureAlgorithms: Set<SignatureAlgorithm> = [.rs256]
     var keyRetention = Duration.seconds(3600)
-    var requiredAPIPaths: Set<String> = []
+    /// What the paths of API calls are appended to, without a trailing slash; nil if there is no API.
+    var apiBase: String?
     var apiHeaders: [Form.Field] = []
+    /// The queries of API calls, by path.
+    var apiQueries: [String: String] = [:]
+    var apiProof = ProviderDefinition.APIProof.none
+    var lookups: [GroupLookup] = []
+    var admission: [AdmissionRule] = []
     var chains: [ProfileField: [ProfileStep]]
     var trust = EmailTrust()
+}
 
+extension CatalogEntry {
     /// The address of discovery below a base.
     ///
     /// OpenID Connect Discovery §4.
     static func discovery(below base: String) throws(Failure) -> ProviderDefinition.SignInProtocol {
         .openID(discovery: try self.address("\(base)/.well-known/openid-configuration"))
+    }
+
+    /// Discovery below the issuer that was configured, of which a trailing slash may be part.
+    static func discovery(
+        of settings: ProviderSettings
+    ) throws(Failure) -> (issuer: String, signIn: ProviderDefinition.SignInProtocol) {
+        guard let issuer = settings.issuer, let address = WebAddress(issuer), address.query == nil else {
+            throw Failure(.internalFault, "provider.definition", "issuer: missing or no address")
+        }
+        return (issuer, try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer))
     }
 
     static func address(_ text: String) throws(Failure) -> WebAddress {
@@ -47,8 +67,46 @@ struct CatalogEntry: Sendable {
         return text
     }
 
+    /// The base of the API: as configured, else the own server, else the public service.
+    static func apiBase(_ settings: ProviderSettings, else standard: String) -> String {
+        self.base(settings.apiURL, else: self.base(settings.baseURL, else: standard))
+    }
+
+    /// The version of the API, `v` and a number, of which it is a part of every address.
+    static func version(_ settings: ProviderSettings, else standard: String) throws(Failure) -> String {
+        guard let version = settings.apiVersion else { return standard }
+        let digits = version.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+        let isNumber = digits.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+        guard version.hasPrefix("v"), (1...2).contains(digits.count), isNumber, version.utf8.count <= 16 else {
+            throw Failure(.internalFault, "provider.definition", "api_version: this is no version, such as \(standard)")
+        }
+        return version
+    }
+
     /// The claim in the ID token, else the member of the userinfo answer.
     static func claim(_ pointer: String) -> [ProfileStep] {
         [.claim(.idToken(pointer)), .claim(.userinfo(pointer))]
+    }
+
+    /// The standard claims of an OpenID Connect provider, from the ID token, else from userinfo.
+    ///
+    /// OpenID Connect Core §5.1.
+    static var standardChains: [ProfileField: [ProfileStep]] {
+        [
+            .subject: [.claim(.idToken("/sub"))],
+            .username: self.claim("/preferred_username") + self.claim("/nickname") + self.claim("/email"),
+            .name: self.claim("/name") + [
+                .joined([.idToken("/given_name"), .idToken("/family_name")], separator: " ", all: false),
+                .joined([.userinfo("/given_name"), .userinfo("/family_name")], separator: " ", all: false),
+            ] + self.claim("/preferred_username"),
+            .givenName: self.claim("/given_name"),
+            .familyName: self.claim("/family_name"),
+            .email: self.claim("/email"),
+            .emailVerified: self.claim("/email_verified"),
+            .picture: self.claim("/picture"),
+            .locale: self.claim("/locale"),
+            .groups: self.claim("/groups"),
+            .authTime: [.claim(.idToken("/auth_time"))],
+        ]
     }
 }

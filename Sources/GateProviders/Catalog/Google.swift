@@ -2,27 +2,78 @@
 
 internal import GateCore
 
-extension CatalogEntry {
+extension ProviderType {
     /// Google accounts and Workspace.
     ///
     /// ID tokens carry all that the profile needs, and their issuer may come without its scheme. The callback's `iss`
-    /// is sent since 2026, but the metadata do not say so. https://developers.google.com/identity/openid-connect
-    static func google(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
+    /// is sent since 2026, but the metadata do not say so. Groups are in no token; Cloud Identity lists them.
+    /// https://developers.google.com/identity/openid-connect
+    package static let google = ProviderType(
+        "google",
+        title: "Google",
+        settings: ProviderSetting.openID.union([.baseURL, .apiURL, .hostedDomains]),
+        lookups: ["direct", "transitive"],
+        redirects: RedirectRule(
+            plainHosts: ["localhost", "127.0.0.1", "[::1]"],
+            takesAddresses: false,
+            takesPrivateNames: false
+        ),
+        admitsTheWorld: { $0.hostedDomains.isEmpty },
+        entry: CatalogEntry.google
+    )
+}
+
+extension CatalogEntry {
+    fileprivate static func google(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://accounts.google.com")
         let schemeEnd = base.firstRange(of: "://")?.upperBound ?? base.startIndex
-        var parameters = [Form.Field("prompt", "select_account")]
-        if let domain = settings.hostedDomains.first {
-            parameters.append(Form.Field("hd", settings.hostedDomains.count == 1 ? domain : "*"))
-        }
-        return CatalogEntry(
+        var entry = CatalogEntry(
             buttonText: "Sign in with Google",
             signIn: try self.discovery(below: base),
             issuer: .aliased(base, alias: String(base[schemeEnd...])),
             scopes: ["openid", "email", "profile"],
             clientAuthentication: .secretPost,
-            authorizationParameters: parameters,
+            authorizationParameters: [Form.Field("prompt", "select_account")],
             chains: self.googleChains,
             trust: EmailTrust(authority: .domainsAndTenants(["gmail.com"]))
+        )
+        entry.apiBase = self.apiBase(settings, else: "https://cloudidentity.googleapis.com")
+        if let domain = settings.hostedDomains.first {
+            let hint = settings.hostedDomains.count == 1 ? domain : "*"
+            entry.authorizationParameters.append(Form.Field("hd", hint))
+            entry.admission = [self.hostedDomain(settings.hostedDomains)]
+        }
+        if let kind = settings.groups.first {
+            entry.scopes.append("https://www.googleapis.com/auth/cloud-identity.groups.readonly")
+            entry.lookups = [try self.cloudIdentity(kind, at: entry.apiBase ?? base)]
+            entry.chains[.groups] = [.lookedUp]
+        }
+        return entry
+    }
+
+    /// Google's `hd` parameter is a hint that a visitor can remove; only the claim counts, and its absence is a
+    /// consumer account, whatever the address ends with.
+    private static func hostedDomain(_ domains: [String]) -> AdmissionRule {
+        AdmissionRule(
+            source: .idToken("/hd"),
+            allowed: domains,
+            comparison: .host,
+            refusal: Failure(.forbidden, "provider.hosted_domain", "the account is in none of the hosted domains")
+        )
+    }
+
+    /// The groups of a Workspace account; the transitive search needs certain editions of Workspace.
+    ///
+    /// https://cloud.google.com/identity/docs/reference/rest/v1/groups.memberships
+    private static func cloudIdentity(_ kind: String, at base: String) throws(Failure) -> GroupLookup {
+        let search = kind == "transitive" ? "searchTransitiveGroups" : "searchDirectGroups"
+        let label = "'cloudidentity.googleapis.com/groups.discussion_forum' in labels"
+        return GroupLookup(
+            address: try self.address("\(base)/v1/groups/-/memberships:\(search)"),
+            query: [Form.Field("query", "member_key_id == '{email}' && \(label)")],
+            paging: .token(member: "nextPageToken", parameter: "pageToken"),
+            elements: "/memberships",
+            name: ["/groupKey/id"]
         )
     }
 

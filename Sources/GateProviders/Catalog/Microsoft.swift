@@ -2,36 +2,79 @@
 
 internal import GateCore
 
-extension CatalogEntry {
+extension ProviderType {
     /// Microsoft Entra ID and personal accounts, version 2.0 of the endpoints.
     ///
     /// One issuer per tenant; metadata that do not list S256 although it works; keys that come and go between two
     /// fetches; an `email` that any tenant's administrator can make up, so that only `xms_edov` or a personal account
     /// proves it. https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
-    static func microsoft(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
+    package static let microsoft = ProviderType(
+        "microsoft",
+        title: "Microsoft",
+        settings: ProviderSetting.openID.union([.baseURL, .apiURL, .tenant, .tenants, .trustEmail, .certificate]),
+        lookups: ["graph"],
+        listsGroups: true,
+        redirects: RedirectRule(plainHosts: ["localhost"], takesAddresses: true, takesPrivateNames: true),
+        admitsTheWorld: { settings in
+            let isOpen = ["common", "consumers", "organizations"].contains(settings.tenant ?? "common")
+            return isOpen && settings.tenants.isEmpty
+        },
+        entry: CatalogEntry.microsoft
+    )
+}
+
+extension CatalogEntry {
+    fileprivate static func microsoft(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://login.microsoftonline.com")
         let tenant = settings.tenant ?? "common"
-        return CatalogEntry(
+        let graph = self.apiBase(settings, else: "https://graph.microsoft.com")
+        let looksUp = !settings.groups.isEmpty
+        let readsGraph = looksUp || settings.scopes?.contains { $0.hasSuffix("User.Read") } ?? false
+        var entry = CatalogEntry(
             buttonText: "Sign in with Microsoft",
             signIn: try self.discovery(below: "\(base)/\(PercentEncoding.encode(tenant))/v2.0"),
-            issuer: .tenanted(template: "\(base)/{tenantid}/v2.0", self.tenantRule(tenant)),
-            scopes: ["openid", "profile", "email"],
+            issuer: .tenanted(template: "\(base)/{tenantid}/v2.0", self.tenantRule(tenant, settings.tenants)),
+            scopes: ["openid", "profile", "email"] + (looksUp ? ["User.Read"] : []),
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
             keyRetention: .seconds(86_400),
+            apiBase: graph,
             chains: self.microsoftChains,
             trust: EmailTrust(verifiedTenants: [IssuerRule.consumerTenant], authority: .verifiedClaim)
         )
+        entry.trust.trustsUnmarked = settings.trustsEmail && self.isSingle(tenant)
+        if readsGraph { entry.chains.merge(self.graphSteps) { $0 + $1 } }
+        if looksUp { entry.lookups = [try self.overage(at: graph)] }
+        return entry
     }
 
-    private static func tenantRule(_ tenant: String) -> IssuerRule.TenantRule {
+    private static func isSingle(_ tenant: String) -> Bool {
+        !["common", "organizations", "consumers"].contains(tenant.lowercased())
+    }
+
+    private static func tenantRule(_ tenant: String, _ tenants: [String]) -> IssuerRule.TenantRule {
         switch tenant.lowercased() {
-        case "common": .any
-        case "organizations": .organizations
-        case "consumers": .only(IssuerRule.consumerTenant)
-        case let id where IssuerRule.isGUID(id): .only(id)
-        default: .discovered
+        case "common", "organizations":
+            guard tenants.isEmpty else { return .among(Set(tenants.map { $0.lowercased() })) }
+            return tenant.lowercased() == "common" ? .any : .organizations
+        case "consumers": return .only(IssuerRule.consumerTenant)
+        case let id where IssuerRule.isGUID(id): return .only(id)
+        default: return .discovered
         }
+    }
+
+    /// All groups of the person, when they are too many for the token or not in it; never at the address that the token names.
+    ///
+    /// https://learn.microsoft.com/graph/api/directoryobject-getmemberobjects
+    private static func overage(at graph: String) throws(Failure) -> GroupLookup {
+        GroupLookup(
+            address: try self.address("\(graph)/v1.0/me/getMemberObjects"),
+            body: #"{"securityEnabledOnly":true}"#,
+            occasion: .unlisted,
+            paging: .address(member: "@odata.nextLink"),
+            elements: "/value",
+            name: [""]
+        )
     }
 
     private static var microsoftChains: [ProfileField: [ProfileStep]] {
@@ -47,9 +90,21 @@ extension CatalogEntry {
             .email: self.claim("/email"),
             .emailVerified: [.claim(.idToken("/xms_edov"))],
             .locale: [.claim(.idToken("/xms_pl"))],
-            .groups: [.claim(.idToken("/groups"))],
+            .groups: [.claim(.idToken("/groups")), .lookedUp],
             .roles: [.claim(.idToken("/roles"))],
             .authTime: [.claim(.idToken("/auth_time"))],
+        ]
+    }
+
+    /// What Graph adds where the tokens have nothing; asked only with the scope `User.Read`.
+    private static var graphSteps: [ProfileField: [ProfileStep]] {
+        [
+            .username: [.principalName(.api("/v1.0/me", "/userPrincipalName"))],
+            .name: [.claim(.api("/v1.0/me", "/displayName"))],
+            .givenName: [.claim(.api("/v1.0/me", "/givenName"))],
+            .familyName: [.claim(.api("/v1.0/me", "/surname"))],
+            .email: [.claim(.api("/v1.0/me", "/mail"))],
+            .locale: [.claim(.api("/v1.0/me", "/preferredLanguage"))],
         ]
     }
 }

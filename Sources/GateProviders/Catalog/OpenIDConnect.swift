@@ -2,42 +2,27 @@
 
 internal import GateCore
 
-extension CatalogEntry {
+extension ProviderType {
     /// Any OpenID Connect provider, by discovery, with the standard claims.
     ///
     /// OpenID Connect Core §5.1.
-    static func openIDConnect(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
-        guard let issuer = settings.issuer, let address = WebAddress(issuer), address.query == nil else {
-            throw Failure(.internalFault, "provider.definition", "issuer: missing or no address")
-        }
+    package static let oidc = ProviderType(
+        "oidc",
+        title: "the provider",
+        settings: ProviderSetting.openID,
+        required: [.issuer],
+        listsGroups: true
+    ) { (settings) throws(Failure) in
+        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
         return CatalogEntry(
             buttonText: "Sign in with \(settings.id)",
-            signIn: try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer),
+            signIn: signIn,
             issuer: .exact(issuer),
             scopes: ["openid", "email", "profile"],
             clientAuthentication: .advertised,
-            forcesPKCE: false,
+            pkce: .auto,
             signatureAlgorithms: Set(SignatureAlgorithm.allCases),
-            chains: self.standardChains
+            chains: CatalogEntry.standardChains
         )
-    }
-
-    private static var standardChains: [ProfileField: [ProfileStep]] {
-        [
-            .subject: [.claim(.idToken("/sub"))],
-            .username: self.claim("/preferred_username") + self.claim("/nickname") + self.claim("/email"),
-            .name: self.claim("/name") + [
-                .joined([.idToken("/given_name"), .idToken("/family_name")], separator: " ", all: false),
-                .joined([.userinfo("/given_name"), .userinfo("/family_name")], separator: " ", all: false),
-            ] + self.claim("/preferred_username"),
-            .givenName: self.claim("/given_name"),
-            .familyName: self.claim("/family_name"),
-            .email: self.claim("/email"),
-            .emailVerified: self.claim("/email_verified"),
-            .picture: self.claim("/picture"),
-            .locale: self.claim("/locale"),
-            .groups: self.claim("/groups"),
-            .authTime: [.claim(.idToken("/auth_time"))],
-        ]
     }
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension ProviderType {
+    /// Auth0.
+    ///
+    /// Every issuer of Auth0 ends with a slash, so one is added to an issuer that was written without it. Groups and
+    /// roles are in claims whose names a tenant makes up. https://auth0.com/docs/get-started/applications
+    package static let auth0 = ProviderType(
+        "auth0",
+        title: "Auth0",
+        settings: ProviderSetting.openID,
+        required: [.issuer]
+    ) { (settings) throws(Failure) in
+        let (written, signIn) = try CatalogEntry.discovery(of: settings)
+        var entry = CatalogEntry(
+            buttonText: "Sign in with Auth0",
+            signIn: signIn,
+            issuer: .exact(written.hasSuffix("/") ? written : "\(written)/"),
+            scopes: ["openid", "profile", "email"],
+            clientAuthentication: .advertised,
+            chains: CatalogEntry.standardChains
+        )
+        entry.chains[.groups] = nil
+        return entry
+    }
+}

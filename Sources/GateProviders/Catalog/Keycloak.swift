@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension ProviderType {
+    /// One realm of Keycloak.
+    ///
+    /// A realm chooses the algorithm of its tokens. Groups and roles are in the ID token or in userinfo only if a mapper
+    /// puts them there; a group's path keeps its leading slash, as Keycloak wrote it.
+    /// https://www.keycloak.org/securing-apps/oidc-layers
+    package static let keycloak = ProviderType(
+        "keycloak",
+        title: "Keycloak",
+        settings: ProviderSetting.openID,
+        required: [.issuer],
+        listsGroups: true
+    ) { (settings) throws(Failure) in
+        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
+        var entry = CatalogEntry(
+            buttonText: "Sign in with Keycloak",
+            signIn: signIn,
+            issuer: .exact(issuer),
+            scopes: ["openid", "profile", "email"],
+            clientAuthentication: .advertised,
+            pkce: .auto,
+            signatureAlgorithms: Set(SignatureAlgorithm.allCases),
+            chains: CatalogEntry.standardChains
+        )
+        entry.chains[.roles] = CatalogEntry.claim("/realm_access/roles")
+        return entry
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension ProviderType {
+    /// Okta: the server of an organization, or one of its custom authorization servers.
+    ///
+    /// Which of them it is, the issuer says; each has its own endpoints and keys. Groups come as a claim only if the
+    /// organization's administrators made one. https://developer.okta.com/docs/reference/api/oidc/
+    package static let okta = ProviderType(
+        "okta",
+        title: "Okta",
+        settings: ProviderSetting.openID,
+        required: [.issuer],
+        listsGroups: true
+    ) { (settings) throws(Failure) in
+        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
+        return CatalogEntry(
+            buttonText: "Sign in with Okta",
+            signIn: signIn,
+            issuer: .exact(issuer),
+            scopes: ["openid", "profile", "email"],
+            clientAuthentication: .advertised,
+            chains: CatalogEntry.standardChains
+        )
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// Which elements of an array a source looks into: `[primary&&verified]`, `[type=work]`, or `[*]` for all.
+///
+/// A name alone asks for the value true. At most eight conditions, all of which must hold.
+struct ElementFilter: Sendable, Hashable, CustomStringConvertible {
+    /// One member of the element and what it must be.
+    struct Condition: Sendable, Hashable {
+        let name: String
+        /// The text or number, as text; nil asks for true.
+        let value: String?
+
+        func holds(for element: JSON) -> Bool {
+            guard let value = self.value else { return element[self.name]?.profileBool == true }
+            return element[self.name]?.profileText.map { isIdentical($0, value) } ?? false
+        }
+    }
+
+    /// How many elements are looked into; an array that is longer is searched no further.
+    static let maximumElements = 1000
+
+    let conditions: [Condition]
+
+    var description: String {
+        guard !self.conditions.isEmpty else { return "[*]" }
+        return "[\(self.conditions.map { $0.name + ($0.value.map { "=\($0)" } ?? "") }.joined(separator: "&&"))]"
+    }
+
+    /// The elements that fit; none of what is no array.
+    func elements(of array: JSON) -> [JSON] {
+        (array.array ?? []).prefix(ElementFilter.maximumElements).filter { element in
+            self.conditions.allSatisfy { $0.holds(for: element) }
+        }
+    }
+
+    /// What stands before, in and behind the only brackets of a text; nil if it has none or they are no filter.
+    static func split(_ text: String) -> (start: String, filter: ElementFilter, tail: String)? {
+        guard let open = text.firstIndex(of: "["), let close = text.firstIndex(of: "]"), open < close else {
+            return nil
+        }
+        let tail = text[text.index(after: close)...]
+        guard !tail.contains("["), !tail.contains("]") else { return nil }
+        guard let filter = ElementFilter(text[text.index(after: open)..<close]) else { return nil }
+        return (String(text[..<open]), filter, String(tail))
+    }
+
+    private init?(_ text: Substring) {
+        guard text != "*" else {
+            self.conditions = []
+            return
+        }
+        let conditions = text.split(separator: "&&", omittingEmptySubsequences: false).map(Condition.init)
+        guard (1...8).contains(conditions.count) else { return nil }
+        self.conditions = conditions.compactMap(\.self)
+        guard self.conditions.count == conditions.count else { return nil }
+    }
+}
+
+extension ElementFilter.Condition {
+    fileprivate init?(_ text: Substring) {
+        let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let name = sides.first, !name.isEmpty, PlainText.isPlain(text), !text.contains("[") else { return nil }
+        self.name = name
+        self.value = sides.count > 1 ? sides[1] : nil
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A profile, and where each of its fields came from.
+package struct MappedProfile: Sendable, Hashable {
+    /// The profile.
+    package internal(set) var profile: Profile
+    /// The source that answered, by field; a field that nothing filled has none.
+    package internal(set) var sources: [ProfileField: String] = [:]
+
+    /// The rows of a table: every field in order, its value as text and its source, nil where there is none.
+    package var rows: [(field: String, value: String?, source: String?)] {
+        ProfileField.allCases.map { ($0.rawValue, self.profile.text(of: $0), self.sources[$0]) }
+    }
+}
+
+extension Profile {
+    /// The value of a field as text; nil if the person has none.
+    package func text(of field: ProfileField) -> String? {
+        switch field {
+        case .provider: self.provider
+        case .issuer: self.issuer
+        case .subject: self.subject
+        case .tenant: self.tenant
+        case .username: self.username
+        case .name: self.name
+        case .givenName: self.givenName
+        case .familyName: self.familyName
+        case .email: self.email
+        case .emailVerified: "\(self.emailVerified)"
+        case .emailAuthoritative: "\(self.emailAuthoritative)"
+        case .picture: self.picture
+        case .locale: self.locale
+        case .groups: JSON.array(self.groups.map(JSON.string)).text
+        case .roles: JSON.array(self.roles.map(JSON.string)).text
+        case .groupsComplete: "\(self.groupsComplete)"
+        case .authTime: self.authTime.map { "\($0.seconds)" }
+        }
+    }
+}

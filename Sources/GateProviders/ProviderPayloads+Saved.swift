@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+extension ProviderPayloads {
+    /// The members of a saved payload.
+    package static let savedMembers = ["id_token", "userinfo", "api", "callback", "groups", "groups_complete"]
+
+    /// Reads what somebody saved of a provider's answers, to see what becomes of it.
+    ///
+    /// An object of `id_token` (the claims, or the token itself, whose signature nobody checks here), `userinfo`, `api`
+    /// (answers by path), `callback`, and `groups` with `groups_complete` for what look-ups found.
+    ///
+    /// - Throws: A failure whose detail says what the file has to look like.
+    package init(saved json: JSON) throws(Failure) {
+        guard let members = json.object, !members.isEmpty,
+            members.keys.allSatisfy(ProviderPayloads.savedMembers.contains)
+        else {
+            let names = ProviderPayloads.savedMembers.joined(separator: ", ")
+            throw ProviderPayloads.unusable(
+                "it needs an object with one or more of the members \(names), such as "
+                    + #"{ "id_token": { "sub": "1234" } }"#
+            )
+        }
+        self.init()
+        self.idToken = try members["id_token"].map(ProviderPayloads.claims)
+        self.userinfo = try ProviderPayloads.object("userinfo", in: members)
+        self.callback = try ProviderPayloads.object("callback", in: members)
+        self.api = try ProviderPayloads.object("api", in: members)?.object ?? [:]
+        if let path = self.api.keys.first(where: { !$0.hasPrefix("/") }) {
+            let detail = #"'api' has answers by path, such as "/user"; "\#(path.prefix(60))" is none"#
+            throw ProviderPayloads.unusable(detail)
+        }
+        try self.addGroups(of: members)
+    }
+
+    private mutating func addGroups(of members: [String: JSON]) throws(Failure) {
+        guard let groups = members["groups"] else { return }
+        guard let names = groups.array?.map(\.string), !names.contains(nil) else {
+            throw ProviderPayloads.unusable("'groups' is a list of names, as look-ups find them")
+        }
+        let isComplete = members["groups_complete"]?.bool ?? true
+        self.lookedUp = LookedUpNames(names.compactMap(\.self), isComplete: isComplete)
+    }
+
+    private static func object(_ name: String, in members: [String: JSON]) throws(Failure) -> JSON? {
+        guard let value = members[name] else { return nil }
+        guard value.object != nil else { throw self.unusable("'\(name)' is an object") }
+        return value
+    }
+
+    /// Claims, or those in a token in compact form.
+    ///
+    /// RFC 7515 §7.1.
+    private static func claims(_ value: JSON) throws(Failure) -> JSON {
+        guard let text = value.string else {
+            guard value.object != nil else { throw self.unusable("'id_token' is an object of claims, or a token") }
+            return value
+        }
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64URL.decode(parts[1]), let json = try? JSON(parsing: bytes, depth: 32),
+            json.object != nil
+        else { throw self.unusable("'id_token' is no token in compact form") }
+        return json
+    }
+
+    private static func unusable(_ detail: String) -> Failure {
+        Failure(.malformedRequest, "profile.payload", detail)
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The settings of a provider that only some types have, by their keys in the file.
+package enum ProviderSetting: String, Sendable, CaseIterable {
+    /// The issuer, exactly as the provider spells it.
+    case issuer
+    /// The address of an own server, a national cloud or a simulator.
+    case baseURL = "base_url"
+    /// The address of the API, if it is elsewhere.
+    case apiURL = "api_url"
+    /// Where codes are redeemed.
+    case tokenEndpoint = "token_endpoint"
+    /// Where the browser is sent to sign in; every type has it, and those without metadata need it.
+    case authorizationEndpoint = "authorization_endpoint"
+    /// The secret that the provider gave us; every type has it.
+    case clientSecret = "client_secret"
+    /// A key that proves who we are; every type has it, and some need it.
+    case privateKey = "private_key"
+    /// The name of that key at the provider.
+    case keyID = "key_id"
+    /// The certificate of that key.
+    case certificate
+    /// The team that the key belongs to.
+    case teamID = "team_id"
+    /// The Microsoft tenant.
+    case tenant
+    /// The Microsoft tenants that may sign in.
+    case tenants
+    /// Whether addresses without a flag are believed.
+    case trustEmail = "trust_email"
+    /// The Workspace domains that may sign in.
+    case hostedDomains = "hosted_domains"
+    /// The Slack workspaces that may sign in.
+    case workspaces
+    /// How the gateway is registered: as an OAuth App or a GitHub App.
+    case app
+    /// Whether addresses that GitHub made up are left out.
+    case rejectNoreply = "reject_noreply"
+    /// The version of the provider's API.
+    case apiVersion = "api_version"
+    /// What is looked up at the provider besides the token.
+    case groups
+    /// What holds for the nonce.
+    case nonce
+    /// Whether the authorization request is sent ahead.
+    case pushedAuthorization = "pushed_authorization"
+
+    /// What every OpenID Connect provider has.
+    package static let openID: Set<ProviderSetting> = [.nonce, .pushedAuthorization]
+
+    /// The types that have the setting, in the order of the catalogue.
+    package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }
+
+    /// The types that cannot do without it.
+    package var requiredBy: [ProviderType] { ProviderType.all.filter { $0.required.contains(self) } }
+}

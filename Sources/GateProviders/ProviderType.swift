@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// A kind of provider that the catalogue knows: what may be set for it and how its definition is made.
+///
+/// Two types are the same if they have the same name.
+package struct ProviderType: Sendable {
+    /// The `type` in the file.
+    package let name: String
+    /// How a message names the provider.
+    package let title: String
+    /// Which of the settings that not every type has this one has.
+    package let settings: Set<ProviderSetting>
+    /// The settings that it cannot do without.
+    package let required: Set<ProviderSetting>
+    /// What `groups` may list, the names of look-ups at the provider.
+    package let lookups: [String]
+    /// Whether the provider's own answers list groups without a look-up.
+    package let listsGroups: Bool
+    /// What the provider accepts as a callback.
+    package let redirects: RedirectRule
+    /// Whether anybody in the world can get an account and sign in with these settings.
+    package let admitsTheWorld: @Sendable (ProviderSettings) -> Bool
+    let entry: @Sendable (ProviderSettings) throws(Failure) -> CatalogEntry
+
+    init(
+        _ name: String,
+        title: String,
+        settings: Set<ProviderSetting> = [],
+        required: Set<ProviderSetting> = [],
+        lookups: [String] = [],
+        listsGroups: Bool = false,
+        redirects: RedirectRule = .anything,
+        admitsTheWorld: @escaping @Sendable (ProviderSettings) -> Bool = { _ in false },
+        entry: @escaping @Sendable (ProviderSettings) throws(Failure) -> CatalogEntry
+    ) {
+        self.name = name
+        self.title = title
+        self.settings = settings.union(required).union(lookups.isEmpty ? [] : [.groups])
+        self.required = required
+        self.lookups = lookups
+        self.listsGroups = listsGroups
+        self.redirects = redirects
+        self.admitsTheWorld = admitsTheWorld
+        self.entry = entry
+    }
+
+    /// Whether the provider says who people are in ID tokens.
+    package var isOpenID: Bool { self.settings.isSuperset(of: ProviderSetting.openID) }
+
+    /// The catalogue: adding a provider is one file and one line here.
+    package static let all: [ProviderType] = [
+        .google,
+        .github,
+        .microsoft,
+        .apple,
+        .gitlab,
+        .okta,
+        .auth0,
+        .keycloak,
+        .facebook,
+        .linkedin,
+        .discord,
+        .oidc,
+        .oauth2,
+    ]
+}
+
+extension ProviderType: Hashable {
+    /// Whether both have the same name.
+    package static func == (left: ProviderType, right: ProviderType) -> Bool { left.name == right.name }
+
+    /// Hashes the name.
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
+}
+
+extension ProviderType: RawRepresentable, CaseIterable {
+    /// The whole catalogue.
+    package static var allCases: [ProviderType] { self.all }
+
+    /// The type of that name, if there is one.
+    package init?(rawValue: String) {
+        guard let type = ProviderType.all.first(where: { $0.name == rawValue }) else { return nil }
+        self = type
+    }
+
+    /// The name.
+    package var rawValue: String { self.name }
+}
