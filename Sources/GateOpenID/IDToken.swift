@@ -20,6 +20,12 @@ struct IDToken: Sendable {
         return id.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? id : nil
     }
 
+    /// How long it lives from when it was made; the rules have compared both times.
+    var lifetime: Duration? {
+        guard let start = self.claims["iat"]?.numericDate, let end = self.claims["exp"]?.numericDate else { return nil }
+        return end.since(start)
+    }
+
     private init(_ token: UnverifiedIDToken, issuer: String, subject: String) {
         self.text = token.text
         self.claims = token.claims
@@ -64,18 +70,28 @@ struct IDToken: Sendable {
         case .success(let parsed): token = parsed
         case .failure(let refused): throw refused.refusal.failure
         }
+        let keys = try await IDToken.keys(for: token, in: keys)
+        guard !keys.isEmpty else { throw Refusal("id_token.key_unknown", "OpenID Connect Core §10.1").failure }
         let issuer = token.claims["iss"]?.string ?? ""
-        let named = try await keys.candidates(id: token.keyID, algorithm: token.algorithm)
-        guard !named.isEmpty else { throw Refusal("id_token.key_unknown", "OpenID Connect Core §10.1").failure }
-        let candidates = named.filter { expected.definition.issuer.admits(keyIssuer: $0.issuer, for: issuer) }
+        let candidates = keys.filter { expected.definition.issuer.admits(keyIssuer: $0.issuer, for: issuer) }
         guard !candidates.isEmpty else {
             throw Refusal("id_token.key_issuer", "Microsoft identity platform, signing key rollover").failure
         }
-        let isSigned = candidates.contains {
-            $0.verifies(token.signature, over: token.signingInput, as: token.algorithm)
+        guard candidates.contains(where: { token.isSigned(by: $0) }) else {
+            throw Refusal("id_token.signature", "RFC 7515 §5.2").failure
         }
-        guard isSigned else { throw Refusal("id_token.signature", "RFC 7515 §5.2").failure }
         return try IDToken.checked(token, expected)
+    }
+
+    /// The keys that may have signed a token; those of a newer key set if it names none and none of them has signed it,
+    /// since nothing else tells that such a provider has changed its key.
+    private static func keys(
+        for token: UnverifiedIDToken,
+        in cache: KeyCache
+    ) async throws(Failure) -> [JSONWebKey] {
+        let keys = try await cache.candidates(id: token.keyID, algorithm: token.algorithm)
+        guard token.keyID == nil, !keys.contains(where: { token.isSigned(by: $0) }) else { return keys }
+        return await cache.newerCandidates(algorithm: token.algorithm) ?? keys
     }
 
     private static func checked(_ token: UnverifiedIDToken, _ expected: Expectation) throws(Failure) -> IDToken {
@@ -97,9 +113,15 @@ struct IDToken: Sendable {
             IssuedAtRule(),
             LifetimeRule(),
             NotBeforeRule(),
-            NonceRule(nonce: expected.nonce),
+            NonceRule(nonce: expected.nonce, rule: expected.definition.nonce),
             SubjectRule(),
             AccessTokenHashRule(accessToken: expected.accessToken),
         ]
+    }
+}
+
+extension UnverifiedIDToken {
+    fileprivate func isSigned(by key: JSONWebKey) -> Bool {
+        key.verifies(self.signature, over: self.signingInput, as: self.algorithm)
     }
 }

@@ -44,11 +44,14 @@ struct JSONWebKey: Sendable {
 
     /// Whether a signature of that algorithm can come from this key.
     ///
-    /// RFC 8725 §3.1.
+    /// RFC 8725 §3.1; Ed25519 has two names, RFC 9864 §2.2.
     func fits(_ algorithm: SignatureAlgorithm) -> Bool {
-        guard self.algorithm ?? algorithm.rawValue == algorithm.rawValue else { return false }
+        let names = [.edDSA, .ed25519].contains(algorithm) ? ["EdDSA", "Ed25519"] : [algorithm.rawValue]
+        guard self.algorithm.map(names.contains) ?? true else { return false }
         return switch (self.material, algorithm) {
-        case (.rsa, .rs256), (.rsa, .ps256), (.p256, .es256), (.p384, .es384), (.ed25519, .edDSA): true
+        case (.rsa, .rs256), (.rsa, .ps256), (.p256, .es256), (.p384, .es384), (.ed25519, .edDSA),
+            (.ed25519, .ed25519):
+            true
         default: false
         }
     }

@@ -31,6 +31,14 @@ final class KeyCache: Sendable {
         return newer.candidates(id: id, algorithm: algorithm)
     }
 
+    /// The keys of a newer set that may have signed a token without a key name; nil if it is too early to ask for one.
+    func newerCandidates(algorithm: SignatureAlgorithm) async -> [JSONWebKey]? {
+        let now = self.clock.now
+        // No key has the empty name, so this shares the cooldown with unknown names and nothing else.
+        guard self.unknown.withLock({ $0.mayFetch("", at: now) }) else { return nil }
+        return await self.document.newer()?.candidates(id: nil, algorithm: algorithm)
+    }
+
     /// Fetches the key set unless a fresh one is there.
     func prepare() async throws(Failure) {
         _ = try await self.document.current()

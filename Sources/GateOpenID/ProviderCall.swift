@@ -6,8 +6,8 @@ internal import GateProviders
 /// The requests that the code flow makes, each with its bounds.
 struct ProviderCall: Sendable {
     static let redirected = Failure(.providerFailed, "provider.redirected", "the provider answered with a redirect")
-    private static let agent = (name: "User-Agent", value: "gatehouse")
-    private static let acceptJSON = (name: "Accept", value: "application/json")
+    static let agent = (name: "User-Agent", value: "gatehouse")
+    static let acceptJSON = (name: "Accept", value: "application/json")
 
     let provider: String
     let transport: any ProviderTransport
@@ -18,14 +18,14 @@ struct ProviderCall: Sendable {
         return (try ProviderCall.json(response, from: address), Freshness.lifetime(of: response))
     }
 
-    /// Redeems a code.
+    /// Posts a form to an endpoint that wants to know who we are.
     ///
-    /// RFC 6749 §4.1.3, RFC 7636 §4.5.
-    func token(
-        at address: WebAddress,
-        form: Form,
+    /// RFC 6749 §4.1.3, RFC 9126 §2.1.
+    func post(
+        _ form: Form,
+        to address: WebAddress,
         authorization: String?
-    ) async throws(Failure) -> TokenResponse {
+    ) async throws(Failure) -> ProviderResponse {
         var headers = [ProviderCall.agent, ProviderCall.acceptJSON]
         headers.append((name: "Content-Type", value: "application/x-www-form-urlencoded"))
         if let authorization { headers.append((name: "Authorization", value: authorization)) }
@@ -37,7 +37,9 @@ struct ProviderCall: Sendable {
             limit: 262_144,
             timeout: .seconds(10)
         )
-        return try TokenResponse(try await self.transport.response(to: request, provider: self.provider))
+        let response = try await self.transport.response(to: request, provider: self.provider)
+        try ProviderCall.check(response, to: request)
+        return response
     }
 
     /// What the provider says of the person whose token this is.
@@ -46,21 +48,69 @@ struct ProviderCall: Sendable {
     func userinfo(at address: WebAddress, accessToken: String) async throws(Failure) -> JSON {
         let headers = [ProviderCall.acceptJSON, (name: "Authorization", value: "Bearer \(accessToken)")]
         let response = try await self.get(address, headers, 262_144, timeout: .seconds(10))
-        return try ProviderCall.json(response, from: address)
+        return try ProviderCall.answer(response, from: address, accessToken: accessToken)
     }
 
-    /// The answer of a call to the provider's API; nil if the person's token may not make it and need not.
-    func answer(
-        to call: APICall,
-        fields: [Form.Field],
+    /// The answer of a call to the provider's API, or why the provider does not give it to this person's token.
+    func answer(to call: APICall, _ access: APIAccess) async throws(Failure) -> Result<JSON, Failure> {
+        let request = access.request(call.address)
+        let response = try await self.transport.response(to: request, provider: self.provider)
+        try ProviderCall.check(response, to: request)
+        do throws(Failure) {
+            return .success(try ProviderCall.answer(response, from: call.address, accessToken: access.accessToken))
+        } catch {
+            guard error.code == "provider.api_refused" else { throw error }
+            return .failure(error)
+        }
+    }
+
+    /// Redirects are not followed, and what is over its limit is not read.
+    static func check(_ response: ProviderResponse, to request: ProviderRequest) throws(Failure) {
+        guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
+        guard response.body.count <= request.limit else {
+            let detail = "\(request.address.path) is over \(request.limit) bytes"
+            throw Failure(.providerFailed, "provider.too_large", detail)
+        }
+    }
+
+    /// The JSON of a good answer about a person; a refusal, in whatever shape, is `provider.api_refused`.
+    static func answer(
+        _ response: ProviderResponse,
+        from address: WebAddress,
         accessToken: String
-    ) async throws(Failure) -> JSON? {
-        let headers =
-            fields.map { (name: $0.name, value: $0.value) }
-            + [(name: "Authorization", value: "Bearer \(accessToken)")]
-        let response = try await self.get(call.address, headers, 262_144, timeout: .seconds(10))
-        if !call.isRequired, response.status == 403 || response.status == 404 { return nil }
-        return try ProviderCall.json(response, from: call.address)
+    ) throws(Failure) -> JSON {
+        let secrets = [accessToken]
+        let isLimited = response.header("x-ratelimit-remaining") == "0" || response.header("retry-after") != nil
+        switch response.status {
+        case 403 where isLimited: throw self.unavailable(response, address)
+        case 401, 403, 404:
+            let problem = ErrorAnswer(TokenResponse.members(response), hiding: secrets)
+            throw self.refused(address, response, problem ?? ErrorAnswer(refusedBy: response, hiding: secrets))
+        default:
+            let json = try ProviderCall.json(response, from: address)
+            // Slack and Graph-like APIs refuse with 200; a plain member `error` is for the profile to read.
+            let isNested = json["error"]?.object != nil || json["ok"]?.bool == false
+            guard isNested, let problem = json.object.flatMap({ ErrorAnswer($0, hiding: secrets) }) else { return json }
+            throw self.refused(address, response, problem)
+        }
+    }
+
+    private static func refused(
+        _ address: WebAddress,
+        _ response: ProviderResponse,
+        _ problem: ErrorAnswer?
+    ) -> Failure {
+        let reason = problem.map { ": \($0)" } ?? ""
+        return Failure(
+            .providerFailed,
+            "provider.api_refused",
+            "\(address.path) answered \(response.status)\(reason)"
+        )
+    }
+
+    private static func unavailable(_ response: ProviderResponse, _ address: WebAddress) -> Failure {
+        let detail = "\(address.path) answered \(response.status)\(response.wish)"
+        return Failure(.providerFailed, "provider.unavailable", detail)
     }
 
     private func get(
@@ -78,18 +128,13 @@ struct ProviderCall: Sendable {
             timeout: timeout
         )
         let response = try await self.transport.response(to: request, provider: self.provider)
-        guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
-        guard response.body.count <= limit else {
-            throw Failure(.providerFailed, "provider.too_large", "\(address.path) is over \(limit) bytes")
-        }
+        try ProviderCall.check(response, to: request)
         return response
     }
 
     /// The JSON of a good answer; names may not repeat, nor values nest deeper than 32.
     private static func json(_ response: ProviderResponse, from address: WebAddress) throws(Failure) -> JSON {
-        guard response.status == 200 else {
-            throw Failure(.providerFailed, "provider.unavailable", "\(address.path) answered \(response.status)")
-        }
+        guard response.status == 200 else { throw self.unavailable(response, address) }
         let type = response.header("content-type")?.lowercased().prefix { $0 != ";" }.filter { $0 != " " }
         guard let type, type == "application/json" || type.hasSuffix("+json") else {
             throw Failure(.providerFailed, "provider.content_type", "\(address.path) did not answer with JSON")

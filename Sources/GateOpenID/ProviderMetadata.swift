@@ -15,23 +15,42 @@ struct ProviderMetadata: Sendable, Equatable {
     let endSession: WebAddress?
     let requiresCallbackIssuer: Bool
     let clientAuthentication: ProviderDefinition.ClientAuthentication
+    /// What assertions are signed with; without meaning where none are made.
+    let assertionAlgorithm: String
+    /// Where authorization requests are sent ahead; nil if they are not.
+    let pushedAuthorization: WebAddress?
 
     /// The metadata of a provider with fixed endpoints.
-    init(_ endpoints: ProviderDefinition.OAuth2Endpoints, of definition: ProviderDefinition) {
+    init(
+        _ endpoints: ProviderDefinition.OAuth2Endpoints,
+        of definition: ProviderDefinition,
+        _ choice: ClientAuthenticationChoice? = nil
+    ) throws(Failure) {
+        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
         self.issuer = definition.issuer.canonical(for: nil)
         self.authorization = definition.authorizationEndpoint ?? endpoints.authorization
         self.token = endpoints.token
         self.keys = nil
         self.userinfo = nil
         self.endSession = nil
-        self.requiresCallbackIssuer = false
-        self.clientAuthentication = definition.clientAuthentication
+        self.requiresCallbackIssuer = definition.requiresCallbackIssuer
+        self.clientAuthentication = try choice.method(nil)
+        self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, nil)
+        guard !definition.pushesAuthorization else {
+            let detail = "a provider without metadata takes no pushed requests: remove pushed_authorization"
+            throw Failure(.providerFailed, "openid.pushed_authorization", detail)
+        }
+        self.pushedAuthorization = nil
     }
 
     /// Reads a discovery document; it must be of the issuer that was configured.
     ///
     /// OpenID Connect Discovery §4.3.
-    init(_ document: JSON, of definition: ProviderDefinition) throws(Failure) {
+    init(
+        _ document: JSON,
+        of definition: ProviderDefinition,
+        _ choice: ClientAuthenticationChoice? = nil
+    ) throws(Failure) {
         guard let issuer = document["issuer"]?.string, definition.issuer.admits(discovered: issuer) else {
             let found = document["issuer"]?.string.map { ReceivedText.quoted($0) } ?? "none"
             throw Failure(.providerFailed, "openid.issuer_mismatch", "discovery names the issuer \(found)")
@@ -49,28 +68,39 @@ struct ProviderMetadata: Sendable, Equatable {
         self.keys = try reader.required("jwks_uri")
         self.userinfo = try reader.optional("userinfo_endpoint")
         self.endSession = try reader.optional("end_session_endpoint", for: .browser)
-        self.requiresCallbackIssuer = document["authorization_response_iss_parameter_supported"]?.bool == true
-        self.clientAuthentication = ProviderMetadata.clientAuthentication(document, of: definition)
+        self.requiresCallbackIssuer =
+            definition.requiresCallbackIssuer
+            || document["authorization_response_iss_parameter_supported"]?.bool == true
+        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
+        self.clientAuthentication = try choice.method(document)
+        self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, document)
+        let pushed = try reader.optional("pushed_authorization_request_endpoint")
+        let isRequired = document["require_pushed_authorization_requests"]?.bool == true
+        try ProviderMetadata.checkPushing(definition.pushesAuthorization, offered: pushed != nil, isRequired)
+        self.pushedAuthorization = definition.pushesAuthorization ? pushed : nil
     }
 
     /// A provider that lists its methods without S256 would ignore the challenge.
     ///
     /// RFC 9700 §2.1.1.
     private static func checkChallengeMethods(_ document: JSON, of definition: ProviderDefinition) throws(Failure) {
-        guard !definition.forcesPKCE, let methods = document["code_challenge_methods_supported"]?.array else { return }
+        guard definition.pkce == .auto, let methods = document["code_challenge_methods_supported"]?.array else {
+            return
+        }
         guard methods.contains("S256") else {
             throw Failure(.providerFailed, "openid.metadata", "the provider does not support PKCE with S256")
         }
     }
 
-    private static func clientAuthentication(
-        _ document: JSON,
-        of definition: ProviderDefinition
-    ) -> ProviderDefinition.ClientAuthentication {
-        guard definition.clientAuthentication == .advertised else { return definition.clientAuthentication }
-        let methods = document["token_endpoint_auth_methods_supported"]?.array ?? ["client_secret_basic"]
-        let postOnly = methods.contains("client_secret_post") && !methods.contains("client_secret_basic")
-        return postOnly ? .secretPost : .secretBasic
+    /// RFC 9126 §5.
+    private static func checkPushing(_ isWanted: Bool, offered: Bool, _ isRequired: Bool) throws(Failure) {
+        let detail: String? =
+            switch (isWanted, offered, isRequired) {
+            case (true, false, _): "the provider has no endpoint for pushed requests: remove pushed_authorization"
+            case (false, _, true): "the provider takes pushed requests only: set pushed_authorization: true"
+            case (true, true, _), (false, _, false): nil
+            }
+        if let detail { throw Failure(.providerFailed, "openid.pushed_authorization", detail) }
     }
 }
 

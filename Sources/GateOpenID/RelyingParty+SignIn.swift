@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 package import GateCore
 internal import GateProviders
 
@@ -8,14 +7,20 @@ extension RelyingParty {
     /// Ends an attempt: turns what the provider sent the browser back with into a person.
     ///
     /// In this order: attempt unspent and its `state` equal, `iss`, the provider's error, code redeemed, ID token, then
-    /// userinfo or API calls, then the profile. Nothing is sent to the provider for a callback that is not ours.
+    /// userinfo and API calls, then groups, then the profile. Nothing is sent to the provider for a callback that is not
+    /// ours.
     ///
     /// - Parameters:
     ///   - callback: The query of the callback, or its body if it is a POST.
     ///   - attempt: What was sealed in the cookie of the browser that came.
+    ///   - looksUpGroups: Whether anybody will look at groups; if not, no calls are made for them.
     /// - Returns: Who signed in.
     /// - Throws: Why nobody did.
-    package func signIn(callback: Form, attempt: Attempt) async throws(Failure) -> SignIn {
+    package func signIn(
+        callback: Form,
+        attempt: Attempt,
+        looksUpGroups: Bool = true
+    ) async throws(Failure) -> SignIn {
         let answer = try CallbackAnswer(callback)
         guard attempt.provider == self.definition.id else {
             throw Failure(.malformedRequest, "openid.provider_mismatch", "the attempt is with another provider")
@@ -32,10 +37,18 @@ extension RelyingParty {
         let metadata = try await self.metadata()
         try self.check(issuer: answer.issuer, metadata)
         switch answer.outcome {
-        case .error(let error, let description): throw CallbackAnswer.failure(error, description: description)
+        case .error(let error): throw answer.failure(error)
         case .code(let code):
             let token = try await self.redeem(code, of: attempt, metadata)
-            return try await self.person(token, attempt, metadata, callbackIssuer: answer.issuer)
+            let idToken = try await self.idToken(token, attempt, metadata)
+            if let issuer = answer.issuer, let idToken, !isIdentical(issuer, idToken.issuer) {
+                let detail = "callback and ID token name different issuers"
+                throw Failure(.providerFailed, "openid.issuer_mismatch", detail)
+            }
+            var payloads = ProviderPayloads(idToken: idToken?.claims, callback: answer.extras)
+            payloads.userinfo = try await self.userinfo(token, of: idToken, metadata)
+            let person = try await self.person(payloads, token, looksUpGroups: looksUpGroups)
+            return SignIn(person, token, idToken, metadata)
         }
     }
 
@@ -43,7 +56,7 @@ extension RelyingParty {
     private func check(issuer: String?, _ metadata: ProviderMetadata) throws(Failure) {
         guard let issuer else {
             guard !metadata.requiresCallbackIssuer else {
-                throw Failure(.malformedRequest, "openid.issuer_missing", "the provider says that it sends iss")
+                throw Failure(.malformedRequest, "openid.issuer_missing", "the callback has no iss, which it must have")
             }
             return
         }
@@ -56,6 +69,7 @@ extension RelyingParty {
         }
     }
 
+    /// RFC 6749 §4.1.3, RFC 7636 §4.5.
     private func redeem(
         _ code: String,
         of attempt: Attempt,
@@ -65,63 +79,28 @@ extension RelyingParty {
         form.append("grant_type", "authorization_code")
         form.append("code", code)
         form.append("redirect_uri", self.redirectURI)
-        form.append("code_verifier", attempt.verifier)
-        var authorization: String?
-        if metadata.clientAuthentication == .secretPost {
-            form.append("client_id", self.clientID)
-            self.clientSecret.withText { form.append("client_secret", $0) }
-        } else {
-            authorization = self.basicAuthorization
-        }
-        return try await self.call.token(at: metadata.token, form: form, authorization: authorization)
+        if self.definition.pkce != .off { form.append("code_verifier", attempt.verifier) }
+        // The audience is the address that gets the assertion, so it is of no use anywhere else. RFC 7523 §3.
+        let proof = self.proof(metadata, audience: "\(metadata.token)")
+        let authorization = try self.client.authenticate(&form, by: proof)
+        let response = try await self.call.post(form, to: metadata.token, authorization: authorization)
+        return try TokenResponse(response, advice: self.advice(metadata, sent: form))
     }
 
-    /// Id and secret are form-encoded before they are joined, so that a colon in them does no harm.
-    ///
-    /// RFC 6749 §2.3.1.
-    private var basicAuthorization: String {
-        let secret = self.clientSecret.withText { PercentEncoding.encode($0) }
-        let pair = "\(PercentEncoding.encode(self.clientID)):\(secret)"
-        return "Basic \(Data(pair.utf8).base64EncodedString())"
-    }
-
-    private func person(
+    /// The verified ID token; nil for a provider that has none.
+    private func idToken(
         _ token: TokenResponse,
-        _ attempt: Attempt,
-        _ metadata: ProviderMetadata,
-        callbackIssuer: String?
-    ) async throws(Failure) -> SignIn {
-        guard let keys = self.keys else {
-            let profile = try self.definition.profile(from: ProviderPayloads(api: try await self.answers(token)))
-            return SignIn(profile: profile, idToken: nil, providerSession: nil, endSessionEndpoint: nil)
-        }
-        let idToken = try await self.verified(token, keys, attempt, metadata)
-        guard callbackIssuer.map({ isIdentical($0, idToken.issuer) }) ?? true else {
-            throw Failure(.providerFailed, "openid.issuer_mismatch", "callback and ID token name different issuers")
-        }
-        var payloads = ProviderPayloads(idToken: idToken.claims)
-        payloads.userinfo = try await self.userinfo(token, of: idToken, metadata)
-        return SignIn(
-            profile: try self.definition.profile(from: payloads),
-            idToken: idToken.text,
-            providerSession: idToken.session,
-            endSessionEndpoint: metadata.endSession
-        )
-    }
-
-    private func verified(
-        _ token: TokenResponse,
-        _ keys: KeyCache,
         _ attempt: Attempt,
         _ metadata: ProviderMetadata
-    ) async throws(Failure) -> IDToken {
+    ) async throws(Failure) -> IDToken? {
+        guard let keys = self.keys else { return nil }
         guard let text = token.idToken else {
             throw Failure(.providerFailed, "openid.id_token_missing", "the token endpoint gave no ID token")
         }
         let expected = IDToken.Expectation(
             definition: self.definition,
             discoveredIssuer: metadata.issuer,
-            clientID: self.clientID,
+            clientID: self.client.clientID,
             nonce: attempt.nonce,
             accessToken: token.accessToken,
             now: self.clock.now
@@ -134,26 +113,32 @@ extension RelyingParty {
     /// OpenID Connect Core §5.3.2.
     private func userinfo(
         _ token: TokenResponse,
-        of idToken: IDToken,
+        of idToken: IDToken?,
         _ metadata: ProviderMetadata
     ) async throws(Failure) -> JSON? {
-        guard self.definition.readsUserinfo, let endpoint = metadata.userinfo else { return nil }
+        guard let idToken, self.definition.readsUserinfo, let endpoint = metadata.userinfo else { return nil }
         let userinfo = try await self.call.userinfo(at: endpoint, accessToken: token.accessToken)
         guard let subject = userinfo["sub"]?.string, isIdentical(subject, idToken.subject) else {
             throw Failure(.providerFailed, "openid.userinfo_subject", "userinfo is about somebody else")
         }
         return userinfo
     }
+}
 
-    private func answers(_ token: TokenResponse) async throws(Failure) -> [String: JSON] {
-        var answers: [String: JSON] = [:]
-        for call in self.definition.apiCalls {
-            answers[call.path] = try await self.call.answer(
-                to: call,
-                fields: self.definition.apiHeaders,
-                accessToken: token.accessToken
-            )
-        }
-        return answers
+extension SignIn {
+    fileprivate init(
+        _ person: (mapped: MappedProfile, notes: [String]),
+        _ token: TokenResponse,
+        _ idToken: IDToken?,
+        _ metadata: ProviderMetadata
+    ) {
+        self.mapped = person.mapped
+        self.idToken = idToken?.text
+        self.providerSession = idToken?.session
+        self.endSessionEndpoint = metadata.endSession
+        self.grantedScopes = token.scopes
+        self.accessTokenLifetime = token.lifetime
+        self.idTokenLifetime = idToken?.lifetime
+        self.notes = person.notes
     }
 }

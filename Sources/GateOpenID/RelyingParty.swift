@@ -15,26 +15,29 @@ package final class RelyingParty: Sendable {
     package let definition: ProviderDefinition
     /// The callback address as the provider knows it.
     package let redirectURI: String
-    let clientID: String
-    let clientSecret: Secret
+    let client: ClientCredentials
+    let clientAuthentication: ClientAuthenticationChoice
     let clock: WallClock
     let random: RandomBytes
     let spent: SpentAttempts
     let call: ProviderCall
     let discovery: SharedDocument<ProviderMetadata>?
     let keys: KeyCache?
+    let report: @Sendable (Failure) -> Void
 
     /// The code flow with one provider.
     ///
     /// - Parameters:
     ///   - definition: How the provider behaves.
-    ///   - settings: Our id and secret at the provider.
+    ///   - settings: Our id, and our secret or key at the provider.
     ///   - redirectURI: The callback address, one per provider.
     ///   - transport: The way to the provider.
     ///   - clock: The time.
     ///   - random: What states, nonces and verifiers are made of.
     ///   - spent: The attempts that were used; shared with what a reload builds.
-    ///   - report: Called with each failed fetch of metadata or keys, also one that no visitor notices.
+    ///   - report: Called with each failed fetch of metadata or keys and once for a sign-in without all its groups,
+    ///     also where no visitor notices.
+    /// - Throws: `provider.private_key` if there is a key that cannot be used.
     package init(
         definition: ProviderDefinition,
         settings: ProviderSettings,
@@ -44,48 +47,24 @@ package final class RelyingParty: Sendable {
         random: RandomBytes,
         spent: SpentAttempts = SpentAttempts(),
         report: @escaping @Sendable (Failure) -> Void = { _ in }
-    ) {
+    ) throws(Failure) {
         self.definition = definition
         self.redirectURI = redirectURI
-        self.clientID = settings.clientID
-        self.clientSecret = settings.clientSecret
+        let wanted = definition.clientAuthentication
+        let client = try ClientCredentials(settings, method: wanted, clock: clock, random: random)
+        let choice = ClientAuthenticationChoice(wanted: wanted, hasSecret: client.secret.count > 0, key: client.key)
+        self.client = client
+        self.clientAuthentication = choice
+        self.report = report
         self.clock = clock
         self.random = random
         self.spent = spent
         let call = ProviderCall(provider: definition.id, transport: transport)
         self.call = call
-        self.discovery = RelyingParty.discovery(definition, call, clock, report)
+        self.discovery = RelyingParty.discovery(definition, choice, call, clock, report)
         self.keys = self.discovery.map { discovery in
             KeyCache(RelyingParty.keySet(definition, discovery, call, clock, report), clock: clock)
         }
-    }
-
-    /// Begins an attempt and says where to send the browser.
-    ///
-    /// - Parameters:
-    ///   - returnPath: Where the person wanted to go; over 1280 bytes it becomes the front page.
-    ///   - handover: What the caller wants back at the end, at most 256 bytes.
-    /// - Returns: The address for the redirect, and the attempt to seal into the browser's cookie.
-    /// - Throws: `provider.unavailable` and the like if the provider's metadata cannot be had.
-    package func authorization(
-        returnPath: ReturnPath,
-        handover: String?
-    ) async throws(Failure) -> (location: String, attempt: Attempt) {
-        guard (handover ?? "").utf8.count <= Attempt.maximumHandover else {
-            throw Failure(.malformedRequest, "openid.handover_too_long", "a hand-over may have 256 bytes")
-        }
-        let metadata = try await self.metadata()
-        let attempt = Attempt(
-            provider: self.definition.id,
-            returnPath: returnPath,
-            handover: handover,
-            now: self.clock.now,
-            random: self.random
-        )
-        let query = self.authorizationForm(for: attempt).encoded
-        let endpoint = metadata.authorization
-        let whole = endpoint.query.map { $0.isEmpty ? query : "\($0)&\(query)" } ?? query
-        return ("\(WebAddress(origin: endpoint.origin, path: endpoint.path, query: whole))", attempt)
     }
 
     /// Fetches metadata and keys unless fresh ones are there, for a check before anybody signs in.
@@ -97,35 +76,18 @@ package final class RelyingParty: Sendable {
     /// The provider's endpoints.
     func metadata() async throws(Failure) -> ProviderMetadata {
         switch (self.definition.signIn, self.discovery) {
-        case (.oauth2(let endpoints), _): return ProviderMetadata(endpoints, of: self.definition)
+        case (.oauth2(let endpoints), _):
+            return try ProviderMetadata(endpoints, of: self.definition, self.clientAuthentication)
         case (.openID, let discovery?): return try await discovery.current()
         case (.openID, nil): throw Failure(.internalFault, "openid.metadata", "no discovery for this provider")
         }
-    }
-
-    /// The parameters of RFC 6749 §4.1.1, RFC 7636 §4.3 and OpenID Connect Core §3.1.2.1.
-    private func authorizationForm(for attempt: Attempt) -> Form {
-        var form = Form()
-        form.append("response_type", "code")
-        form.append("client_id", self.clientID)
-        form.append("redirect_uri", self.redirectURI)
-        if !self.definition.scopes.isEmpty {
-            form.append("scope", self.definition.scopes.joined(separator: " "))
-        }
-        form.append("state", attempt.state)
-        if case .openID = self.definition.signIn { form.append("nonce", attempt.nonce) }
-        form.append("code_challenge", attempt.challenge)
-        form.append("code_challenge_method", "S256")
-        for field in self.definition.authorizationParameters {
-            form.append(field.name, field.value)
-        }
-        return form
     }
 }
 
 extension RelyingParty {
     private static func discovery(
         _ definition: ProviderDefinition,
+        _ choice: ClientAuthenticationChoice,
         _ call: ProviderCall,
         _ clock: WallClock,
         _ report: @escaping @Sendable (Failure) -> Void
@@ -133,7 +95,7 @@ extension RelyingParty {
         guard case .openID(let address) = definition.signIn else { return nil }
         return SharedDocument(clock: clock, report: report) { (_) throws(Failure) in
             let answer = try await call.document(at: address, limit: 262_144)
-            return (try ProviderMetadata(answer.json, of: definition), answer.lifetime)
+            return (try ProviderMetadata(answer.json, of: definition, choice), answer.lifetime)
         }
     }
 

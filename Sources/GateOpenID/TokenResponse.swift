@@ -6,68 +6,114 @@ internal import GateCore
 ///
 /// RFC 6749 §5.1.
 struct TokenResponse: Sendable {
+    private static let maximumScopes = 256
+
     /// The token for userinfo and API calls; visible ASCII, so that it fits into a header line.
     let accessToken: String
     /// The ID token, not verified.
     let idToken: String?
     /// How long the access token lives, if the provider says so.
     let lifetime: Duration?
+    /// The scopes that were granted, if the provider says so.
+    let scopes: [String]?
 
     /// Reads a response: JSON or a form, with an error in it whatever the status says.
-    init(_ response: ProviderResponse) throws(Failure) {
+    init(_ response: ProviderResponse, advice: ClientAdvice) throws(Failure) {
         guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
         let members = TokenResponse.members(response)
-        if let error = members["error"]?.string {
-            throw TokenResponse.failure(error, description: members["error_description"]?.string)
+        let secrets = advice.secrets
+        if let problem = ErrorAnswer(members, hiding: secrets) ?? ErrorAnswer(refusedBy: response, hiding: secrets) {
+            throw TokenResponse.failure(problem, response, advice)
         }
-        guard response.status == 200 else {
-            let isDown = response.status >= 500 || response.status == 429
-            throw isDown
-                ? Failure(.providerFailed, "provider.unavailable", "the token endpoint answered \(response.status)")
-                : Failure(.providerFailed, "openid.token_response", "the token endpoint answered \(response.status)")
-        }
+        guard response.status == 200 else { throw TokenResponse.failure(response) }
         guard let token = members["access_token"]?.string, (1...16_384).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw Failure(.providerFailed, "openid.token_response", "no usable access token") }
+        else {
+            let found = TokenResponse.isMarkup(response) ? "a page or XML" : "no usable access token"
+            throw Failure(.providerFailed, "openid.token_response", "the token endpoint answered with \(found)")
+        }
         guard members["token_type"]?.string?.lowercased() == "bearer" else {
             throw Failure(.providerFailed, "openid.token_type", "the token is no bearer token")
         }
         self.accessToken = token
         self.idToken = members["id_token"]?.string
         self.lifetime = TokenResponse.lifetime(members["expires_in"])
+        self.scopes = TokenResponse.scopes(members["scope"])
     }
 
     /// The members of the body: of a JSON object, or of a form without repeated names.
-    private static func members(_ response: ProviderResponse) -> [String: JSON] {
-        let first = response.body.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
-        if first == UInt8(ascii: "{") {
-            return (try? JSON(parsing: response.body, depth: 32))?.object ?? [:]
+    ///
+    /// What it is, the body itself says: the types that providers send with it are not to be relied on.
+    static func members(_ response: ProviderResponse) -> [String: JSON] {
+        let body = self.body(response)
+        if body.first == UInt8(ascii: "{") {
+            return (try? JSON(parsing: body, depth: 32))?.object ?? [:]
         }
-        guard let text = String(validating: response.body, as: UTF8.self), let form = Form(encoded: text) else {
-            return [:]
-        }
+        guard !self.isMarkup(response), let text = String(validating: body, as: UTF8.self),
+            let form = Form(encoded: text)
+        else { return [:] }
         let pairs = form.fields.map { ($0.name, JSON.string($0.value)) }
         return Set(pairs.map(\.0)).count == pairs.count ? Dictionary(pairs) { $1 } : [:]
     }
 
-    /// Seconds as a number or a text; anything else is as if it were absent.
+    /// The body without a byte order mark and white space before it.
+    private static func body(_ response: ProviderResponse) -> ArraySlice<UInt8> {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let body = response.body.starts(with: mark) ? response.body.dropFirst(mark.count) : response.body[...]
+        return body.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+    }
+
+    private static func isMarkup(_ response: ProviderResponse) -> Bool {
+        self.body(response).first == UInt8(ascii: "<")
+    }
+
+    /// Seconds as a number or a text of digits; anything else, or over ten years, is as if it were absent.
     ///
-    /// RFC 6749 §5.1.
+    /// RFC 6749 §5.1; a fraction is cut off.
     private static func lifetime(_ value: JSON?) -> Duration? {
-        let seconds = value?.integer ?? value?.string.flatMap { Int64($0) }
-        return seconds.flatMap { (0...315_360_000).contains($0) ? .seconds($0) : nil }
+        let text: String? =
+            switch value {
+            case .number(let text)?: text
+            case .string(let text)? where text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }): text
+            default: nil
+            }
+        guard let seconds = text.flatMap(Double.init), (0...315_360_000).contains(seconds) else { return nil }
+        return .seconds(Int64(seconds))
+    }
+
+    /// A text with spaces or commas, or an array of texts.
+    ///
+    /// RFC 6749 §3.3; the comma is GitHub's.
+    private static func scopes(_ value: JSON?) -> [String]? {
+        let texts = value?.array.map { $0.compactMap(\.string) } ?? value?.string.map { [$0] }
+        guard let texts else { return nil }
+        let scopes = texts.flatMap { $0.split { $0 == " " || $0 == "," } }.map(String.init)
+        let plain = scopes.filter { scope in
+            scope.utf8.count <= 256 && scope.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        return Array(plain.prefix(TokenResponse.maximumScopes))
     }
 
     /// The code's fault, ours, or the provider's.
-    ///
-    /// RFC 6749 §5.2, and GitHub's own names.
-    private static func failure(_ error: String, description: String?) -> Failure {
-        let detail = "\(ReceivedText.quoted(error)) \(description.map { ReceivedText.quoted($0) } ?? "")"
-        return switch error {
-        case "invalid_grant", "bad_verification_code": Failure(.malformedRequest, "openid.code_refused", detail)
-        case "server_error", "temporarily_unavailable": Failure(.providerFailed, "provider.unavailable", detail)
-        case "access_denied": Failure(.forbidden, "provider.denied", detail)
-        default: Failure(.providerFailed, "openid.client_refused", detail)
+    private static func failure(
+        _ problem: ErrorAnswer,
+        _ response: ProviderResponse,
+        _ advice: ClientAdvice
+    ) -> Failure {
+        switch problem.blame(at: response) {
+        case .code: Failure(.malformedRequest, "openid.code_refused", "\(problem)")
+        case .person: Failure(.forbidden, "provider.denied", "\(problem)")
+        case .provider: Failure(.providerFailed, "provider.unavailable", "\(problem)\(response.wish)")
+        case .client:
+            Failure(.providerFailed, "openid.client_refused", "\(problem); \(advice.text(for: problem.code))")
         }
+    }
+
+    private static func failure(_ response: ProviderResponse) -> Failure {
+        let detail = "the token endpoint answered \(response.status)"
+        guard response.status >= 500 || response.status == 429 else {
+            return Failure(.providerFailed, "openid.token_response", detail)
+        }
+        return Failure(.providerFailed, "provider.unavailable", detail + response.wish)
     }
 }

@@ -75,10 +75,10 @@ struct UnverifiedIDToken: Sendable {
         return json.object == nil ? nil : json
     }
 
-    /// Absent or `JWT`: logout tokens and access tokens name types of their own.
+    /// Absent or `JWT`, in short or in full, RFC 7515 §4.1.9: logout tokens and access tokens name types of their own.
     private static func isIDTokenType(_ value: JSON?) -> Bool {
         guard let value else { return true }
-        return value.string?.lowercased() == "jwt"
+        return ["jwt", "application/jwt"].contains(value.string?.lowercased())
     }
 
     /// The name, empty if there is none; nil if it cannot be one.

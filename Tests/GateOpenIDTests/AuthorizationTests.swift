@@ -77,4 +77,35 @@ import Testing
             try await stage.party.authorization(returnPath: .root, handover: String(repeating: "h", count: 257))
         }
     }
+
+    @Test func `where a challenge breaks the exchange neither challenge nor verifier is sent`() async throws {
+        var settings = Stage.settings()
+        settings.pkce = .off
+        let stage = try Stage(settings, metadata: Stage.metadata.with(["code_challenge_methods_supported": ["plain"]]))
+        let (location, attempt) = try await stage.begin()
+        let query = try self.query(location)
+        #expect(query.single("code_challenge") == .absent && query.single("code_challenge_method") == .absent)
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        let request = try #require(stage.transport.requests.first { $0.address.path == "/token" })
+        #expect(!String(decoding: request.body ?? [], as: UTF8.self).contains("code_verifier"))
+    }
+
+    @Test func `a provider that answers by a form is asked to`() async throws {
+        var settings = Stage.settings()
+        settings.responseMode = .formPost
+        #expect(try self.query(try await Stage(settings).begin().location)["response_mode"] == "form_post")
+        #expect(try self.query(try await Stage().begin().location).single("response_mode") == .absent)
+    }
+
+    @Test func `what the file adds replaces no parameter of the protocol`() async throws {
+        var settings = Stage.settings()
+        settings.authorizationParameters = [
+            Form.Field("redirect_uri", "https://evil.example"), Form.Field("state", "x"), Form.Field("acr_values", "2"),
+        ]
+        let (location, attempt) = try await Stage(settings).begin()
+        let query = try self.query(location)
+        #expect(query["redirect_uri"] == Stage.callback && query["state"] == attempt.state)
+        #expect(query["acr_values"] == "2")
+    }
 }

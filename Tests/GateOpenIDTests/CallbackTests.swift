@@ -114,7 +114,7 @@ import Testing
         try stage.issue(for: attempt)
         let form = stage.callback(
             attempt,
-            ["authuser": "0", "hd": "example.org", "session_state": "x", "scope": "a b"]
+            ["authuser": "0", "hd": "example.org", "session_state": "x", "scope": "a b", "#_": "_"]
         )
         #expect(await stage.refusal(form, attempt) == nil)
     }
@@ -149,6 +149,8 @@ import Testing
         ("access_denied", Failure.Kind.forbidden, "provider.denied"),
         ("server_error", .providerFailed, "provider.unavailable"),
         ("temporarily_unavailable", .providerFailed, "provider.unavailable"),
+        ("user_cancelled_authorize", .forbidden, "provider.denied"),
+        ("user_cancelled_login", .forbidden, "provider.denied"),
         ("interaction_required", .providerFailed, "provider.refused"),
         ("<script>", .providerFailed, "provider.refused"),
     ])
@@ -166,5 +168,79 @@ import Testing
             #expect(error.detail.utf8.count < 2000)
             #expect(error.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) })
         }
+    }
+
+    @Test func `what beside an error says more is in the detail, on one line`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let form = stage.callback(
+            attempt,
+            ["code": nil, "error": "access_denied", "error_subcode": "cancel", "error_reason": "user_denied\r\n"]
+        )
+        let failure = await stage.failure(form, attempt)
+        #expect(failure?.code == "provider.denied")
+        #expect(failure?.detail.contains("cancel") == true && failure?.detail.contains("user_denied\\r\\n") == true)
+    }
+
+    @Test func `Facebook's error that is a number alone is an error`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let form = stage.callback(attempt, ["code": nil, "error_code": "1349195", "error_message": "App not set up"])
+        let failure = await stage.failure(form, attempt)
+        #expect(failure?.code == "provider.refused" && failure?.detail.contains("App not set up") == true)
+    }
+
+    @Test func `a sign-in that was begun by installing an app at GitHub starts over`() async throws {
+        let stage = try Stage(Stage.settings(.github))
+        let (_, attempt) = try await stage.begin()
+        let form = stage.callback(attempt, ["state": nil, "installation_id": "1", "setup_action": "install"])
+        let failure = await stage.failure(form, attempt)
+        #expect(failure?.code == "openid.state_missing" && failure?.detail.contains("installing") == true)
+        #expect(stage.transport.requests.isEmpty)
+    }
+
+    @Test func `a callback must name its issuer if the file says so`() async throws {
+        var settings = Stage.settings()
+        settings.requiresIssuer = true
+        let stage = try Stage(settings)
+        let (_, attempt) = try await stage.begin()
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.issuer_missing")
+        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+    }
+
+    private static let deep = String(repeating: "{\"a\":", count: 8) + "1" + String(repeating: "}", count: 8)
+
+    @Test(
+        arguments: [
+            (#"{"name":{"firstName":"Ada","lastName":"Example"},"email":"evil@example.net"}"#, "Ada"),
+            (#"{"name":{"firstName":"Ada\r\nX: y"}}"#, nil), ("[]", nil), ("\"Ada\"", nil), ("{", nil), ("", nil),
+            (#"{"name":{"firstName":"Ada"},"x":\#(deep)}"#, nil),
+            (#"{"name":{"firstName":"Ada"},"x":"\#(String(repeating: "x", count: 4096))"}"#, nil),
+        ] as [(String, String?)]
+    )
+    func `the name that Apple's form brings is shown, whatever else it says counts for nothing`(
+        user: String,
+        name: String?
+    ) async throws {
+        var settings = Stage.settings(.oidc)
+        settings.profile = ["given_name": ["callback:/user/name/firstName"]]
+        let stage = try Stage(settings)
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        let signIn = try await stage.party.signIn(callback: stage.callback(attempt, ["user": user]), attempt: attempt)
+        #expect(signIn.profile.givenName == name)
+        #expect(signIn.profile.subject == "ada" && signIn.profile.email == "ada@example.org")
+    }
+
+    @Test func `a user that is there twice is as if there were none`() async throws {
+        var settings = Stage.settings(.oidc)
+        settings.profile = ["given_name": ["callback:/user/name/firstName"]]
+        let stage = try Stage(settings)
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        var form = stage.callback(attempt)
+        form.append("user", #"{"name":{"firstName":"Ada"}}"#)
+        form.append("user", #"{"name":{"firstName":"Eve"}}"#)
+        #expect(try await stage.party.signIn(callback: form, attempt: attempt).profile.givenName == nil)
     }
 }

@@ -83,7 +83,8 @@ import Testing
     @Test func `userinfo that is no JSON, or a redirect, ends the sign-in`() async throws {
         for (status, type, code) in [
             (200, "text/html", "provider.content_type"), (302, "application/json", "provider.redirected"),
-            (401, "text/html", "provider.unavailable"), (200, "application/jwt", "provider.content_type"),
+            (401, "text/html", "provider.api_refused"), (500, "text/html", "provider.unavailable"),
+            (200, "application/jwt", "provider.content_type"),
         ] {
             let stage = try Stage()
             stage.transport.answer("\(Stage.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
@@ -116,22 +117,23 @@ import Testing
     }
 
     @Test func `GitHub without the right to read addresses gives a person without one`() async throws {
-        for status in [403, 404] {
+        for status in [401, 403, 404] {
             let stage = try Stage(Stage.settings(.github, id: "github"))
             self.answerAsGitHub(stage.transport)
             stage.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
             let (_, attempt) = try await stage.begin()
             let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
             #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
+            #expect(signIn.notes.count == 1 && signIn.notes.first?.contains("/user/emails answered \(status)") == true)
         }
     }
 
     @Test func `GitHub's person cannot be missing, and its issuer must be its own`() async throws {
         let stage = try Stage(Stage.settings(.github, id: "github"))
         self.answerAsGitHub(stage.transport)
-        stage.transport.answer("https://api.github.com/user?per_page=100", 401, #"{"message":"Bad credentials"}"#)
+        stage.transport.answer("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
         let (_, first) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(first), first) == "provider.unavailable")
+        #expect(await stage.refusal(stage.callback(first), first) == "provider.api_refused")
         let (_, second) = try await stage.begin()
         let foreign = stage.callback(second, ["iss": "https://accounts.google.com"])
         #expect(await stage.refusal(foreign, second) == "openid.issuer_mismatch")
@@ -161,7 +163,7 @@ import Testing
             #"{"access_token":"gho_INVENTED0123456789abcdefABCDEF012345","scope":"user:email","token_type":"bearer"}"#
         )
         transport.answer(
-            "https://api.github.com/user?per_page=100",
+            "https://api.github.com/user",
             200,
             #"{"login":"ada-example","id":73205511,"name":null}"#
         )

@@ -248,12 +248,14 @@ import Testing
         #expect(try await self.refusal(claims: ["deep": nested]) == "id_token.malformed")
     }
 
-    @Test(arguments: ["logout+jwt", "at+jwt", "application/jwt", "JWE", ""])
+    @Test(arguments: ["logout+jwt", "at+jwt", "application/at+jwt", "JWE", ""])
     func `T-42 a token of another type is no ID token`(type: String) async throws {
         let text = try token(Self.claims, by: .rs256, header: ["typ": .string(type)])
         #expect(try await self.refusal(text) == "id_token.type")
         #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": nil])) == nil)
         #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": "jwt"])) == nil)
+        let full = try token(Self.claims, by: .rs256, header: ["typ": "application/JWT"])
+        #expect(try await self.refusal(full) == nil)
     }
 
     @Test(arguments: [["a"], "text", 1, .null, true] as [JSON])

@@ -59,6 +59,16 @@ import Testing
         #expect(JSONWebKey(self.point([9])) == nil)
     }
 
+    @Test(arguments: [nil, "EdDSA", "Ed25519"] as [String?])
+    func `an Ed25519 key goes by both names of its algorithm`(name: String?) throws {
+        let algorithm: [String: JSON] = name.map { ["alg": .string($0)] } ?? [:]
+        let key = try #require(JSONWebKey(TestKey.edDSA.named("k1", algorithm)))
+        #expect(key.fits(.edDSA) && key.fits(.ed25519))
+        let other = try #require(JSONWebKey(TestKey.es256.named("k1")))
+        #expect(!other.fits(.edDSA) && !other.fits(.ed25519))
+        #expect(JSONWebKey(TestKey.es256.named("k1", ["alg": "Ed25519"]))?.fits(.es256) == false)
+    }
+
     @Test func `a key set is bounded and has a usable key`() {
         let now = Instant(seconds: 0)
         let key = TestKey.es256.named("k1")

@@ -81,15 +81,39 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, ProviderDefinition.ClientAuthentication.secretBasic), (["client_secret_post"], .secretPost),
-            (["client_secret_post", "client_secret_basic"], .secretBasic), (["private_key_jwt"], .secretBasic),
-        ] as [(JSON?, ProviderDefinition.ClientAuthentication)]
+            (true, "https://id.example.com/par", nil, true), (true, nil, nil, false),
+            (false, "https://id.example.com/par", nil, true),
+            (false, nil, true, false), (false, "https://id.example.com/par", true, false),
+            (true, "https://id.example.com/par", true, true),
+            (true, "http://id.example.com/par", nil, false), (false, nil, false, true),
+        ] as [(Bool, JSON?, JSON?, Bool)]
     )
-    func `the client authenticates as the metadata say, with Basic in doubt`(
-        methods: JSON?,
-        expected: ProviderDefinition.ClientAuthentication
+    func `pushed requests are made if file and provider agree, and the failure says what to change`(
+        wanted: Bool,
+        endpoint: JSON?,
+        required: JSON?,
+        isGood: Bool
     ) throws {
-        let metadata = try self.metadata(["token_endpoint_auth_methods_supported": methods])
-        #expect(metadata.clientAuthentication == expected)
+        var settings = Stage.settings()
+        settings.pushesAuthorization = wanted
+        let changes = [
+            "pushed_authorization_request_endpoint": endpoint, "require_pushed_authorization_requests": required,
+        ]
+        guard isGood else {
+            let failure = #expect(throws: Failure.self) { try self.metadata(changes, settings) }
+            let isNamed = failure?.detail.contains("pushed_authorization") == true
+            #expect(isNamed)
+            return
+        }
+        #expect((try self.metadata(changes, settings).pushedAuthorization != nil) == wanted)
+    }
+
+    @Test func `a provider without metadata takes no pushed requests`() throws {
+        var settings = Stage.settings(.github)
+        settings.pushesAuthorization = true
+        let definition = try ProviderDefinition(settings)
+        guard case .oauth2(let endpoints) = definition.signIn else { return }
+        let failure = #expect(throws: Failure.self) { try ProviderMetadata(endpoints, of: definition) }
+        #expect(failure?.code == "openid.pushed_authorization")
     }
 }

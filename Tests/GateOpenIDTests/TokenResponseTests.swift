@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateProviders
 import Testing
 
 @testable import GateOpenID
 
 @Suite struct TokenResponseTests {
-    private func response(_ body: String, status: Int = 200) throws(Failure) -> TokenResponse {
-        try TokenResponse(ProviderResponse(status: status, body: Array(body.utf8)))
+    private static let advice = ClientAdvice(method: .secretPost, redirectURI: Stage.callback)
+
+    private func response(
+        _ body: String,
+        status: Int = 200,
+        _ headers: [(name: String, value: String)] = []
+    ) throws(Failure) -> TokenResponse {
+        let response = ProviderResponse(status: status, headers: headers, body: Array(body.utf8))
+        return try TokenResponse(response, advice: Self.advice)
     }
 
-    private func failure(_ body: String, status: Int = 200) -> Failure? {
+    private func failure(
+        _ body: String,
+        status: Int = 200,
+        _ headers: [(name: String, value: String)] = []
+    ) -> Failure? {
         do throws(Failure) {
-            _ = try self.response(body, status: status)
+            _ = try self.response(body, status: status, headers)
             return nil
         } catch {
             return error
@@ -41,7 +53,10 @@ import Testing
 
     @Test(
         arguments: [
-            ("3600", 3600), ("\"3600\"", 3600), ("null", nil), ("-1", nil), ("1e9", nil), ("\"soon\"", nil),
+            ("3600", 3600), ("\"3600\"", 3600), ("3599.9", 3599), ("\"3600.0\"", 3600), ("0", 0), ("null", nil),
+            ("\"\"", nil),
+            ("\"nan\"", nil), ("\"0x10\"", nil), ("\"-1\"", nil), ("[3600]", nil), ("1e300", nil), ("315360001", nil),
+            ("-1", nil), ("1e9", nil), ("\"soon\"", nil),
             ("99999999999999999999", nil),
         ] as [(String, Int64?)]
     )
@@ -76,7 +91,8 @@ import Testing
         (200, "error=incorrect_client_credentials&error_description=x", "openid.client_refused"),
         (503, #"{"error":"temporarily_unavailable"}"#, "provider.unavailable"),
         (500, "<html>", "provider.unavailable"), (429, "", "provider.unavailable"),
-        (404, #"{"message":"Not Found"}"#, "openid.token_response"), (302, "", "provider.redirected"),
+        (404, #"{"message":"Not Found"}"#, "openid.token_response"),
+        (404, #"{"error":"Not Found"}"#, "openid.client_refused"), (302, "", "provider.redirected"),
         (201, #"{"access_token":"a","token_type":"bearer"}"#, "openid.token_response"),
     ])
     func `an error is read whatever the status`(status: Int, body: String, code: String) {
@@ -88,5 +104,86 @@ import Testing
         let failure = self.failure(#"{"error":"invalid_grant","error_description":"\#(description)"}"#, status: 400)
         #expect(failure?.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) } == true)
         #expect((failure?.detail.utf8.count ?? .max) < 600)
+    }
+
+    @Test(arguments: [
+        // Facebook's code that was used, and its wrong secret.
+        (
+            400, #"{"error":{"message":"used","type":"OAuthException","code":100,"error_subcode":36009}}"#,
+            "openid.code_refused"
+        ),
+        (
+            400, #"{"error":{"message":"Error validating client secret.","type":"OAuthException","code":1}}"#,
+            "openid.client_refused"
+        ),
+        (400, #"{"error":{"message":"try later","type":"OAuthException","code":2}}"#, "provider.unavailable"),
+        // Microsoft Graph.
+        (400, #"{"error":{"code":"invalid_grant","message":"AADSTS70008"}}"#, "openid.code_refused"),
+        // Slack.
+        (200, #"{"ok":false,"error":"invalid_code"}"#, "openid.code_refused"),
+        (200, #"{"ok":false,"error":"bad_client_secret"}"#, "openid.client_refused"),
+        (200, #"{"ok":false,"error":"ratelimited"}"#, "provider.unavailable"),
+        (200, #"{"ok":false,"access_token":"a","token_type":"bearer"}"#, "openid.client_refused"),
+        // Okta's API, and its limit.
+        (401, #"{"errorCode":"E0000011","errorSummary":"Invalid token"}"#, "openid.client_refused"),
+        (429, #"{"errorCode":"E0000047","errorSummary":"limit"}"#, "provider.unavailable"),
+        // Auth0: a wrong code with 403, a wrong secret with 401, a rule that refuses with 403.
+        (403, #"{"error":"invalid_grant","error_description":"Invalid authorization code"}"#, "openid.code_refused"),
+        (401, #"{"error":"access_denied","error_description":"Unauthorized"}"#, "openid.client_refused"),
+        (403, #"{"error":"access_denied","error_description":"not here"}"#, "provider.denied"),
+        (200, #"{"error":"unverified_user_email"}"#, "provider.denied"),
+        (401, "", "openid.client_refused"), (500, #"{"error":"surprise"}"#, "provider.unavailable"),
+        (200, #"{"error":7,"access_token":"a","token_type":"bearer"}"#, "openid.client_refused"),
+        (200, "\u{FEFF}{\"error\":\"invalid_grant\"}", "openid.code_refused"),
+    ])
+    func `an error is read in the shape of every provider`(status: Int, body: String, code: String) {
+        #expect(self.failure(body, status: status)?.code == code)
+    }
+
+    @Test(arguments: ["null", "false", #""""#])
+    func `an error that is none does no harm`(error: String) throws {
+        let body = #"{"access_token":"a","token_type":"bearer","ok":true,"error":\#(error)}"#
+        #expect(try self.response(body).accessToken == "a")
+    }
+
+    @Test func `a byte order mark and white space before an answer do no harm, XML is named`() throws {
+        #expect(try self.response("\u{FEFF} \n{\"access_token\":\"a\",\"token_type\":\"bearer\"}").accessToken == "a")
+        let failure = self.failure("<OAuth><access_token>a</access_token></OAuth>")
+        #expect(failure?.code == "openid.token_response" && failure?.detail.contains("XML") == true)
+        #expect(self.failure("<p>access_token=a&token_type=bearer")?.code == "openid.token_response")
+    }
+
+    @Test(
+        arguments: [
+            (#""openid email""#, ["openid", "email"]), (#""read:org,user:email""#, ["read:org", "user:email"]),
+            (#""a, b  c""#, ["a", "b", "c"]), (#""""#, []), ("null", nil), ("1", nil),
+            (#"["a","b c",1]"#, ["a", "b", "c"]),
+            (#""a\r\nb c""#, ["c"]),
+        ] as [(String, [String]?)]
+    )
+    func `granted scopes are parted by spaces or commas`(scope: String, scopes: [String]?) throws {
+        #expect(try self.response(#"{"access_token":"a","token_type":"bearer","scope":\#(scope)}"#).scopes == scopes)
+    }
+
+    @Test func `however many scopes are granted, some hundred are kept`() throws {
+        let many = (0..<5000).map { "s\($0)" }.joined(separator: " ")
+        #expect(
+            try self.response(#"{"access_token":"a","token_type":"bearer","scope":"\#(many)"}"#).scopes?.count == 256
+        )
+    }
+
+    @Test func `a refusal of the gateway itself says what to look at`() {
+        let secret = self.failure(#"{"error":"invalid_client"}"#, status: 401)
+        #expect(secret?.detail.contains("client_secret (client_secret_post)") == true)
+        let redirect = self.failure(#"{"error":"redirect_uri_mismatch"}"#)
+        #expect(redirect?.code == "openid.client_refused" && redirect?.detail.contains(Stage.callback) == true)
+        let challenge = self.failure("", status: 401, [(name: "WWW-Authenticate", value: "Basic realm=\"id\"")])
+        #expect(challenge?.code == "openid.client_refused" && challenge?.detail.contains("realm") == true)
+    }
+
+    @Test func `a provider that has too much to do says when to come back`() {
+        let failure = self.failure("", status: 429, [(name: "Retry-After", value: "30\r\nX: y")])
+        #expect(failure?.code == "provider.unavailable" && failure?.detail.contains("Retry-After \"30") == true)
+        #expect(failure?.detail.contains("\n") == false)
     }
 }

@@ -25,7 +25,7 @@ struct AccessTokenHashRule: IDTokenRule {
         switch algorithm {
         case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
         case .es384: Array(SHA384.hash(data: bytes))
-        case .edDSA: Array(SHA512.hash(data: bytes))
+        case .edDSA, .ed25519: Array(SHA512.hash(data: bytes))
         }
     }
 }

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProviders
 
 /// The token must be for this very attempt.
 ///
-/// OpenID Connect Core §3.1.3.7, rule 11.
+/// OpenID Connect Core §3.1.3.7, rule 11. Where a provider is known to lose it now and then, it may be missing, unless
+/// the token itself says that it would be there: that is what Apple's `nonce_supported` is for.
 struct NonceRule: IDTokenRule {
     let nonce: String
+    var rule = ProviderDefinition.NonceRule.required
 
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+        if self.rule == .ifPresent, token.claims["nonce"] == nil, token.claims["nonce_supported"]?.bool != true {
+            return nil
+        }
         guard let nonce = token.claims["nonce"]?.string, constantTimeEquals(nonce.utf8, self.nonce.utf8) else {
             return Refusal("id_token.nonce", "OpenID Connect Core §3.1.3.7, rule 11")
         }

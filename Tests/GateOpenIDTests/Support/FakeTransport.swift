@@ -34,6 +34,14 @@ final class FakeTransport: ProviderTransport {
         self.answer(address, 200, body.text, age: age)
     }
 
+    /// Sets what an address answers from now on, with fields of its own.
+    func answer(_ address: String, _ body: JSON, status: Int = 200, fields: [String: String]) {
+        let headers =
+            [(name: "Content-Type", value: "application/json")] + fields.map { (name: $0.key, value: $0.value) }
+        let response = ProviderResponse(status: status, headers: headers, body: body.encoded)
+        self.state.withLock { $0.routes[address] = .success(response) }
+    }
+
     /// Lets an address fail.
     func fail(_ address: String) {
         let failure = Failure(.providerFailed, "provider.unavailable", "no connection")

@@ -3,6 +3,17 @@
 import GateCore
 import GateOpenID
 import GateProviders
+import Synchronization
+
+/// What was reported, in order.
+final class Reports: Sendable {
+    private let failures = Mutex<[Failure]>([])
+
+    /// The failures so far.
+    var all: [Failure] { self.failures.withLock { $0 } }
+
+    func add(_ failure: Failure) { self.failures.withLock { $0.append(failure) } }
+}
 
 /// A provider that the test plays, and the gateway's side of it.
 struct Stage {
@@ -12,6 +23,7 @@ struct Stage {
     let transport = FakeTransport()
     let clock = TestClock()
     let failures = Counter()
+    let reports = Reports()
     let party: RelyingParty
     var claims: JSON
 
@@ -28,15 +40,18 @@ struct Stage {
 
     init(_ settings: ProviderSettings = Stage.settings(), metadata: JSON = Stage.metadata) throws {
         let definition = try ProviderDefinition(settings)
-        let failures = self.failures
-        self.party = RelyingParty(
+        let (failures, reports) = (self.failures, self.reports)
+        self.party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: Stage.callback,
             transport: self.transport,
             clock: self.clock.clock,
             random: countingRandom()
-        ) { _ in _ = failures.next() }
+        ) { failure in
+            _ = failures.next()
+            reports.add(failure)
+        }
         self.claims = [
             "iss": .string(Stage.issuer), "aud": "gate:house", "sub": "ada", "iat": 1_790_000_000,
             "exp": 1_790_003_600, "email": "ada@example.org", "email_verified": true,
@@ -86,11 +101,16 @@ struct Stage {
 
     /// The code of the failure that ends a callback; nil for a sign-in.
     func refusal(_ callback: Form, _ attempt: Attempt) async -> String? {
+        await self.failure(callback, attempt)?.code
+    }
+
+    /// The failure that ends a callback; nil for a sign-in.
+    func failure(_ callback: Form, _ attempt: Attempt) async -> Failure? {
         do throws(Failure) {
             _ = try await self.party.signIn(callback: callback, attempt: attempt)
             return nil
         } catch {
-            return error.code
+            return error
         }
     }
 }

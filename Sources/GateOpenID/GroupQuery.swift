@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+/// Builds the addresses of a look-up.
+struct GroupQuery: Sendable {
+    private static let placeholder = "{email}"
+    private let lookup: GroupLookup
+
+    init(_ lookup: GroupLookup) {
+        self.lookup = lookup
+    }
+
+    /// The address of the first page; nil if the query names an address that the person does not have proved or that
+    /// could be read as more than an address there.
+    func address(for profile: Profile) -> WebAddress? {
+        guard self.lookup.namesEmail else { return self.address(self.lookup.query) }
+        guard let email = profile.verifiedEmail, GroupQuery.isPlain("\(email)") else { return nil }
+        return self.address(
+            self.lookup.query.map { field in
+                Form.Field(field.name, field.value.replacing(GroupQuery.placeholder, with: "\(email)"))
+            }
+        )
+    }
+
+    /// An address with one parameter of its query set anew.
+    func address(_ address: WebAddress, setting field: Form.Field) -> WebAddress? {
+        guard let form = Form(encoded: address.query ?? "") else { return nil }
+        return self.address(form.fields.filter { $0.name != field.name } + [field])
+    }
+
+    private func address(_ fields: [Form.Field]) -> WebAddress {
+        let base = self.lookup.address
+        let query = fields.isEmpty ? base.query : Form(fields).encoded
+        return WebAddress(origin: base.origin, path: base.path, query: query)
+    }
+
+    /// Letters, digits and `._+-` around one `@`: nothing that ends a quoted text in a query language.
+    private static func isPlain(_ email: String) -> Bool {
+        let sides = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        return sides.count == 2
+            && sides.allSatisfy { side in
+                !side.isEmpty
+                    && side.allSatisfy { byte in
+                        byte != UInt8(ascii: "~") && (PercentEncoding.isUnreserved(byte) || byte == UInt8(ascii: "+"))
+                    }
+            }
+    }
+
+    /// The address that a reference names, seen from another; nil if it names none.
+    ///
+    /// RFC 3986 §5.2, without the removal of dots: a path that needs it is not the same path.
+    static func resolve(_ reference: String, against address: WebAddress) -> WebAddress? {
+        if reference.contains("://"), let whole = WebAddress(reference) { return whole }
+        let folder = address.path.lastIndex(of: "/").map { address.path[...$0] } ?? "/"
+        let path =
+            switch reference.prefix(2) {
+            case "//": "\(address.origin.scheme):\(reference)"
+            case let start where start.hasPrefix("/"): "\(address.origin)\(reference)"
+            case let start where start.hasPrefix("?"): "\(address.origin)\(address.path)\(reference)"
+            default: "\(address.origin)\(folder)\(reference)"
+            }
+        return WebAddress(path)
+    }
+}

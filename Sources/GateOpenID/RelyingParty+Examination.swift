@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import GateCore
+package import GateProviders
+
+/// What a provider says of itself to anybody who asks, for `gatehouse check --online`.
+package struct ProviderFindings: Sendable {
+    /// Where the discovery document was looked for; nil for a provider without one.
+    package var discovery: WebAddress?
+    /// The document as it was read; nil if there is none to read.
+    package var document: JSON?
+    /// The endpoints, or why they do not do; PKCE and client authentication are left aside.
+    package var endpoints: Result<Endpoints, Failure>
+    /// Why sign-ins would fail for want of PKCE although the endpoints are good; nil if they do not.
+    package var challengeRefusal: Failure?
+    /// How the gateway proves who it is, or why it cannot; nil without endpoints.
+    package var clientAuthentication: Result<ProviderDefinition.ClientAuthentication, Failure>?
+    /// What the key set is good for; nil if there is no address to ask.
+    package var keys: Result<KeyFindings, Failure>?
+
+    /// What the code flow takes from the metadata.
+    package struct Endpoints: Sendable, Equatable {
+        /// The issuer as the provider spells it.
+        package let issuer: String
+        /// Where the browser goes.
+        package let authorization: WebAddress
+        /// Where the gateway itself calls: token endpoint first, then keys, userinfo and pushed requests.
+        package let called: [WebAddress]
+        /// Whether each callback has to carry `iss`; RFC 9207 §2.3.
+        package let requiresCallbackIssuer: Bool
+
+        init(_ metadata: ProviderMetadata) {
+            self.issuer = metadata.issuer
+            self.authorization = metadata.authorization
+            let others = [metadata.keys, metadata.userinfo, metadata.pushedAuthorization]
+            self.called = [metadata.token] + others.compactMap { $0 }
+            self.requiresCallbackIssuer = metadata.requiresCallbackIssuer
+        }
+    }
+}
+
+/// What a key set is good for.
+package struct KeyFindings: Sendable, Equatable {
+    /// How many keys can verify tokens of this provider.
+    package var usable = 0
+    /// The algorithms of those keys, in alphabetical order.
+    package var algorithms: [String] = []
+    /// Why other keys for signatures are refused, each with the key's name.
+    package var refused: [String] = []
+    /// How many keys are for something else, such as encryption.
+    package var forOtherUse = 0
+
+    init(_ document: JSON, of definition: ProviderDefinition) {
+        var algorithms: Set<String> = []
+        for json in (document["keys"]?.array ?? []).prefix(KeySet.maximumCount) {
+            let fitting = JSONWebKey(json).map { key in definition.signatureAlgorithms.filter { key.fits($0) } }
+            if let fitting, !fitting.isEmpty {
+                self.usable += 1
+                algorithms.formUnion(fitting.map(\.rawValue))
+            } else if KeyRefusal.isForSignatures(json) {
+                self.refused.append(KeyRefusal.reason(against: json))
+            } else {
+                self.forOtherUse += 1
+            }
+        }
+        self.algorithms = algorithms.sorted()
+    }
+}
+
+extension RelyingParty {
+    /// Asks the provider for its documents, without secrets and without anything being kept.
+    package func examine() async -> ProviderFindings {
+        guard case .openID(let address) = self.definition.signIn else { return self.fixedFindings() }
+        do throws(Failure) {
+            let document = try await self.call.document(at: address, limit: 262_144).json
+            return await self.findings(in: document, at: address)
+        } catch {
+            return ProviderFindings(discovery: address, endpoints: .failure(error))
+        }
+    }
+
+    /// Fits every provider, so that what is wrong with our own way is told apart.
+    private static let anyAuthentication = ClientAuthenticationChoice(wanted: .secretBasic)
+
+    private func fixedFindings() -> ProviderFindings {
+        guard case .oauth2(let endpoints) = self.definition.signIn else {
+            let failure = Failure(.internalFault, "openid.metadata", "no endpoints for this provider")
+            return ProviderFindings(endpoints: .failure(failure))
+        }
+        let read = { (choice: ClientAuthenticationChoice) throws(Failure) in
+            try ProviderMetadata(endpoints, of: self.definition, choice)
+        }
+        return self.findings(read)
+    }
+
+    private func findings(in document: JSON, at address: WebAddress) async -> ProviderFindings {
+        var members = document.object ?? [:]
+        members["code_challenge_methods_supported"] = nil
+        let withoutMethods = JSON.object(members)
+        let read = { (choice: ClientAuthenticationChoice) throws(Failure) in
+            try ProviderMetadata(withoutMethods, of: self.definition, choice)
+        }
+        var findings = self.findings(read)
+        findings.discovery = address
+        findings.document = document
+        guard case .success = findings.endpoints else { return findings }
+        findings.challengeRefusal = self.refusal { () throws(Failure) in
+            _ = try ProviderMetadata(document, of: self.definition, Self.anyAuthentication)
+        }
+        findings.keys = await self.keyFindings(at: (try? read(Self.anyAuthentication))?.keys)
+        return findings
+    }
+
+    private func findings(
+        _ read: (ClientAuthenticationChoice) throws(Failure) -> ProviderMetadata
+    ) -> ProviderFindings {
+        do throws(Failure) {
+            let endpoints = ProviderFindings.Endpoints(try read(Self.anyAuthentication))
+            var findings = ProviderFindings(endpoints: .success(endpoints))
+            do throws(Failure) {
+                findings.clientAuthentication = .success(try read(self.clientAuthentication).clientAuthentication)
+            } catch {
+                findings.clientAuthentication = .failure(error)
+            }
+            return findings
+        } catch {
+            return ProviderFindings(endpoints: .failure(error))
+        }
+    }
+
+    private func refusal(_ body: () throws(Failure) -> Void) -> Failure? {
+        do throws(Failure) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func keyFindings(at address: WebAddress?) async -> Result<KeyFindings, Failure>? {
+        guard let address else { return nil }
+        do throws(Failure) {
+            let document = try await self.call.document(at: address, limit: 524_288).json
+            let findings = KeyFindings(document, of: self.definition)
+            let refusal = self.refusal { () throws(Failure) in _ = try KeySet(document, at: self.clock.now) }
+            // Where no key does, the reasons against each say more than the refusal of the whole.
+            guard let refusal, findings.usable > 0 || findings.refused.isEmpty else { return .success(findings) }
+            return .failure(refusal)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// Says in words why ``JSONWebKey`` does not take a key; it alone decides.
+private enum KeyRefusal {
+    /// Whether a key claims to verify signatures; others are no loss.
+    static func isForSignatures(_ json: JSON) -> Bool {
+        let operations = json["key_ops"].map { $0.array?.contains("verify") ?? false } ?? true
+        return operations && (json["use"].map { $0 == "sig" } ?? true)
+    }
+
+    static func reason(against json: JSON) -> String {
+        let name = json["kid"]?.string.map { ReceivedText.quoted($0.prefix(64)) } ?? "a key without kid"
+        return "\(name): \(self.fault(of: json))"
+    }
+
+    private static func fault(of json: JSON) -> String {
+        let type = json["kty"]?.string ?? ""
+        let curve = json["crv"]?.string ?? ""
+        switch (type, curve) {
+        case ("RSA", _):
+            let bits = self.bits(of: json)
+            return (2048...8192).contains(bits) ? self.misfit(json) : "RSA of \(bits) bits, 2048 to 8192 are taken"
+        case ("EC", "P-256"), ("EC", "P-384"), ("OKP", "Ed25519"): return self.misfit(json)
+        case ("EC", _), ("OKP", _): return "the curve \(ReceivedText.quoted(curve)) is not taken"
+        case ("oct", _): return "a symmetric key, which must not be published"
+        default: return "the type \(ReceivedText.quoted(type)) is not taken"
+        }
+    }
+
+    private static func misfit(_ json: JSON) -> String {
+        guard JSONWebKey(json) != nil else { return "malformed" }
+        let algorithm = json["alg"]?.string.map { ReceivedText.quoted($0) } ?? "its algorithm"
+        return "\(algorithm) is not taken from this provider"
+    }
+
+    private static func bits(of json: JSON) -> Int {
+        guard let text = json["n"]?.string, text.utf8.count <= 4096, let bytes = Base64URL.decode(text) else {
+            return 0
+        }
+        let modulus = bytes.drop { $0 == 0 }
+        return modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
+    }
+}

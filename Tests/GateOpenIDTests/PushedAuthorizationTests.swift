@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct PushedAuthorizationTests {
+    private static let endpoint = "\(Stage.issuer)/par"
+
+    private func stage(_ change: (inout ProviderSettings) -> Void = { _ in }) throws -> Stage {
+        var settings = Stage.settings()
+        settings.pushesAuthorization = true
+        change(&settings)
+        let metadata = Stage.metadata.with(["pushed_authorization_request_endpoint": .string(Self.endpoint)])
+        let stage = try Stage(settings, metadata: metadata)
+        stage.transport.answer(
+            Self.endpoint,
+            201,
+            #"{"request_uri":"urn:example:bwc4JK-ESC0w8acc191e-Y1LTC2","expires_in":60}"#
+        )
+        return stage
+    }
+
+    private func pushed(_ stage: Stage) throws -> (form: Form, request: ProviderRequest) {
+        let request = try #require(stage.transport.requests.first { "\($0.address)" == Self.endpoint })
+        return (try #require(Form(encoded: String(decoding: request.body ?? [], as: UTF8.self))), request)
+    }
+
+    @Test func `the request goes ahead with our proof, and the browser carries a reference alone`() async throws {
+        let stage = try self.stage { $0.authorizationParameters = [Form.Field("request_uri", "urn:other")] }
+        let (location, attempt) = try await stage.begin()
+        let query = "client_id=gate%3Ahouse&request_uri=urn%3Aexample%3Abwc4JK-ESC0w8acc191e-Y1LTC2"
+        #expect(location == "\(Stage.issuer)/authorize?\(query)")
+        let (form, request) = try self.pushed(stage)
+        #expect(request.method == "POST" && request.headers.contains { $0.name == "Authorization" })
+        #expect(form["response_type"] == "code" && form["client_id"] == "gate:house")
+        #expect(form["redirect_uri"] == Stage.callback && form["state"] == attempt.state)
+        #expect(form["nonce"] == attempt.nonce && form["code_challenge"]?.utf8.count == 43)
+        #expect(form.single("request_uri") == .absent && form.single("code_verifier") == .absent)
+    }
+
+    @Test func `T-10 an assertion for pushed requests is for the issuer, and names us once`() async throws {
+        let stage = try self.stage { settings in
+            settings.privateKey = Secret(text: P256.Signing.PrivateKey().pemRepresentation)
+            settings.clientAuthentication = .privateKeyJWT
+        }
+        _ = try await stage.begin()
+        let form = try self.pushed(stage).form
+        #expect(form["client_id"] == "gate:house")
+        let claims = try #require(form["client_assertion"]?.split(separator: ".").dropFirst().first)
+        let json = try JSON(parsing: try #require(Base64URL.decode(String(claims))))
+        #expect(json["aud"] == .string(Stage.issuer))
+    }
+
+    @Test func `a secret in the body names us once too`() async throws {
+        let stage = try self.stage { $0.clientAuthentication = .secretPost }
+        _ = try await stage.begin()
+        let (form, request) = try self.pushed(stage)
+        #expect(form["client_id"] == "gate:house" && form["client_secret"] == "s+c r/t")
+        #expect(!request.headers.contains { $0.name == "Authorization" })
+    }
+
+    @Test(arguments: [
+        (200, #"{"request_uri":"urn:a"}"#, nil), (201, #"{"request_uri":""}"#, "openid.pushed_authorization"),
+        (201, #"{"request_uri":"urn:a b"}"#, "openid.pushed_authorization"),
+        (201, #"{"request_uri":"urn:é"}"#, "openid.pushed_authorization"),
+        (201, #"{"request_uri":1}"#, "openid.pushed_authorization"), (201, "{}", "openid.pushed_authorization"),
+        (201, "{\"request_uri\":\"\(String(repeating: "u", count: 2049))\"}", "openid.pushed_authorization"),
+        (400, #"{"error":"invalid_request","error_description":"redirect_uri"}"#, "provider.refused"),
+        (401, #"{"error":"invalid_client"}"#, "openid.client_refused"), (401, "", "openid.client_refused"),
+        (400, #"{"error":"invalid_client"}"#, "openid.client_refused"), (404, "", "provider.refused"),
+        (429, #"{"error":"too_many_requests"}"#, "provider.unavailable"),
+        (503, #"{"error":"surprise"}"#, "provider.unavailable"), (503, "", "provider.unavailable"),
+        (302, "", "provider.redirected"),
+    ])
+    func `an answer is a reference or a failure that says whose it is`(
+        status: Int,
+        body: String,
+        code: String?
+    ) async throws {
+        let stage = try self.stage()
+        stage.transport.answer(Self.endpoint, status, body)
+        do throws(Failure) {
+            _ = try await stage.party.authorization(returnPath: .root, handover: nil)
+            #expect(code == nil)
+        } catch {
+            #expect(error.code == code)
+        }
+    }
+}
