@@ -13,7 +13,7 @@ package enum AccessRule: Sendable, Hashable {
     package func admission(of person: Profile) -> Admission? {
         switch self {
         case .signedIn: Admission(line: nil)
-        case .entries(let entries): entries.first { $0.fits(person) }.map { Admission(line: $0.line) }
+        case .entries(let entries): entries.first { $0.fit(person) == .yes }.map { Admission(line: $0.line) }
         }
     }
 }
@@ -29,7 +29,17 @@ package struct Admission: Sendable, Hashable {
     }
 }
 
-/// One entry of an `allow` list: all its conditions must hold.
+/// Whether an entry fits a person.
+package enum Fit: Sendable, Hashable {
+    /// Every condition holds.
+    case yes
+    /// A condition does not hold.
+    case no
+    /// Nothing speaks against it, but it depends on groups that are not known.
+    case unknown
+}
+
+/// One entry of an `allow` or a `deny` list: all its conditions must hold.
 ///
 /// Only verified e-mail addresses count. An entry without conditions fits nobody.
 package struct AccessEntry: Sendable, Hashable {
@@ -52,14 +62,17 @@ package struct AccessEntry: Sendable, Hashable {
     }
 
     /// Whether every condition holds for the person.
-    package func fits(_ person: Profile) -> Bool {
-        guard self.hasCondition else { return false }
-        if let provider, provider != person.provider { return false }
-        if let user, user != person.user { return false }
-        if let email, email != person.verifiedEmail { return false }
-        if let emailDomain, emailDomain != person.verifiedEmail?.domain { return false }
-        if let group, !person.groups.contains(group) { return false }
-        return true
+    ///
+    /// A group that is not in an incomplete list is unknown: not enough to admit anybody, and not enough to let pass
+    /// somebody whom a `deny` entry means.
+    package func fit(_ person: Profile) -> Fit {
+        guard self.hasCondition else { return .no }
+        if let provider, !isIdentical(provider, person.provider) { return .no }
+        if let user, !isIdentical(user, person.user) { return .no }
+        if let email, email != person.verifiedEmail { return .no }
+        if let emailDomain, emailDomain != person.verifiedEmail?.domain { return .no }
+        if let group, !person.isInside(group: group) { return person.isOutside(group: group) ? .no : .unknown }
+        return .yes
     }
 
     private var hasCondition: Bool {

@@ -11,7 +11,17 @@ package enum Decision: Sendable, Hashable {
     /// Somebody has to sign in first, with a provider that the app accepts.
     case signInNeeded
     /// The person is known and may not enter.
-    case refused
+    case refused(Refusal)
+
+    /// Why somebody may not enter.
+    package enum Refusal: Sendable, Hashable {
+        /// No entry of `allow` fits.
+        case notAllowed
+        /// The entry of `deny` on that line fits.
+        case denied(line: Int?)
+        /// Whether the entry of `deny` on that line fits depends on groups that the provider did not tell.
+        case groupsUnknown(line: Int?)
+    }
 }
 
 extension Route {
@@ -26,7 +36,14 @@ extension Route {
     /// The decision for what no public rule covers; it depends on the person only.
     package func decision(about person: Profile?) -> Decision {
         guard let person, self.providers.contains(person.provider) else { return .signInNeeded }
-        guard let admission = self.access.admission(of: person) else { return .refused }
+        for entry in self.denied {
+            switch entry.fit(person) {
+            case .yes: return .refused(.denied(line: entry.line))
+            case .unknown: return .refused(.groupsUnknown(line: entry.line))
+            case .no: continue
+            }
+        }
+        guard let admission = self.access.admission(of: person) else { return .refused(.notAllowed) }
         return .admitted(admission)
     }
 

@@ -14,6 +14,10 @@ package struct Route: Sendable, Hashable {
     package var providers: Set<String>
     /// Who may enter.
     package var access: AccessRule
+    /// Who may not, whatever ``access`` says.
+    package var denied: [AccessEntry] = []
+    /// Which groups the app is told of.
+    package var groups = GroupShare.all
     /// What needs no sign-in.
     package var publicRules: [PublicRule]
 

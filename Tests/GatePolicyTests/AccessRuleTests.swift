@@ -19,7 +19,7 @@ import Testing
             },
         ]
         for entry in entries {
-            #expect(entry.fits(.ada))
+            #expect(entry.fit(.ada) == .yes)
         }
     }
 
@@ -36,12 +36,12 @@ import Testing
                 $0.emailDomain = "example.com"
                 change(&$0)
             }
-            #expect(!alone.fits(.ada) && !together.fits(.ada))
+            #expect(alone.fit(.ada) == .no && together.fit(.ada) == .no)
         }
     }
 
     @Test func `an entry without conditions fits nobody`() {
-        #expect(!AccessEntry().fits(.ada))
+        #expect(AccessEntry().fit(.ada) == .no)
         #expect(AccessRule.entries([AccessEntry()]).admission(of: .ada) == nil)
         #expect(AccessRule.entries([]).admission(of: .ada) == nil)
     }
@@ -49,8 +49,8 @@ import Testing
     @Test func `an address that is not verified admits nobody`() {
         var person = Profile.ada
         person.emailVerified = false
-        #expect(!AccessEntry.with { $0.email = EmailAddress("ada@example.com") }.fits(person))
-        #expect(!AccessEntry.with { $0.emailDomain = "example.com" }.fits(person))
+        #expect(AccessEntry.with { $0.email = EmailAddress("ada@example.com") }.fit(person) == .no)
+        #expect(AccessEntry.with { $0.emailDomain = "example.com" }.fit(person) == .no)
     }
 
     @Test(arguments: [
@@ -61,7 +61,7 @@ import Testing
     func `a domain is compared as a whole`(email: String) {
         var person = Profile.ada
         person.email = email
-        #expect(!AccessEntry.with { $0.emailDomain = "example.com" }.fits(person))
+        #expect(AccessEntry.with { $0.emailDomain = "example.com" }.fit(person) == .no)
     }
 
     @Test func `somebody who is in no required group does not get into it`() {
@@ -70,6 +70,35 @@ import Testing
         let rule = AccessRule.entries([.with { $0.group = "acme/platform" }])
         #expect(rule.admission(of: person) == nil)
         #expect(person.groups.isEmpty)
+    }
+
+    @Test func `a group that may be missing from the list admits nobody and is not called absent`() {
+        var person = Profile.ada
+        person.groupsComplete = false
+        #expect(AccessEntry.with { $0.group = "contractors" }.fit(person) == .unknown)
+        #expect(AccessRule.entries([.with { $0.group = "contractors" }]).admission(of: person) == nil)
+        #expect(AccessEntry.with { $0.group = "staff" }.fit(person) == .yes)
+        let elsewhere = AccessEntry.with {
+            $0.provider = "github"
+            $0.group = "contractors"
+        }
+        #expect(elsewhere.fit(person) == .no)
+    }
+
+    @Test func `a group that was not sought when the list was cut is unknown`() {
+        var person = Profile.ada
+        person.groupsSought = ["staff", "board"]
+        #expect(AccessEntry.with { $0.group = "board" }.fit(person) == .no)
+        #expect(AccessEntry.with { $0.group = "contractors" }.fit(person) == .unknown)
+    }
+
+    @Test func `letters that only look the same name another user and another group`() {
+        var person = Profile(provider: "first", issuer: "https://id.example", subject: "zoe\u{308}")
+        person.groups = ["\u{212A}arl"]
+        #expect(AccessEntry.with { $0.user = "first:zo\u{EB}" }.fit(person) == .no)
+        #expect(AccessEntry.with { $0.user = "first:zoe\u{308}" }.fit(person) == .yes)
+        #expect(AccessEntry.with { $0.group = "Karl" }.fit(person) == .no)
+        #expect(AccessEntry.with { $0.group = "\u{212A}arl" }.fit(person) == .yes)
     }
 
     @Test func `the first entry that fits is the one that is named`() {

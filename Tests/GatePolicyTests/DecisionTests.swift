@@ -17,7 +17,7 @@ import Testing
         #expect(route.decision(method: "GET", path: "/", person: .ada) == .admitted(Admission(line: 7)))
         var other = Profile.ada
         other.groups = ["guests"]
-        #expect(route.decision(method: "GET", path: "/", person: other) == .refused)
+        #expect(route.decision(method: "GET", path: "/", person: other) == .refused(.notAllowed))
     }
 
     @Test func `a session of a provider that the app does not accept leads to a sign-in and never to a refusal`() throws
@@ -34,9 +34,27 @@ import Testing
         var person = Profile.ada
         #expect(route.decision(method: "GET", path: "/", person: person) == .admitted(Admission(line: 7)))
         person.groups = []
-        #expect(route.decision(method: "GET", path: "/", person: person) == .refused)
+        #expect(route.decision(method: "GET", path: "/", person: person) == .refused(.notAllowed))
         person.groups = ["staff"]
         #expect(route.decision(method: "GET", path: "/", person: person) == .admitted(Admission(line: 7)))
+    }
+
+    @Test func `who is denied does not enter whatever else fits`() throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.group = "staff" }]
+        #expect(route.decision(about: .ada) == .refused(.denied(line: 7)))
+        var other = Profile.ada
+        other.groups = ["guests"]
+        #expect(route.decision(about: other) == .admitted(Admission(line: nil)))
+    }
+
+    @Test func `who may be in a denied group does not enter`() throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.group = "contractors" }]
+        var person = Profile.ada
+        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
+        person.groupsComplete = false
+        #expect(route.decision(about: person) == .refused(.groupsUnknown(line: 7)))
     }
 
     @Test func `a new route admits nobody`() throws {
@@ -44,7 +62,7 @@ import Testing
         var route = Route(app: "a", origin: origin, path: "/")
         #expect(route.decision(method: "GET", path: "/", person: .ada) == .signInNeeded)
         route.providers = ["google"]
-        #expect(route.decision(method: "GET", path: "/", person: .ada) == .refused)
+        #expect(route.decision(method: "GET", path: "/", person: .ada) == .refused(.notAllowed))
     }
 
     @Test(arguments: [
