@@ -217,4 +217,16 @@ import Testing
         #expect(right.diagnostics == [])
         #expect(right.configuration?.apps.count == 10_001)
     }
+
+    @Test(arguments: [("true", true), ("false", false), ("\"true\"", true)])
+    func `a switch is true or false, in quotes or not`(text: String, value: Bool) throws {
+        let configuration = try Fixture.configuration(Fixture.smallest(app: "    forwarded: \(text)"))
+        #expect(configuration.apps.first?.sendsForwarded == value)
+    }
+
+    @Test(arguments: ["yes", "on", "1", "True"])
+    func `no other word is a switch`(text: String) {
+        let messages = Fixture.messages(Fixture.smallest(app: "    forwarded: \(text)"))
+        #expect(messages == ["'\(text)' is neither true nor false"])
+    }
 }

@@ -74,14 +74,14 @@ import Testing
     @Test func `only what is not supported yet is refused`() {
         #expect(
             Fixture.messages(Self.text) == [
-                "'groups' is not supported yet; remove it", "'pins' is not supported yet; remove it",
+                "'pins' is not supported yet; remove it"
             ]
         )
     }
 
     @Test func `the rest of it has nothing wrong`() throws {
         let lines = Self.text.split(separator: "\n", omittingEmptySubsequences: false)
-        let unsupported = ["groups: [organ", "pins:", "match:", "mode:", "sha256:", "expires:"]
+        let unsupported = ["pins:", "match:", "mode:", "sha256:", "expires:"]
         let kept = lines.filter { line in !unsupported.contains { line.drop { $0 == " " }.hasPrefix($0) } }
         let configuration = try Fixture.configuration(kept.joined(separator: "\n"))
         #expect(configuration.providers.count == 4)

@@ -26,8 +26,8 @@ import Testing
         let keys = schema["properties"]?.object?.keys.sorted()
         #expect(keys == ["apps", "assertion", "gateway", "providers", "sessions"])
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
-        #expect(provider?["required"] == ["type", "client_id", "client_secret"])
-        #expect(provider?["properties"]?["groups"]?["not"] == [:])
+        #expect(provider?["required"] == ["type", "client_id"])
+        #expect(provider?["properties"]?["tls"]?["properties"]?["pins"]?["not"] == [:])
     }
 
     @Test func `the example passes without a remark once its variables are set`() throws {

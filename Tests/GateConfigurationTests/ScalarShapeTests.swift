@@ -61,7 +61,7 @@ import Testing
         ])
     func `Google takes public names, and http on this machine`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebAddress(address)?.origin)
-        #expect((RedirectRule.byType[.google]?.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.google.redirects.complaint(about: origin) == nil) == isTaken)
     }
 
     @Test(
@@ -71,7 +71,7 @@ import Testing
         ])
     func `Microsoft takes http for localhost only`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebAddress(address)?.origin)
-        #expect((RedirectRule.byType[.microsoft]?.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.microsoft.redirects.complaint(about: origin) == nil) == isTaken)
     }
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])

@@ -26,21 +26,17 @@ struct KnownProviders: Sendable {
 
     /// Whether a person of this provider can have groups.
     func bringsGroups(_ name: String) -> Bool {
-        guard let draft = self.drafts[name], let type = draft.type else { return true }
-        guard type == .google || type == .github else { return true }
-        return draft.profile?.contains { $0.name == "groups" } ?? false
+        guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
+        return !(draft.groups?.value ?? []).isEmpty || draft.profile?.contains { $0.name == "groups" } ?? false
     }
 }
 
 extension ProviderDraft {
     /// Whether anybody can get an account with the provider and sign in.
     fileprivate var admitsTheWorld: Bool {
-        switch self.type {
-        case .google: (self.hostedDomains ?? []).isEmpty
-        case .github: self.baseURL == nil
-        case .microsoft: self.tenant.map { ["common", "consumers", "organizations"].contains($0) } ?? true
-        case .oidc, nil: false
-        }
+        // Also of a provider that lacks something: what it admits does not depend on that.
+        guard let type = self.type else { return false }
+        return type.admitsTheWorld(self.settings(id: "", type: type, clientID: self.clientID ?? ""))
     }
 }
 
@@ -63,8 +59,17 @@ struct AccessCheck {
             )
             return (accepted, .signedIn)
         case .entries(let entries):
-            return (accepted, .entries(entries.map { self.entry($0, accepted, &reading) }))
+            return (accepted, .entries(entries.map { self.entry($0, accepted, isAllowing: true, &reading) }))
         }
+    }
+
+    /// The entries of `deny`.
+    func denied(_ accepted: Set<String>, _ reading: inout Reading) -> [AccessEntry] {
+        guard let deny = self.app.value.deny else { return [] }
+        if deny.value.isEmpty {
+            reading.error("'deny' lists nobody; remove it", at: deny.mark)
+        }
+        return deny.value.map { self.entry($0, accepted, isAllowing: false, &reading) }
     }
 
     private func accepted(_ reading: inout Reading) -> Set<String> {
@@ -95,18 +100,28 @@ struct AccessCheck {
         reading.warning("\(message); list who may", at: mark)
     }
 
-    private func entry(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout Reading) -> AccessEntry {
+    private func entry(
+        _ draft: EntryDraft,
+        _ accepted: Set<String>,
+        isAllowing: Bool,
+        _ reading: inout Reading
+    ) -> AccessEntry {
         var entry = AccessEntry(line: draft.mark.line)
         entry.provider = draft.provider?.value
         entry.user = draft.user?.value
         entry.email = draft.email?.value
         entry.emailDomain = draft.emailDomain?.value
         entry.group = draft.group?.value
-        self.check(draft, accepted, &reading)
+        self.check(draft, accepted, isAllowing: isAllowing, &reading)
         return entry
     }
 
-    private func check(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout Reading) {
+    private func check(
+        _ draft: EntryDraft,
+        _ accepted: Set<String>,
+        isAllowing: Bool,
+        _ reading: inout Reading
+    ) {
         if let provider = draft.provider { self.checkAccepted(provider, accepted, &reading) }
         if let user = draft.user {
             let name = Located(value: String(user.value.prefix { $0 != ":" }), mark: user.mark)
@@ -123,6 +138,7 @@ struct AccessCheck {
             )
         }
         if let group = draft.group { self.checkGroup(group, draft, accepted, &reading) }
+        guard isAllowing else { return }
         let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
         guard isBare, let provider = draft.provider, self.known.openToTheWorld.contains(provider.value) else { return }
         self.warnOfTheWorld([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)

@@ -85,10 +85,12 @@ struct Assembly {
     private func checkRedirects(_ providers: [Named<ProviderDraft>], _ reading: inout Reading) {
         guard let publicURL = self.draft.gateway?.publicURL else { return }
         for provider in providers where provider.value.baseURL == nil {
-            guard let rule = provider.value.type.flatMap({ RedirectRule.byType[$0] }) else { continue }
-            guard let complaint = rule.complaint(about: publicURL.value) else { continue }
+            guard let type = provider.value.type, let complaint = type.redirects.complaint(about: publicURL.value)
+            else {
+                continue
+            }
             let callback = "\(publicURL.value)/oauth2/callback/\(provider.name)"
-            reading.error("\(rule.name) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
+            reading.error("\(type.title) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
         }
     }
 
@@ -104,12 +106,16 @@ struct Assembly {
                 let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
                 reading.error(message, at: app.value.path?.mark ?? app.value.host?.mark ?? app.mark)
             }
-            let access = AccessCheck(known: known, app: app).rule(&reading)
+            let check = AccessCheck(known: known, app: app)
+            let access = check.rule(&reading)
+            let denied = check.denied(access.providers, &reading)
             guard let publicURL, let upstream = app.value.upstream else { continue }
             let own = app.value.host.flatMap { Origin(scheme: publicURL.scheme, host: $0.value, port: publicURL.port) }
             var route = Route(app: app.name, origin: own ?? publicURL, path: path)
             route.providers = access.providers
             route.access = access.rule
+            route.denied = denied
+            route.groups = app.value.groups ?? .all
             route.publicRules = app.value.publicRules?.map(\.value) ?? []
             let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
             var made = AppSettings(route: route, upstream: upstream, headers: headers)

@@ -8,7 +8,7 @@ enum AllowDraft: Sendable {
     case entries([EntryDraft])
 }
 
-/// What is written of one entry of `allow`.
+/// What is written of one entry of `allow` or `deny`.
 struct EntryDraft: Sendable {
     var mark = YAMLMark.start
     var provider: Located<String>?
@@ -19,11 +19,11 @@ struct EntryDraft: Sendable {
 }
 
 extension Mapping<EntryDraft> {
-    /// An entry of `allow`.
+    /// An entry of `allow` or `deny`.
     static let entry = Mapping(
-        "an allow entry",
-        path: "apps.<name>.allow[]",
-        summary: "One kind of person who may enter; all conditions must hold. Only verified e-mail addresses count.",
+        "an entry",
+        path: "apps.<name>.allow[] and apps.<name>.deny[]",
+        summary: "One kind of person; all conditions must hold. Only verified e-mail addresses count.",
         make: { EntryDraft() },
         keys: [
             Key(
@@ -53,14 +53,14 @@ extension Mapping<EntryDraft> {
                 located: \.group,
                 .text,
                 .init(example: "acme/platform"),
-                "A group the person is in, where a claim brings groups."
+                "A group the person is in, as the profile names it."
             ),
         ],
         check: { entry, written, reading in
             entry.mark = written.mark
             guard written.isEmpty else { return }
             reading.error(
-                "an allow entry without a condition admits nobody; write such as '{ email_domain: example.com }'",
+                "an entry without a condition fits nobody; write such as '{ email_domain: example.com }'",
                 at: written.mark
             )
         }

@@ -10,6 +10,8 @@ struct AppDraft: Sendable {
     var upstream: UpstreamTarget?
     var providers: Located<[Located<String>]>?
     var allow: Located<AllowDraft>?
+    var deny: Located<[EntryDraft]>?
+    var groups: GroupShare?
     var publicRules: [Located<PublicRule>]?
     var headers: [Named<IdentityField>]?
     var forwarded: Bool?
@@ -60,6 +62,21 @@ extension Mapping<AppDraft> {
                 .init(isRequired: true, example: "signed_in"),
                 "Who may enter: a list of entries, of which one must fit, or `signed_in` for every session of "
                     + "the accepted providers."
+            ),
+            Key(
+                "deny",
+                located: \.deny,
+                .list(of: Mapping<EntryDraft>.entry.shape, named: "a list of entries"),
+                .init(standard: .words("nobody")),
+                "Who may not enter whatever `allow` says: a list of the same entries. Somebody whose groups the provider did "
+                    + "not tell in full is refused as well if the rest of an entry with a `group` fits."
+            ),
+            Key(
+                "groups",
+                \.groups,
+                .oneOf("a choice of groups"),
+                .init(standard: "all", example: "named"),
+                "Which groups of a person the app is told of: `all`, or those `named` in its own `allow` and `deny`."
             ),
             Key(
                 "public",

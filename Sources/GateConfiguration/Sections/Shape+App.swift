@@ -22,7 +22,11 @@ extension Shape<Bool> {
             guard text == "true" || text == "false" else { throw Complaint("is neither true nor false") }
             return text == "true"
         }
-        return Shape(one.kind, schema: ["type": "boolean"]) { node, reading in one.read(node, &reading) }
+        return Shape(one.kind, schema: ["anyOf": [["type": "boolean"], Schema.reference]]) { node, reading in
+            // Everywhere else a bare word of YAML's own is refused, since it was probably meant as a text.
+            if case .scalar(let text, true) = node.content, text == "true" || text == "false" { return text == "true" }
+            return one.read(node, &reading)
+        }
     }()
 }
 

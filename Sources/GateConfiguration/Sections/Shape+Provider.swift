@@ -27,17 +27,101 @@ extension Shape<String> {
     }
 
     /// One source of a profile's field.
-    static let claimSource = single("a source", pattern: #"^((id_token|userinfo):/|api:/[^#]*#/|const:).*$"#) {
+    static let claimSource = single(
+        "a source",
+        pattern: #"^((id_token|userinfo|callback):[/\[]|api:/[^#]*#[/\[]|const:).*$"#
+    ) {
         text throws(Complaint) in
         if let complaint = ClaimSourceSyntax.complaint(about: text) { throw Complaint(complaint) }
         return text
     }
 }
 
-extension Shape<[Named<[String]>]> {
+extension Shape<String> {
+    /// The id of a Microsoft tenant.
+    static let guid = single("a tenant id", pattern: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$") {
+        text throws(Complaint) in
+        guard IssuerRule.isGUID(text) else {
+            throw Complaint("is not a tenant id such as 8eae0000-2b34-4da1-9baa-8bc8c9d6a490")
+        }
+        return text.lowercased()
+    }
+
+    /// The id of a Slack workspace or of an Enterprise organization.
+    static let workspace = single("a workspace id", pattern: "^[TE][A-Z0-9]{2,31}$") { text throws(Complaint) in
+        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        guard isPlain, (3...32).contains(text.utf8.count), text.hasPrefix("T") || text.hasPrefix("E") else {
+            throw Complaint("is not a workspace id such as T0123456789; the name of a workspace can change hands")
+        }
+        return text
+    }
+
+    /// A version as it stands in addresses.
+    static let apiVersion = single("a version", pattern: "^v[0-9]{1,3}(\\.[0-9]{1,3})?$") { text throws(Complaint) in
+        let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+        let isNumber = parts.allSatisfy { part in
+            (1...3).contains(part.utf8.count) && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+        guard text.hasPrefix("v"), (1...2).contains(parts.count), isNumber else {
+            throw Complaint("is not a version such as v23.0")
+        }
+        return text
+    }
+
+    /// PEM text, written through a reference, or the PEM file of that path.
+    static let pem = Shape("a PEM file", schema: Schema.text(pattern: nil)) { node, reading in
+        guard let scalar = reading.scalar(node, kind: "a PEM file"), !scalar.text.isEmpty else { return nil }
+        guard !scalar.text.contains("-----BEGIN ") else { return scalar.text }
+        guard !scalar.text.utf8.contains(0) else { return nil }
+        let path = reading.path(scalar.text)
+        guard let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark) else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self), text.contains("-----BEGIN ") else {
+            reading.error("\(Scalar.quoted(path, limit: 4096)) is no PEM file", at: scalar.mark)
+            return nil
+        }
+        return text
+    }
+}
+
+extension Shape<Secret> {
+    /// A private key: PEM text through a reference, or the PEM file of that path.
+    static let privateKey = Shape("a PEM file", schema: Schema.text(pattern: nil)) { node, reading in
+        if case .scalar(let text, _) = node.content, text.contains("-----BEGIN ") {
+            reading.conceal(node)
+            reading.warning("a private key stands in the file in clear; write the path of a file", at: node.mark)
+        }
+        return Shape<String>.pem.read(node, &reading).map { Secret(text: $0) }
+    }
+}
+
+extension NameRule {
+    /// The parameters of an authorization request that are not the gateway's own.
+    static let authorizationParameter = NameRule(
+        subject: "a parameter of the authorization request",
+        pattern: "^[A-Za-z][A-Za-z0-9_.\\-]{0,63}$"
+    ) { name in
+        let own = [
+            "response_type", "client_id", "client_secret", "redirect_uri", "state", "code_challenge",
+            "code_challenge_method", "request", "request_uri", "client_assertion", "client_assertion_type", "code",
+        ]
+        let keys = ["scope": "scopes", "response_mode": "response_mode", "nonce": "nonce"]
+        guard !own.contains(name) else { return "the gateway sets it itself" }
+        if let key = keys[name] { return "there is the key '\(key)' for it" }
+        let isPlain = name.utf8.allSatisfy { $0 != UInt8(ascii: "~") && PercentEncoding.isUnreserved($0) }
+        guard isPlain, (1...64).contains(name.utf8.count) else {
+            return "it may hold letters, digits, '_', '-' and '.'"
+        }
+        return nil
+    }
+}
+
+extension Shape<[Named<[Located<String>]>]> {
     /// `providers.<name>.profile`.
     static let profile = entries(
-        of: Shape<[String]>.oneOrMany(of: .claimSource, named: "a source or a list of sources"),
+        of: Shape<[Located<String>]>.oneOrMany(
+            of: Shape<String>.claimSource.located,
+            named: "a source or a list of sources"
+        ),
         named: "a mapping of profile fields to sources",
         rule: .profileField
     )
@@ -46,10 +130,10 @@ extension Shape<[Named<[String]>]> {
 extension NameRule {
     /// The fields of a profile that can be mapped.
     static let profileField: NameRule = {
-        let names = ProfileField.allCases.map(\.rawValue)
+        let names = ProfileField.mapped.map(\.rawValue)
         return NameRule(subject: "a field of the profile", pattern: "^(\(names.joined(separator: "|")))$") { text in
             guard !names.contains(text) else { return nil }
-            guard !["provider", "issuer"].contains(text) else { return "it is never taken from a claim" }
+            guard ProfileField(rawValue: text) == nil else { return "it is never taken from a claim" }
             if let nearest = Hint.nearest(to: text, in: names) { return "did you mean '\(nearest)'?" }
             return "the fields are \(names.joined(separator: ", "))"
         }
@@ -71,7 +155,7 @@ enum ClaimSourceSyntax {
         }
         let rest = text[text.index(after: colon)...]
         switch text[..<colon] {
-        case "id_token", "userinfo": return self.complaint(aboutPointer: rest)
+        case "id_token", "userinfo", "callback": return self.complaint(aboutPointer: rest)
         case "const": return rest.isEmpty ? "is not a source; a text is missing behind 'const:'" : nil
         case "api":
             guard rest.hasPrefix("/"), let mark = rest.firstIndex(of: "#") else {
@@ -79,13 +163,16 @@ enum ClaimSourceSyntax {
             }
             return self.complaint(aboutPointer: rest[rest.index(after: mark)...])
         default:
-            let kinds = ["id_token", "userinfo", "api", "const"]
+            let kinds = ["id_token", "userinfo", "api", "callback", "const"]
             let hint = Hint.nearest(to: String(text[..<colon]), in: kinds).map { "; did you mean '\($0):'?" }
-            return "is not a source\(hint ?? "; it starts with id_token:, userinfo:, api: or const:")"
+            return "is not a source\(hint ?? "; it starts with id_token:, userinfo:, api:, callback: or const:")"
         }
     }
 
     private static func complaint(aboutPointer pointer: Substring) -> String? {
+        guard !pointer.contains("[") else {
+            return "has a search that is none; write such as [primary&&verified], [type=work] or [*], once"
+        }
         guard pointer.hasPrefix("/"), pointer.count > 1 else {
             return "has no JSON Pointer; it starts with '/', such as /name"
         }

@@ -40,8 +40,8 @@ struct Key<Owner: Sendable>: Sendable {
         var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
         var types: [String]?
-        /// Whether those types cannot do without it.
-        var isRequiredByTypes = false
+        /// The `type`s of provider that cannot do without it.
+        var requiredBy: [String] = []
     }
 
     let name: String
@@ -113,11 +113,16 @@ struct Key<Owner: Sendable>: Sendable {
         }
     }
 
+    private var requirement: String {
+        guard !self.traits.requiredBy.isEmpty else { return "" }
+        return "required by \(self.traits.requiredBy.map { "`\($0)`" }.joined(separator: ", "))"
+    }
+
     /// The key in the reference.
     var row: Section.Row {
         let standard =
-            self.traits.isRequired || self.traits.isRequiredByTypes
-            ? "(required)" : self.traits.standard?.markdown ?? ""
+            self.traits.isRequired || self.traits.types.map { $0 == self.traits.requiredBy } ?? false
+            ? "(required)" : self.traits.standard?.markdown ?? self.requirement
         let types = self.traits.types.map { " Only for type \($0.map { "`\($0)`" }.joined(separator: ", "))." } ?? ""
         let example = self.example.map { " Example: `\($0)`." } ?? ""
         return Section.Row(key: self.name, kind: self.kind, standard: standard, summary: self.summary + types + example)

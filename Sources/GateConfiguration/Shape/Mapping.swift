@@ -11,6 +11,8 @@ struct Mapping<Owner: Sendable>: Sendable {
         let keys: [String: YAMLMark]
         /// Whether nothing at all was written.
         let isEmpty: Bool
+        /// Whether there is nothing wrong with any part of it.
+        let isSound: Bool
     }
 
     /// What it is, with an article, as messages name it.
@@ -67,12 +69,19 @@ struct Mapping<Owner: Sendable>: Sendable {
     /// For keys that only some types have: that the others do not, and that those may need them.
     private var schemaOfTypes: [JSON] {
         self.keys.flatMap { key -> [JSON] in
-            guard let types = key.traits.types else { return [] }
-            let names = JSON.array(types.map(JSON.string))
-            let isType: JSON = ["properties": ["type": ["anyOf": [["enum": names], Schema.reference]]]]
             let hasKey: JSON = ["required": [.string(key.name)]]
-            let needs: JSON = ["if": ["properties": ["type": ["enum": names]]], "then": hasKey]
-            return [["if": hasKey, "then": isType]] + (key.traits.isRequiredByTypes ? [needs] : [])
+            var rules: [JSON] = []
+            if let types = key.traits.types {
+                let names = JSON.array(types.map(JSON.string))
+                rules.append(
+                    ["if": hasKey, "then": ["properties": ["type": ["anyOf": [["enum": names], Schema.reference]]]]]
+                )
+            }
+            if !key.traits.requiredBy.isEmpty {
+                let names = JSON.array(key.traits.requiredBy.map(JSON.string))
+                rules.append(["if": ["properties": ["type": ["enum": names]]], "then": hasKey])
+            }
+            return rules
         }
     }
 
@@ -81,6 +90,7 @@ struct Mapping<Owner: Sendable>: Sendable {
             reading.wrongType(node, kind: "\(self.subject) as a mapping of keys")
             return nil
         }
+        let before = reading.errors
         var owner = self.make()
         var marks: [String: YAMLMark] = [:]
         var guessed: [String: YAMLMark] = [:]
@@ -100,7 +110,9 @@ struct Mapping<Owner: Sendable>: Sendable {
         for key in self.keys where key.traits.isRequired && marks[key.name] == nil {
             reading.error("\(self.subject) needs '\(key.name)'\(self.example(of: key))", at: node.owner)
         }
-        self.check(&owner, Written(mark: node.owner, keys: marks, isEmpty: entries.isEmpty), &reading)
+        let isSound = reading.errors == before
+        let written = Written(mark: node.owner, keys: marks, isEmpty: entries.isEmpty, isSound: isSound)
+        self.check(&owner, written, &reading)
         return owner
     }
 

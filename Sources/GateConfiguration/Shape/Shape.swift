@@ -114,11 +114,17 @@ extension Shape {
 
     /// One of the names of an enumeration.
     static func oneOf(_ kind: String) -> Shape where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-        let names = Value.allCases.map(\.rawValue)
+        self.oneOf(kind, among: Array(Value.allCases))
+    }
+
+    /// One of some names of an enumeration.
+    static func oneOf(_ kind: String, among values: [Value]) -> Shape
+    where Value: RawRepresentable, Value.RawValue == String {
+        let names = values.map(\.rawValue)
         let schema: JSON = ["anyOf": [["enum": .array(names.map(JSON.string))], Schema.reference]]
         return Shape(kind, schema: schema) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
-            if let value = Value(rawValue: scalar.text) { return value }
+            if let value = values.first(where: { $0.rawValue == scalar.text }) { return value }
             let hint = reading.nearest(to: scalar.text, in: names).map { "did you mean '\($0)'?" }
             let help = hint ?? "write one of \(names.joined(separator: ", "))"
             reading.error("\(scalar.shown) is not \(kind); \(help)", at: scalar.mark)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+extension ProviderDraft {
+    /// Checks what depends on the type, and at last that a definition can be made of it all.
+    func check(
+        _ written: Mapping<ProviderDraft>.Written,
+        _ keys: [Key<ProviderDraft>],
+        _ reading: inout Reading
+    ) {
+        let before = reading.errors
+        self.checkSecret(written, &reading)
+        self.checkProfile(&reading)
+        guard let type = self.type else { return }
+        self.checkKeys(of: type, written, keys, &reading)
+        if type.isOpenID, let scopes = self.scopes, !scopes.value.contains("openid") {
+            reading.error("'scopes' needs 'openid', or the provider sends no identity", at: scopes.mark)
+        }
+        self.checkTenant(&reading)
+        self.checkLookups(of: type, &reading)
+        self.warnOfUnboundCodes(type, &reading)
+        guard written.isSound, reading.errors == before, let settings = self.settings(id: "provider") else { return }
+        do throws(Failure) {
+            _ = try ProviderDefinition(settings)
+        } catch {
+            reading.error(error.detail, at: written.mark)
+        }
+    }
+
+    private func checkKeys(
+        of type: ProviderType,
+        _ written: Mapping<ProviderDraft>.Written,
+        _ keys: [Key<ProviderDraft>],
+        _ reading: inout Reading
+    ) {
+        for key in keys {
+            guard let types = key.traits.types, !types.contains(type.name), let mark = written.keys[key.name] else {
+                continue
+            }
+            let help =
+                type == .oidc ? "an oidc provider is found by its 'issuer'" : "remove it"
+            reading.error("'\(key.name)' is for type \(types.joined(separator: ", ")) only; \(help)", at: mark)
+        }
+        for key in keys where key.traits.requiredBy.contains(type.name) && written.keys[key.name] == nil {
+            let example = key.example.map { ", such as '\(key.name): \($0)'" } ?? ""
+            reading.error("a provider of type \(type.name) needs '\(key.name)'\(example)", at: written.mark)
+        }
+    }
+
+    private func checkSecret(_ written: Mapping<ProviderDraft>.Written, _ reading: inout Reading) {
+        if let way = self.clientAuthentication, way.value == .privateKeyJWT, written.keys["private_key"] == nil {
+            reading.error("private_key_jwt needs 'private_key', such as 'private_key: keys/provider.pem'", at: way.mark)
+        }
+        let needsKey = self.type?.required.contains(.privateKey) ?? false
+        guard written.keys["client_secret"] == nil, written.keys["private_key"] == nil, !needsKey else { return }
+        let example = "such as 'client_secret: ${env:GOOGLE_CLIENT_SECRET}'"
+        reading.error("a provider needs 'client_secret', \(example)", at: written.mark)
+    }
+
+    private func checkProfile(_ reading: inout Reading) {
+        for field in self.profile ?? [] where ProfileField(rawValue: field.name)?.takesUnsigned == false {
+            for source in field.value where source.value.hasPrefix("callback:") {
+                let reason = "nobody signed what a browser brings; it may fill name, given_name and family_name only"
+                reading.error("'\(field.name)' cannot come from a callback; \(reason)", at: source.mark)
+            }
+        }
+    }
+
+    private func checkTenant(_ reading: inout Reading) {
+        let tenant = self.tenant ?? "common"
+        let isOpen = ["common", "organizations", "consumers"].contains(tenant)
+        if let trust = self.trustsEmail, trust.value, isOpen {
+            reading.error(
+                "'trust_email' needs one 'tenant'; with '\(tenant)' any administrator could claim any address",
+                at: trust.mark
+            )
+        }
+        guard let tenants = self.tenants else { return }
+        if tenants.value.isEmpty {
+            reading.error("'tenants' lists none; remove it to accept all", at: tenants.mark)
+        } else if !isOpen || tenant == "consumers" {
+            reading.error("'tenants' goes with tenant common or organizations; remove it", at: tenants.mark)
+        }
+    }
+
+    private func checkLookups(of type: ProviderType, _ reading: inout Reading) {
+        guard let groups = self.groups, !type.lookups.isEmpty else { return }
+        if groups.value.isEmpty {
+            reading.error("'groups' lists no look-up; remove it for none", at: groups.mark)
+        }
+        for (index, name) in groups.value.enumerated() {
+            guard type.lookups.contains(name.value) else {
+                let nearest = reading.nearest(to: name.value, in: type.lookups).map { "did you mean '\($0)'?" }
+                let help = nearest ?? "\(type.name) has \(type.lookups.joined(separator: ", "))"
+                reading.error("\(Scalar.quoted(name.value)) is no look-up; \(help)", at: name.mark)
+                continue
+            }
+            if groups.value[..<index].contains(where: { $0.value == name.value }) {
+                reading.error("\(Scalar.quoted(name.value)) is in the list already", at: name.mark)
+            }
+        }
+        if type == .google, groups.value.count > 1 {
+            reading.error("write one of 'direct' and 'transitive', which finds the direct ones too", at: groups.mark)
+        }
+    }
+
+    /// Without challenge and nonce a code that somebody stole fits every browser.
+    ///
+    /// RFC 9700 §2.1.1.
+    private func warnOfUnboundCodes(_ type: ProviderType, _ reading: inout Reading) {
+        guard let pkce = self.pkce, pkce.value == .off else { return }
+        guard !type.isOpenID || self.nonce?.value == .ifPresent else { return }
+        reading.warning(
+            "without PKCE and nonce a stolen code can be used by somebody else; use it only if the "
+                + "provider fails otherwise",
+            at: pkce.mark
+        )
+    }
+}
