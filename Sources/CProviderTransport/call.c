@@ -49,6 +49,11 @@ call *call_create(const char *method, const char *address, const char *head, con
     return self;
 }
 
+int call_collect_chain(call *self) {
+    self->chain = calloc(1, sizeof *self->chain);
+    return self->chain != NULL;
+}
+
 static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
     call *self = context;
     size_t length = size * count;
@@ -66,6 +71,11 @@ static size_t receive_head(char *bytes, size_t size, size_t count, void *context
     self->head_seen += length;
     if (self->head_seen > CALL_HEAD_LIMIT) {
         self->stopped = GATE_HEAD_TOO_LARGE;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (self->chain != NULL && self->chain->count == 0 && !chain_collect(self->chain, self->easy)) {
+        self->stopped = GATE_TLS_FAILED;
+        self->fault = GATE_TLS_CHAIN_TOO_LARGE;
         return CURL_WRITEFUNC_ERROR;
     }
     if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) {
@@ -160,7 +170,12 @@ int call_prepare(call *self, const char *ca_file, int64_t timeout_milliseconds) 
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }
 
-gate_outcome call_outcome(const call *self, CURLcode code) {
+static gate_outcome refused(call *self, CURLcode code) {
+    self->fault = tls_fault(self->easy, code, self->text);
+    return GATE_TLS_FAILED;
+}
+
+gate_outcome call_outcome(call *self, CURLcode code) {
     if (self->stopped != GATE_ANSWERED) {
         return self->stopped;
     }
@@ -182,7 +197,7 @@ gate_outcome call_outcome(const call *self, CURLcode code) {
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
     case CURLE_SSL_SHUTDOWN_FAILED:
     case CURLE_SSL_CLIENTCERT:
-        return GATE_TLS_FAILED;
+        return refused(self, code);
     case CURLE_FILESIZE_EXCEEDED:
         return GATE_BODY_TOO_LARGE;
     case CURLE_SEND_ERROR:
@@ -205,6 +220,10 @@ void call_free(call *self) {
         explicit_bzero(field->data, strlen(field->data));
     }
     curl_slist_free_all(self->fields);
+    if (self->chain != NULL) {
+        chain_empty(self->chain);
+        free(self->chain);
+    }
     buffer_free(&self->body);
     buffer_free(&self->head);
     buffer_free(&self->answer);

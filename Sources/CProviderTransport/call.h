@@ -7,6 +7,7 @@
 
 #include "buffer.h"
 #include "provider_transport.h"
+#include "tls.h"
 
 enum { CALL_HEAD_LIMIT = 64 * 1024, CALL_CONNECT_MILLISECONDS = 3000, CALL_TRUST_SECONDS = 600 };
 
@@ -31,6 +32,9 @@ typedef struct call {
     size_t head_seen;
     int head_complete;
     gate_outcome stopped;
+    gate_tls_fault fault;
+    // NULL unless the chain is wanted.
+    chain *chain;
     char text[CURL_ERROR_SIZE];
 } call;
 
@@ -38,11 +42,14 @@ typedef struct call {
 call *call_create(const char *method, const char *address, const char *head, const uint8_t *body, int64_t body_length,
                   size_t limit);
 
+// Has the peer's chain collected with the answer; 0 when memory ran out.
+int call_collect_chain(call *self);
+
 // Makes the libcurl handle; 0 if an option was refused, since a call without all of them must not leave.
 int call_prepare(call *self, const char *ca_file, int64_t timeout_milliseconds);
 
-// What an ended transfer means.
-gate_outcome call_outcome(const call *self, CURLcode code);
+// What an ended transfer means; fills in the fault if TLS failed.
+gate_outcome call_outcome(call *self, CURLcode code);
 
 // Wipes and frees the call; its handle must be off its multi handle.
 void call_free(call *self);

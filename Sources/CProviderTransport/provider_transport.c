@@ -23,8 +23,8 @@ enum {
     CONNECTIONS_KEPT = 4,
     CALLS_ACTIVE = 64,
     CALLS_ACTIVE_PER_POOL = 16,
-    CALLS_QUEUED = 256,
-    CALLS_QUEUED_PER_POOL = 128,
+    CALLS_QUEUED = 4096,
+    CALLS_QUEUED_PER_POOL = 1024,
     EVENTS = 32,
 };
 
@@ -219,12 +219,16 @@ static gate_outcome enqueue(gate_transport *self, call *call) {
 
 gate_outcome gate_transport_submit(gate_transport *self, size_t pool, uint64_t id, const char *method,
                                    const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                                   uint64_t limit, int64_t timeout_milliseconds) {
+                                   uint64_t limit, int64_t timeout_milliseconds, int wants_chain) {
     if (pool >= self->pool_count) {
         return GATE_MALFORMED;
     }
     call *call = call_create(method, address, head, body, body_length, limit);
     if (call == NULL) {
+        return GATE_OUT_OF_MEMORY;
+    }
+    if (wants_chain && !call_collect_chain(call)) {
+        call_free(call);
         return GATE_OUT_OF_MEMORY;
     }
     call->id = id;
@@ -295,17 +299,22 @@ static const char *words(const call *call, gate_outcome outcome, CURLcode code) 
 static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLcode code) {
     detach(self, call);
     static const uint8_t nothing[1];
-    gate_result result = {.id = call->id, .outcome = outcome, .head = nothing, .body = nothing};
+    gate_result result = {.id = call->id, .outcome = outcome, .fault = call->fault, .head = nothing, .body = nothing};
     if (call->easy != NULL) {
         curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &result.status);
     }
-    if (outcome == GATE_ANSWERED && call->head.length > 0) {
+    int cut = outcome == GATE_BODY_TOO_LARGE && call->head_complete;
+    if ((outcome == GATE_ANSWERED || cut) && call->head.length > 0) {
         result.head = call->head.bytes;
         result.head_length = call->head.length;
     }
     if (outcome == GATE_ANSWERED && call->answer.length > 0) {
         result.body = call->answer.bytes;
         result.body_length = call->answer.length;
+    }
+    if (call->chain != NULL) {
+        result.certificates = call->chain->certificates;
+        result.certificate_count = call->chain->count;
     }
     result.text = words(call, outcome, code);
     self->completion(self->context, &result);

@@ -22,12 +22,16 @@ struct CallEnding: Sendable {
     }
 
     let reason: Reason
+    /// Why TLS failed, if it did.
+    var fault = TLSFault.other
     var status = 0
     /// Header lines of the final answer, without the status line.
     var head: [UInt8] = []
     var body: [UInt8] = []
     /// libcurl's words for a failure.
     var text = ""
+    /// The chain as verified, leaf first, if it was wanted.
+    var certificates: [ProviderCertificate] = []
 
     /// The answer, or the failure that this ending is.
     ///
@@ -42,12 +46,33 @@ struct CallEnding: Sendable {
         return ProviderResponse(status: self.status, headers: headers, body: self.body)
     }
 
+    /// The chain and the head of the answer; that its body was not read to the end is no failure here.
+    ///
+    /// - Parameter origin: Where the call went.
+    /// - Returns: The greeting, without body.
+    /// - Throws: A `Failure` for every ending without a whole head, and for a chain that is missing.
+    func greeting(from origin: Origin) throws(Failure) -> ProviderGreeting {
+        let cut = self.reason == .bodyTooLarge && self.status != 0
+        let head = CallEnding(
+            reason: cut ? .answered : self.reason,
+            fault: self.fault,
+            status: self.status,
+            head: self.head,
+            text: self.text
+        )
+        let answer = try head.response(from: origin)
+        guard !origin.isSecure || !self.certificates.isEmpty else {
+            throw Failure(.providerFailed, "provider.tls", "\(origin): its certificates could not be read")
+        }
+        return ProviderGreeting(certificates: self.certificates, answer: answer)
+    }
+
     private func failure(at origin: Origin) -> Failure {
         let detail = self.text.isEmpty ? "\(origin)" : "\(origin): \(self.printableText)"
         return switch self.reason {
         case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
         case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
-        case .tlsFailed: Failure(.providerFailed, "provider.tls", detail)
+        case .tlsFailed: Failure(.providerFailed, "provider.tls", self.refusal(of: origin))
         case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
         case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
         case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
@@ -57,6 +82,12 @@ struct CallEnding: Sendable {
         case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin)")
         case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
         }
+    }
+
+    /// Our words first, libcurl's for what they leave open.
+    private func refusal(of origin: Origin) -> String {
+        let text = self.printableText
+        return text.isEmpty ? "\(origin): \(self.fault.words)" : "\(origin): \(self.fault.words) (\(text))"
     }
 
     /// The words in one line, since some of them come from a certificate.

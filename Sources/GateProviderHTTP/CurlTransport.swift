@@ -63,23 +63,59 @@ internal import Synchronization
     /// - Returns: What the provider answered, whatever the status.
     /// - Throws: A `Failure` whose code says how the call failed and whose detail names the host.
     package func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
+        try await self.ending(of: request, provider: provider).response(from: request.address.origin)
+    }
+
+    /// Calls `GET /` and says who answers: the verified chain and the head of the answer.
+    ///
+    /// - Parameters:
+    ///   - origin: The host to ask; nothing secret is sent to it.
+    ///   - provider: An id that the transport was made with, which decides about trust.
+    ///   - timeout: How long the exchange may take.
+    /// - Returns: The chain, empty over plain http, and the answer without its body.
+    /// - Throws: A `Failure` as for every other call; a chain that is not trusted is never shown.
+    package func greeting(
+        at origin: Origin,
+        provider: String,
+        timeout: Duration = .seconds(5)
+    ) async throws(Failure) -> ProviderGreeting {
+        let request = ProviderRequest(
+            method: "GET",
+            address: WebAddress(origin: origin),
+            headers: [],
+            body: nil,
+            limit: 0,
+            timeout: timeout
+        )
+        return try await self.ending(of: request, provider: provider, wantsChain: true).greeting(from: origin)
+    }
+
+    /// The certificates that a host was verified with, leaf first and trusted root last; empty over plain http.
+    package func chain(at origin: Origin, provider: String) async throws(Failure) -> [ProviderCertificate] {
+        try await self.greeting(at: origin, provider: provider).certificates
+    }
+
+    private func ending(
+        of request: ProviderRequest,
+        provider: String,
+        wantsChain: Bool = false
+    ) async throws(Failure) -> CallEnding {
         guard let pool = self.pools[provider] else {
             throw Failure(.internalFault, "provider.unknown", "no connections were set up for \(provider)")
         }
         let call = try OutgoingCall(request)
         let id = self.callers.newID()
-        let ending = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.callers.insert(continuation, id: id)
-                self.submit(call, pool: pool, id: id)
+                self.submit(call, pool: pool, id: id, wantsChain: wantsChain)
             }
         } onCancel: {
             unsafe gate_transport_cancel(self.engine, id)
         }
-        return try ending.response(from: request.address.origin)
     }
 
-    private func submit(_ call: OutgoingCall, pool: Int, id: UInt64) {
+    private func submit(_ call: OutgoingCall, pool: Int, id: UInt64, wantsChain: Bool) {
         let outcome = unsafe gate_transport_submit(
             self.engine,
             pool,
@@ -91,6 +127,7 @@ internal import Synchronization
             call.body.map { Int64($0.count) } ?? -1,
             call.limit,
             call.timeoutMilliseconds,
+            wantsChain ? 1 : 0,
         )
         if outcome != GATE_ANSWERED {
             self.callers.end(id, with: CallEnding(reason: CallEnding.Reason(outcome)))
@@ -106,14 +143,49 @@ internal import Synchronization
         let result = unsafe result.pointee
         let head = unsafe UnsafeBufferPointer(start: result.head, count: result.head_length)
         let body = unsafe UnsafeBufferPointer(start: result.body, count: result.body_length)
+        let certificates = unsafe UnsafeBufferPointer(start: result.certificates, count: result.certificate_count)
         let ending = unsafe CallEnding(
             reason: CallEnding.Reason(result.outcome),
+            fault: TLSFault(result.fault),
             status: result.status,
             head: Array(head),
             body: Array(body),
             text: String(cString: result.text),
+            certificates: certificates.map { unsafe ProviderCertificate($0) },
         )
         unsafe callers.end(result.id, with: ending)
+    }
+}
+
+extension ProviderCertificate {
+    /// Copies what C lends.
+    fileprivate init(_ lent: gate_certificate) {
+        unsafe self.init(
+            subject: String(cString: lent.subject),
+            issuer: String(cString: lent.issuer),
+            notBefore: Instant(seconds: lent.not_before),
+            notAfter: Instant(seconds: lent.not_after),
+            der: Array(UnsafeBufferPointer(start: lent.der, count: lent.der_length)),
+            publicKeyHash: Array(UnsafeBufferPointer(start: lent.key_hash, count: 32)),
+        )
+    }
+}
+
+extension TLSFault {
+    fileprivate init(_ fault: gate_tls_fault) {
+        switch fault {
+        case GATE_TLS_EXPIRED: self = .expired
+        case GATE_TLS_NOT_YET_VALID: self = .notYetValid
+        case GATE_TLS_UNKNOWN_ISSUER: self = .unknownIssuer
+        case GATE_TLS_SELF_SIGNED: self = .selfSigned
+        case GATE_TLS_WRONG_HOST: self = .wrongHost
+        case GATE_TLS_WEAK: self = .weak
+        case GATE_TLS_OLD_PROTOCOL: self = .oldProtocol
+        case GATE_TLS_NOT_SPOKEN: self = .notSpoken
+        case GATE_TLS_TRUST_FILE: self = .trustFile
+        case GATE_TLS_CHAIN_TOO_LARGE: self = .chainTooLarge
+        default: self = .other
+        }
     }
 }
 

@@ -40,7 +40,10 @@ final class LocalProvider: Sendable {
         }
     }
 
-    /// An address on one of its ports: `plain`, `tls`, `wrong_name`, `expired`, `old_tls` or `closed`.
+    /// An address on one of its ports.
+    ///
+    /// `plain`, `raw` and `closed` are without TLS. `tls` is good; `deep` has a chain of 12, and nobody should believe
+    /// `wrong_name`, `expired`, `self_signed`, `weak` and `old_tls`.
     func address(_ port: String, _ target: String) -> WebAddress? {
         let scheme = port == "plain" || port == "raw" ? "http" : "https"
         return self.ports[port].flatMap { WebAddress("\(scheme)://localhost:\($0)\(target)") }
@@ -52,6 +55,12 @@ final class LocalProvider: Sendable {
     /// A certificate authority that signed none of them.
     var otherCA: String { self.folder + "/other.pem" }
 
+    /// What openssl says of the good certificate: its DER, and SHA-256 over its public key in hexadecimal digits.
+    func openssl() throws -> (der: [UInt8], pin: String) {
+        let der = try Data(contentsOf: URL(filePath: self.folder + "/good.der"))
+        return (Array(der), try String(contentsOfFile: self.folder + "/good.pin", encoding: .utf8))
+    }
+
     /// How many connections were opened to the TLS port, and what requests did, as the server counted.
     func count(_ name: String) throws -> Int {
         let text = try String(contentsOfFile: self.folder + "/count-" + name, encoding: .utf8)
@@ -61,27 +70,43 @@ final class LocalProvider: Sendable {
 
 /// The server's program: certificates by openssl, answers by path.
 private let localServer = #"""
-    import http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
+    import hashlib, http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
     folder = sys.argv[1]
     os.chdir(folder)
 
-    def run(*words):
-        subprocess.run(words, check=True, capture_output=True)
+    def run(*words, **more):
+        return subprocess.run(words, check=True, capture_output=True, **more).stdout
 
     def authority(name):
         run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
             "-keyout", name + ".key", "-out", name + ".pem", "-subj", "/CN=" + name,
             "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
 
-    def leaf(name, host, days):
-        run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + host)
-        open(name + ".ext", "w").write("subjectAltName=DNS:" + host)
-        run("openssl", "x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", days, "-extfile", name + ".ext", "-out", name + ".pem")
+    EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
+    def signed(name, subject, extensions, days="2", by="ca", key=EC):
+        run("openssl", "req", *key, "-nodes", "-utf8", "-keyout", name + ".key", "-out", name + ".csr", "-subj", subject)
+        open(name + ".ext", "w").write(extensions)
+        run("openssl", "x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey", by + ".key",
+            "-CAcreateserial", "-days", days, "-extfile", name + ".ext", "-out", name + ".pem")
+
+    def leaf(name, host, days="2", **more):
+        signed(name, "/O=Acme\x9b, Inc/CN=" + host, "subjectAltName=DNS:" + host, days, **more)
 
     authority("ca"); authority("other")
-    leaf("good", "localhost", "2"); leaf("bad", "elsewhere.test", "2"); leaf("old", "localhost", "-1")
+    leaf("good", "localhost"); leaf("bad", "elsewhere.test"); leaf("old", "localhost", "-1")
+    leaf("weak", "localhost", key=("-newkey", "rsa:1024"))
+    above = "ca"
+    for index in range(10):
+        signed("i%d" % index, "/CN=i%d" % index, "basicConstraints=critical,CA:TRUE", by=above)
+        above = "i%d" % index
+    leaf("deep", "localhost", by=above)
+    with open("deep.pem", "a") as bundle:
+        bundle.writelines(open("i%d.pem" % index).read() for index in reversed(range(10)))
+    run("openssl", "x509", "-in", "good.pem", "-outform", "DER", "-out", "good.der")
+    key = run("openssl", "x509", "-in", "good.pem", "-noout", "-pubkey")
+    key = run("openssl", "pkey", "-pubin", "-outform", "DER", input=key)
+    open("good.pin", "w").write(hashlib.sha256(key).hexdigest())
 
     def tally(name):
         open("count-" + name, "a").write("x")
@@ -117,6 +142,8 @@ private let localServer = #"""
                 self.answer(200, json.dumps(seen).encode(), [("Content-Type", "application/json")])
             elif path == "/redirect":
                 self.answer(302, b"", [("Location", "/landed")])
+            elif path == "/":
+                self.answer(200, b"x" * 100000, [("Date", "Sun, 06 Nov 1994 08:49:37 GMT")])
             elif path == "/landed":
                 tally("landed")
                 self.answer(200, b"landed")
@@ -158,14 +185,15 @@ private let localServer = #"""
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True
         request_queue_size = 128
-        def __init__(self, certificate=None, version=None):
+        def __init__(self, certificate=None, version=None, careless=False):
             super().__init__(("127.0.0.1", 0), Handler)
             self.context = None
             if certificate:
                 self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                if version or careless:
+                    self.context.set_ciphers("DEFAULT:@SECLEVEL=0")
                 self.context.load_cert_chain(certificate + ".pem", certificate + ".key")
                 if version:
-                    self.context.set_ciphers("DEFAULT:@SECLEVEL=0")
                     self.context.minimum_version = version
                     self.context.maximum_version = version
         def finish_request(self, request, address):
@@ -184,7 +212,8 @@ private let localServer = #"""
             connection.recv(4096); connection.sendall(b"SSH-2.0-not http\r\n"); connection.close()
 
     listeners = {"plain": Server(), "tls": Server("good"), "wrong_name": Server("bad"), "expired": Server("old"),
-                 "old_tls": Server("good", ssl.TLSVersion.TLSv1_1)}
+                 "old_tls": Server("good", ssl.TLSVersion.TLSv1_1), "self_signed": Server("other"),
+                 "weak": Server("weak", careless=True), "deep": Server("deep")}
     for server in listeners.values():
         threading.Thread(target=server.serve_forever, daemon=True).start()
     raw = socket.create_server(("127.0.0.1", 0))

@@ -26,18 +26,51 @@ typedef enum gate_outcome {
     GATE_OUT_OF_MEMORY,
 } gate_outcome;
 
+// Why TLS failed.
+typedef enum gate_tls_fault {
+    GATE_TLS_OTHER = 0,
+    GATE_TLS_EXPIRED,
+    GATE_TLS_NOT_YET_VALID,
+    GATE_TLS_UNKNOWN_ISSUER,
+    GATE_TLS_SELF_SIGNED,
+    GATE_TLS_WRONG_HOST,
+    GATE_TLS_WEAK,
+    GATE_TLS_OLD_PROTOCOL,
+    GATE_TLS_NOT_SPOKEN,
+    GATE_TLS_TRUST_FILE,
+    GATE_TLS_CHAIN_TOO_LARGE,
+} gate_tls_fault;
+
+// One certificate of a verified chain; names as RFC 2253 writes them, times in seconds since 1970.
+typedef struct gate_certificate {
+    const uint8_t *der;
+    size_t der_length;
+    const char *subject;
+    const char *issuer;
+    int64_t not_before;
+    int64_t not_after;
+    // 32 bytes: SHA-256 over the SubjectPublicKeyInfo.
+    const uint8_t *key_hash;
+} gate_certificate;
+
 // What came of a call; the pointers are valid until the completion returns.
 typedef struct gate_result {
     uint64_t id;
     gate_outcome outcome;
+    // Of meaning with GATE_TLS_FAILED only.
+    gate_tls_fault fault;
     long status;
-    // Header lines of the final answer, each with its line end, without the status line.
+    // Header lines of the final answer, each with its line end, without the status line; also of an answer that was
+    // cut off behind them because of its length.
     const uint8_t *head;
     size_t head_length;
     const uint8_t *body;
     size_t body_length;
     // libcurl's words for a failure; never holds an address' query, a field value or a body.
     const char *text;
+    // The chain as verified, leaf first, if it was wanted; at most 10 certificates of 64 KiB in all.
+    const gate_certificate *_Nullable certificates;
+    size_t certificate_count;
 } gate_result;
 
 // Called on the transport's thread, once for each accepted call.
@@ -55,11 +88,12 @@ int gate_transport_trust(gate_transport *transport, size_t pool, const char *ca_
 // Starts the thread; 0 when the system refused it.
 int gate_transport_start(gate_transport *transport);
 
-// Queues a call. `head` holds header lines parted by LF. A negative `body_length` means no body.
+// Queues a call. `head` holds header lines parted by LF. A negative `body_length` means no body. With `wants_chain`
+// the result has the certificates of the connection, which was verified as for every other call.
 // GATE_ANSWERED says accepted: the completion will be called. Anything else says refused: it will not.
 gate_outcome gate_transport_submit(gate_transport *transport, size_t pool, uint64_t id, const char *method,
                                    const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                                   uint64_t limit, int64_t timeout_milliseconds);
+                                   uint64_t limit, int64_t timeout_milliseconds, int wants_chain);
 
 // Ends a call early; its completion says GATE_CANCELLED. No effect on a call that has ended.
 void gate_transport_cancel(gate_transport *transport, uint64_t id);

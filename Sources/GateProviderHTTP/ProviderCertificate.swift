@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateOpenID
+
+/// One certificate of the chain that a provider's name was verified with.
+package struct ProviderCertificate: Sendable, Hashable {
+    /// Whose certificate it is, as RFC 2253 writes names: visible ASCII only.
+    package let subject: String
+    /// Who signed it, in the same form.
+    package let issuer: String
+    /// When it begins to be valid.
+    package let notBefore: Instant
+    /// When it ceases to be valid.
+    package let notAfter: Instant
+    /// The certificate itself.
+    package let der: [UInt8]
+    /// SHA-256 over the SubjectPublicKeyInfo, 32 bytes.
+    ///
+    /// RFC 7469 §2.4.
+    package let publicKeyHash: [UInt8]
+
+    /// Describes a certificate.
+    package init(
+        subject: String,
+        issuer: String,
+        notBefore: Instant,
+        notAfter: Instant,
+        der: [UInt8] = [],
+        publicKeyHash: [UInt8] = []
+    ) {
+        self.subject = subject
+        self.issuer = issuer
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.der = der
+        self.publicKeyHash = publicKeyHash
+    }
+}
+
+/// What a provider's host shows to anybody who calls.
+package struct ProviderGreeting: Sendable {
+    /// The chain as verified, leaf first and trusted root last, at most 10; empty over plain http.
+    package let certificates: [ProviderCertificate]
+    /// The head of its answer to `GET /`, whatever the status; the body is left unread.
+    package let answer: ProviderResponse
+
+    /// Puts the parts together.
+    package init(certificates: [ProviderCertificate], answer: ProviderResponse) {
+        self.certificates = certificates
+        self.answer = answer
+    }
+}
