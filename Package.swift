@@ -73,7 +73,10 @@ let house: [(target: String, imports: [String])] = [
     ),
     (
         "gatehouse",
-        ["GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
+        [
+            "GateServer", "GateDemo", "GateConfiguration", "GateOpenID", "GateProviders", "GateCore", "ArgumentParser",
+            "Logging",
+        ]
     ),
 ]
 

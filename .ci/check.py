@@ -60,8 +60,8 @@ MEMBER = re.compile(rf"^\s*(?:{MODIFIER})*(?P<kind>case|func|var|init|subscript|
 
 # What starts the stable names of failures; every literal of that form in Sources is explained in docs/errors.md.
 CODE = re.compile(
-    r'"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|provider|request'
-    r'|route|session|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
+    r'"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|profile|provider'
+    r'|request|route|session|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
 )
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")

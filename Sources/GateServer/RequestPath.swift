@@ -72,10 +72,8 @@ struct RequestPath {
         switch standing {
         case .signInNeeded:
             return .signInNeeded(route)
-        case .refused:
-            return .refused(
-                Failure(.forbidden, "policy.refused", "\(session.session.profile.user) may not enter \(route.name)")
-            )
+        case .refused(let failure):
+            return .refused(failure)
         case .admitted(let identity):
             guard self.comesFromOurSite(request, route) else {
                 return .refused(

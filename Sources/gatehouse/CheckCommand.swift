@@ -2,27 +2,54 @@
 
 internal import ArgumentParser
 internal import GateConfiguration
+internal import GateCore
+internal import GateServer
 
 /// The command `gatehouse check`.
-struct CheckCommand: ParsableCommand {
+struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Reads and checks the configuration file; exits with 1 if it cannot be used."
+        abstract: "Reads and checks the configuration file; exits with 1 if it cannot be used.",
+        discussion: """
+            With --online it also asks each provider for its documents, its certificates and the time, and prints what \
+            to register there. Nobody is signed in and no secret is sent. A failure there exits with 1 as well.
+            """
     )
 
     @OptionGroup var file: ConfigurationOption
 
-    @Flag(help: "Also ask the providers; not supported yet.")
+    @Flag(help: "Also ask the providers.")
     var online = false
 
+    @Option(help: ArgumentHelp("With --online, ask this provider only.", valueName: "name"))
+    var provider: String?
+
     func validate() throws {
-        guard !self.online else { throw ValidationError("check --online is not supported yet") }
+        guard self.online || self.provider == nil else { throw ValidationError("--provider needs --online") }
     }
 
-    func run() throws {
+    func run() async throws {
         guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
+        let obstacles = Rehearsal.obstacles(in: configuration)
+        for (provider, failure) in obstacles {
+            complain("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
+        }
+        guard obstacles.isEmpty else { throw ExitCode(1) }
         let providers = count(configuration.providers.count, "provider")
-        print("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
+        say("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
+        if self.online { try await self.examine(configuration) }
+    }
+
+    private func examine(_ configuration: Configuration) async throws {
+        do throws(Failure) {
+            let lines = try await ProviderExamination(of: configuration, only: self.provider).lines()
+            for row in ExaminationText.rows(lines) { say(row) }
+            say("online: \(ExaminationText.summary(lines))")
+            guard lines.contains(where: { $0.verdict == .failure }) else { return }
+        } catch {
+            complain("gatehouse: error: \(error.detail)")
+        }
+        throw ExitCode(1)
     }
 
     private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

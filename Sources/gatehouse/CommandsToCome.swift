@@ -22,24 +22,10 @@ extension CommandToCome {
     }
 }
 
-/// The command `gatehouse try`.
-struct TryCommand: CommandToCome {
-    static let name = "try"
-    static let purpose = "Signs in with a provider and prints the profile."
-    @Argument(parsing: .allUnrecognized) var arguments: [String] = []
-}
-
 /// The command `gatehouse pins`.
 struct PinsCommand: CommandToCome {
     static let name = "pins"
     static let purpose = "Prints the pins of a host's certificates."
-    @Argument(parsing: .allUnrecognized) var arguments: [String] = []
-}
-
-/// The command `gatehouse profile`.
-struct ProfileCommand: CommandToCome {
-    static let name = "profile"
-    static let purpose = "Runs a provider's mapping over a saved payload."
     @Argument(parsing: .allUnrecognized) var arguments: [String] = []
 }
 

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import GateConfiguration
 internal import GateCore
+internal import GateProviders
 
 /// The option that names the configuration file.
 struct ConfigurationOption: ParsableArguments {
@@ -18,6 +19,19 @@ struct ConfigurationOption: ParsableArguments {
         show(result.diagnostics)
         guard result.configuration != nil else { throw ExitCode(1) }
         return result
+    }
+
+    /// The settings of one provider of the file.
+    ///
+    /// - Throws: Exit code 1 if the file cannot be used or has no such provider.
+    func provider(named name: String) throws -> ProviderSettings {
+        let providers = try self.load().configuration?.providers ?? []
+        guard let settings = providers.first(where: { $0.id == name }) else {
+            let names = providers.map(\.id).joined(separator: ", ")
+            complain("gatehouse: error: \(self.config) has no provider '\(name)'; it has \(names)")
+            throw ExitCode(1)
+        }
+        return settings
     }
 }
 

@@ -13,8 +13,12 @@ internal import Logging
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Runs everything on this machine: three simulated providers, a sample app, the gateway.",
-        discussion: "Needs no account and no internet. Nothing is kept: its folder is removed at the end."
+        abstract: "Runs everything on this machine: simulated providers, a sample app, the gateway.",
+        discussion: """
+            Needs no account and no internet. Nothing is kept: its folder is removed at the end. \
+            A quirk is one way in which a provider differs from what one would expect, \
+            or goes wrong: --quirk list names them all.
+            """
     )
 
     @Option(help: "The port to open in the browser.")
@@ -23,6 +27,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The port for health and metrics; 0 for any that is free.")
     var operationsPort = 0
 
+    @Option(help: "A provider to simulate, or all; can be repeated. (default: google, github, microsoft)")
+    var provider: [String] = []
+
+    @Option(help: "Something to be odd about a provider, or list; can be repeated.")
+    var quirk: [String] = []
+
     @Flag(help: "Print the gateway's log.")
     var verbose = false
 
@@ -30,35 +40,58 @@ struct DemoCommand: AsyncParsableCommand {
         guard (1...65_535).contains(self.port), (0...65_535).contains(self.operationsPort) else {
             throw ValidationError("a port is a number from 1 to 65535")
         }
+        guard !self.quirk.contains("list") else { return }
+        do throws(Failure) {
+            _ = try self.plan()
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+
+    private func plan() throws(Failure) -> DemoPlan {
+        let quirks = try DemoQuirks(self.quirk)
+        return DemoPlan(
+            providers: try DemoCatalogue.chosen(self.provider, quirks: quirks),
+            quirks: quirks,
+            gatewayPort: self.port,
+            operationsPort: self.operationsPort,
+        )
     }
 
     func run() async throws {
+        guard !self.quirk.contains("list") else {
+            print(Self.quirkList)
+            return
+        }
+        let plan = try self.plan()
         let folder = NSTemporaryDirectory() + "gatehouse-demo-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let impatience = self.leaveOnSignal(removing: folder)
+        let signals = self.leaveOnSignal(removing: folder)
+        defer {
+            for source in signals { source.cancel() }
+        }
         let world: DemoWorld
         do {
-            var ports = DemoWorld.Ports()
-            ports.operations = self.operationsPort
-            world = try await DemoWorld.start(in: folder, gatewayPort: self.port, ports: ports)
+            world = try await DemoWorld.start(plan, in: folder)
         } catch {
             let reason = (error as? Failure)?.detail ?? "\(error)"
             complain("gatehouse: error: the demo cannot start: \(reason)")
             throw ExitCode(1)
         }
         defer { world.stop() }
-        try await self.serve(world, folder: folder) {
-            for source in impatience { source.cancel() }
-        }
+        try await self.serve(world, plan, folder: folder)
     }
 
-    /// Ends the program without a trace if it is told to stop before the gateway listens to signals.
+    /// Ends the program without a trace when it is told to stop, whatever it is at.
+    ///
+    /// There is nothing to drain for: everybody who is served is on this machine.
     private func leaveOnSignal(removing folder: String) -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM].map { (number: Int32) -> any DispatchSourceSignal in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 try? FileManager.default.removeItem(atPath: folder)
+                logLines.flush()
                 Foundation.exit(0)
             }
             source.resume()
@@ -66,7 +99,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    private func serve(_ world: DemoWorld, folder: String, whenReady: () -> Void) async throws {
+    private func serve(_ world: DemoWorld, _ plan: DemoPlan, folder: String) async throws {
         let path = folder + "/providers.yaml"
         do throws(Failure) {
             try PrivateFile.write(Array(world.configurationText.utf8), to: path)
@@ -76,27 +109,38 @@ struct DemoCommand: AsyncParsableCommand {
         }
         let result = ConfigurationFile.load(path: path, environment: [:])
         show(result.diagnostics.filter { $0.severity == .error })
-        var options = GatewayOptions(configurationFile: path, environment: [:])
-        options.drainDelay = .zero
-        options.drainTimeout = .seconds(2)
         let gateway = try await started(
             result,
-            options: options,
+            options: GatewayOptions(configurationFile: path, environment: [:]),
             logger: makeLogger(level: self.verbose ? .debug : .error),
             whereToListen: "--port or --operations-port",
         )
-        whenReady()
         say(
             """
 
             Gatehouse demo: open this address, and stop with Ctrl-C
 
                 http://localhost:\(self.port)/
-
+            \(Self.lines(on: plan.quirks))
             The gateway's file, to look at or change while it runs: \(path)
 
             """
         )
         _ = await gateway.run(show: show)
+    }
+
+    /// Every quirk under its provider, for `--quirk list`.
+    private static var quirkList: String {
+        let groups = (DemoCatalogue.names + ["any"]).map { name in
+            let lines = DemoQuirk.all.filter { $0.provider == name }.map { "  \($0.name)\n      \($0.summary)" }
+            return (lines.isEmpty ? [] : ["\(name)"] + lines).joined(separator: "\n")
+        }
+        return groups.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    private static func lines(on quirks: DemoQuirks) -> String {
+        let chosen = DemoQuirk.all.filter { quirks.contains($0.name) }
+        guard !chosen.isEmpty else { return "" }
+        return "\nQuirks that are on:\n\n" + chosen.map { "    \($0.name): \($0.summary)\n" }.joined()
     }
 }

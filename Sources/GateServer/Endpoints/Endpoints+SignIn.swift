@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateOpenID
 internal import GatePolicy
+internal import GateProviders
 internal import GateSessions
 
 extension Endpoints {
@@ -33,7 +34,8 @@ extension Endpoints {
             returnPath: request.returnPath,
             handover: nil
         )
-        guard let cookie = self.cookie(of: attempt.id) else {
+        let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
+        guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
         }
         var answer = Rendering.redirect(to: location)
@@ -55,7 +57,11 @@ extension Endpoints {
         }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
-            signIn = try await provider.relyingParty.signIn(callback: answer, attempt: attempt)
+            signIn = try await provider.relyingParty.signIn(
+                callback: answer,
+                attempt: attempt,
+                looksUpGroups: self.site.needsGroups(of: id)
+            )
         } catch {
             guard error.code != "openid.attempt_spent" else {
                 return try await self.withoutAttempt(request, to: attempt.returnPath)
@@ -71,14 +77,16 @@ extension Endpoints {
         attempt: Attempt,
         request: OwnRequest
     ) async throws(Failure) -> Answer {
-        let profile = signIn.profile
+        var profile = signIn.profile
+        self.site.keepGroups(of: &profile)
         guard try await self.site.sessions.spend(attempt.id, kind: "attempt", until: attempt.expiry) else {
             throw Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
         }
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        if let destination, destination.route.decision(about: profile) == .refused {
-            self.site.metrics.signIn(provider: profile.provider, result: "policy.refused")
-            throw Failure(.forbidden, "policy.refused", "\(profile.user) may not enter \(destination.name)")
+        if let destination, case .refused(let refusal) = destination.route.decision(about: profile) {
+            let failure = refusal.failure(of: profile, app: destination.name)
+            self.site.metrics.signIn(provider: profile.provider, result: failure.code)
+            throw failure
         }
         if let old = request.ticket { _ = try? await self.site.sessions.end(old) }
         var known = GateSessions.SignIn(profile: profile)
@@ -112,10 +120,10 @@ extension Endpoints {
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.
-    private func cookie(of attempt: String) -> GateCookie? {
+    private func cookie(of attempt: String, isCrossSite: Bool = false) -> GateCookie? {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return GateCookie.attempt(tag, at: self.site.publicOrigin)
+        return GateCookie.attempt(tag, at: self.site.publicOrigin, isCrossSite: isCrossSite)
     }
 
     /// The route of the app that a return path leads to, also when the way goes through a hand-over.

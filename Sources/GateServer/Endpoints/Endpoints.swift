@@ -104,7 +104,8 @@ extension Profile {
             "user": .string(self.user), "provider": .string(self.provider), "issuer": .string(self.issuer),
             "subject": .string(self.subject), "email_verified": .bool(self.emailVerified),
             "email_authoritative": .bool(self.emailAuthoritative), "groups": .array(self.groups.map { .string($0) }),
-            "roles": .array(self.roles.map { .string($0) }), "groups_complete": .bool(self.groupsComplete),
+            "roles": .array(self.roles.map { .string($0) }),
+            "groups_complete": .bool(self.groupsComplete && self.groupsSought == nil),
         ]
         let optional = [
             "tenant": self.tenant, "username": self.username, "name": self.name, "given_name": self.givenName,

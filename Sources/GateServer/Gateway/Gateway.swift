@@ -4,6 +4,7 @@ package import GateConfiguration
 package import GateCore
 internal import GateHTTP
 internal import GateSessions
+internal import GateWire
 package import Logging
 internal import Metrics
 internal import NIOCore
@@ -172,26 +173,15 @@ package final class Gateway: Sendable {
 
     private func openOperations() async throws(Failure) {
         let address = self.state.withLock { $0.configuration.gateway.operations }
-        let plan = ListenerPlan(host: address.host, port: address.port, identities: [])
-        let sweep = try? await self.operationsGroup.next().submit { [loop = self.operationsGroup.next()] in
-            let sweep = DeadlineSweep()
-            sweep.start(on: loop)
-            return NIOLoopBound(sweep, eventLoop: loop)
-        }.get()
-        guard let sweep else { throw Failure(.internalFault, "listener.operations", "no event loop") }
         let report = GatewayReport(gateway: self)
-        let names = LoopNames.plain
-        let listener = try await Listener.open(plan, on: self.operationsGroup, gate: ConnectionGate(limit: 256)) {
-            channel,
-            _ in
-            let setting = DownstreamSetting(
-                limits: DownstreamLimits(),
-                names: { names },
-                sweep: sweep.value,
-                isDraining: { false }
-            )
-            let responder = OperationsResponder(report: report, loop: channel.eventLoop)
-            return DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
+        let listener = try await SmallServer.open(
+            host: address.host,
+            port: address.port,
+            on: self.operationsGroup,
+            connections: 256
+        ) { request in
+            guard request.method == .get || request.method == .head else { return .text(405, "only GET works here\n") }
+            return await report.answer(request.path)
         }
         self.operations.withLock { $0 = [listener] }
     }

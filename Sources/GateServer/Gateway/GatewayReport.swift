@@ -13,13 +13,14 @@ internal import NIOPosix
 internal import Synchronization
 
 /// Tells on the operations address how a gateway is.
-final class GatewayReport: OperationsReport {
+final class GatewayReport: Sendable {
     private unowned let gateway: Gateway
 
     init(gateway: Gateway) {
         self.gateway = gateway
     }
 
+    /// The answer to a path.
     func answer(_ path: String) async -> Answer {
         switch path {
         case "/ping": .text(200, "pong\n")

@@ -168,7 +168,7 @@ actor Workshop {
     ) throws(Failure) -> SiteProvider {
         let definition = try ProviderDefinition(settings)
         let (log, metrics) = (self.log, self.metrics)
-        let party = RelyingParty(
+        let party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
@@ -178,6 +178,7 @@ actor Workshop {
             spent: self.spent
         ) { failure in
             log.providerFailed(failure, provider: settings.id)
+            guard failure.code != "provider.groups_incomplete" else { return metrics.groupsIncomplete(settings.id) }
             metrics.providerFailed(settings.id)
         }
         return SiteProvider(id: settings.id, buttonText: definition.buttonText, relyingParty: party)

@@ -3,6 +3,7 @@
 internal import GateAssertion
 internal import GateConfiguration
 internal import GateCore
+internal import GatePolicy
 internal import GateSessions
 internal import NIOCore
 
@@ -17,7 +18,8 @@ struct IdentityLines: Sendable {
     ///
     /// - Throws: When the assertion cannot be signed; the request must then not be forwarded.
     func lines(for session: Session, on route: SiteRoute, now: Instant) throws(Failure) -> ByteBuffer {
-        let profile = session.profile
+        var profile = session.profile
+        profile.groups = route.route.sharedGroups(of: profile)
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
         var lines = ByteBuffer()

@@ -110,7 +110,7 @@ enum Standing {
     /// The route does not accept the session's provider.
     case signInNeeded
     /// The person may not enter.
-    case refused
+    case refused(Failure)
     /// The person may enter, and these lines say who it is.
     case admitted(ByteBuffer)
 }
@@ -143,7 +143,8 @@ final class CachedSession {
         let standing: Standing
         switch route.route.decision(about: self.session.profile) {
         case .signInNeeded: standing = .signInNeeded
-        case .refused: standing = .refused
+        case .refused(let refusal):
+            standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
             standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
         }

@@ -30,6 +30,8 @@ final class Site: Sendable {
     let metrics: SiteMetrics
     let clock: WallClock
     let random: RandomBytes
+    /// Which groups of each provider's people are needed, by the provider's name.
+    private let demands: [String: GroupDemand]
     private let origins: [String: Origin]
     private let sessionScan: CookieScan
 
@@ -40,6 +42,9 @@ final class Site: Sendable {
         self.trustedProxies = parts.trustedProxies
         self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.extraHeaders.map(\.name) })
         self.providers = providers
+        self.demands = Dictionary(
+            providers.map { ($0.id, GroupDemand(of: $0.id, routes: routes.map(\.route))) }
+        ) { first, _ in first }
         self.sessions = parts.sessions
         self.sealer = parts.sealer
         self.attempts = AttemptSealer(parts.sealer)
@@ -72,6 +77,17 @@ final class Site: Sendable {
 
     /// The provider of a name.
     func provider(_ id: String) -> SiteProvider? { self.providers.first { $0.id == id } }
+
+    /// Whether anything needs to know the groups of a provider's people.
+    func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
+
+    /// Keeps those of a person's groups that something needs.
+    func keepGroups(of profile: inout Profile) {
+        let cut = self.demands[profile.provider]?.keep(in: &profile) ?? 0
+        guard cut > 0 else { return }
+        self.metrics.groupsCut(profile.provider, count: cut)
+        self.log.groupsCut(profile, count: cut)
+    }
 
     /// The providers that a route accepts, in the order of the file; all if there is no route.
     func accepted(by route: SiteRoute?) -> [SiteProvider] {

@@ -45,6 +45,17 @@ struct SiteLog: Sendable {
         )
     }
 
+    /// Somebody is in more groups than a session keeps.
+    func groupsCut(_ profile: Profile, count: Int) {
+        self.logger.warning(
+            "groups cut",
+            metadata: [
+                "user": "\(SiteLog.plain(profile.user))", "cut": "\(count)", "kept": "\(profile.groups.count)",
+                "advice": "set 'groups: named' for apps that need no other groups",
+            ]
+        )
+    }
+
     /// Somebody signed out.
     func signedOut(_ user: String, session: String) {
         self.logger.info("signed out", metadata: ["user": "\(SiteLog.plain(user))", "session": "\(session)"])

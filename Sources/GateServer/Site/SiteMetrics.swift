@@ -21,6 +21,16 @@ struct SiteMetrics: Sendable {
         ).increment()
     }
 
+    /// Somebody is in more groups than a session keeps.
+    func groupsCut(_ provider: String, count: Int) {
+        Counter(label: "gatehouse_groups_cut_total", dimensions: [("provider", provider)]).increment(by: count)
+    }
+
+    /// A provider did not tell all groups of somebody.
+    func groupsIncomplete(_ provider: String) {
+        Counter(label: "gatehouse_groups_incomplete_total", dimensions: [("provider", provider)]).increment()
+    }
+
     /// A session ended because somebody signed out.
     func signedOut() {
         Counter(label: "gatehouse_sign_outs_total").increment()

@@ -31,7 +31,11 @@ struct Rig {
     let site: Site
     let loop: LoopState
 
-    init(trusting proxies: [String] = []) throws {
+    init(
+        trusting proxies: [String] = [],
+        provider: (inout ProviderSettings) -> Void = { _ in },
+        app: (inout AppSettings) -> Void = { _ in }
+    ) throws {
         let random = RandomBytes.seeded()
         let providers = FakeProviders(clock: self.clock)
         let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
@@ -56,9 +60,11 @@ struct Rig {
             clock: self.clock.clock,
             random: random
         )
-        let routes = try Rig.apps().enumerated().map { SiteRoute($0.element, index: $0.offset) }
+        var apps = try Rig.apps()
+        for index in apps.indices { app(&apps[index]) }
+        let routes = apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock
-        let parties = try ["staff", "guests"].map { try Rig.provider($0, providers, clock, random) }
+        let parties = try ["staff", "guests"].map { try Rig.provider($0, providers, clock, random, provider) }
         self.providers = providers
         self.site = Site(parts, routes: routes, providers: parties)
         self.loop = LoopState(loop: EmbeddedEventLoop(), site: self.site, clock: clock)
@@ -68,12 +74,14 @@ struct Rig {
         _ id: String,
         _ transport: FakeProviders,
         _ clock: WallClock,
-        _ random: RandomBytes
+        _ random: RandomBytes,
+        _ change: (inout ProviderSettings) -> Void
     ) throws -> SiteProvider {
         var settings = ProviderSettings(id: id, type: .oidc, clientID: "gatehouse", clientSecret: Secret(text: "s"))
         settings.issuer = "https://id.\(id).example"
+        change(&settings)
         let definition = try ProviderDefinition(settings)
-        let party = RelyingParty(
+        let party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: "https://\(self.gate)/oauth2/callback/\(id)",

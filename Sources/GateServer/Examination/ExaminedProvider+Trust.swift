@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviderHTTP
+
+extension ExaminedProvider {
+    /// What is left of every certificate's life below which somebody should look at it.
+    private static let shortRemainder = Duration.seconds(14 * 86_400)
+
+    /// Whether the provider's time is ours.
+    ///
+    /// ID tokens are refused when the clocks differ by more than a minute. Of several answers the one nearest to our
+    /// time counts, since a copy out of a cache looks older than it is.
+    var clock: ExaminationLine {
+        guard let difference = self.clockDifferences.map(\.components.seconds).min(by: { abs($0) < abs($1) }) else {
+            return self.line(.clock, .unasked, "no answer told its time")
+        }
+        let words = self.words(for: difference)
+        let remedy = "set the clock of this machine by NTP, or tell the provider"
+        return switch abs(difference) {
+        case ...30: self.line(.clock, .good, words)
+        case ...60: self.line(.clock, .warning, "\(words); \(remedy)")
+        default: self.line(.clock, .failure, "\(words), so that its ID tokens are refused; \(remedy)")
+        }
+    }
+
+    private func words(for difference: Int64) -> String {
+        guard difference != 0 else { return "the same time as here" }
+        return "its clock is \(abs(difference)) s \(difference > 0 ? "ahead of" : "behind") this machine's"
+    }
+
+    /// Who vouches for a host, and for how long.
+    func chain(of origin: Origin, _ greeting: Result<ProviderGreeting, Failure>) -> ExaminationLine {
+        switch greeting {
+        case .failure(let failure):
+            return self.line(.tls, .failure, failure.detail)
+        case .success(let greeting):
+            guard let leaf = greeting.certificates.first, let root = greeting.certificates.last else {
+                return self.line(.tls, .good, "\(origin): plain http, which only this machine may use")
+            }
+            let chain = "\(origin): \(self.name(leaf.subject)) below \(self.name(root.subject))"
+            return self.judgement(of: greeting.certificates, chain)
+        }
+    }
+
+    /// The certificate that ends first decides.
+    ///
+    /// Some authorities sign for less than 14 days; for those only the last third of the life is short.
+    private func judgement(of certificates: [ProviderCertificate], _ chain: String) -> ExaminationLine {
+        guard let first = certificates.min(by: { $0.notAfter < $1.notAfter }) else {
+            return self.line(.tls, .unasked, chain)
+        }
+        let left = first.notAfter.since(self.now)
+        let days = "\(left.components.seconds / 86_400) days left"
+        let isShort = left < ExaminedProvider.shortRemainder && left * 3 < first.notAfter.since(first.notBefore)
+        guard isShort else { return self.line(.tls, .good, "\(chain), \(days)") }
+        return self.line(
+            .tls,
+            .warning,
+            "\(chain), only \(days) of \(self.name(first.subject)); it has to be renewed there"
+        )
+    }
+
+    private func name(_ subject: String) -> String { subject.isEmpty ? "a certificate without subject" : subject }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+
+extension Decision.Refusal {
+    /// The refusal as a visitor and the log are told of it.
+    func failure(of person: Profile, app: String) -> Failure {
+        switch self {
+        case .notAllowed:
+            Failure(.forbidden, "policy.refused", "\(person.user) may not enter \(app)")
+        case .denied(let line):
+            Failure(.forbidden, "policy.denied", "\(person.user) may not enter \(app): deny\(Self.place(line))")
+        case .groupsUnknown(let line):
+            Failure(
+                .forbidden,
+                "policy.groups_unknown",
+                "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for a group, and "
+                    + "\(person.provider) did not tell all of them"
+            )
+        }
+    }
+
+    private static func place(_ line: Int?) -> String { line.map { " in line \($0)" } ?? "" }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import NIOCore
+internal import NIOPosix
+
+/// A plain listener for the few requests that are not for apps: the operations address, and a sign-in on trial.
+enum SmallServer {
+    /// Opens the listener.
+    ///
+    /// - Throws: A `Failure` naming the address, when it cannot be bound.
+    static func open(
+        host: String,
+        port: Int,
+        on group: MultiThreadedEventLoopGroup,
+        connections: Int,
+        answering: @escaping SmallResponder.Answering
+    ) async throws(Failure) -> Listener {
+        let plan = ListenerPlan(host: host, port: port, identities: [])
+        let loop = group.next()
+        let sweep = try? await loop.submit {
+            let sweep = DeadlineSweep()
+            sweep.start(on: loop)
+            return NIOLoopBound(sweep, eventLoop: loop)
+        }.get()
+        guard let sweep else { throw Failure(.internalFault, "listener.operations", "no event loop") }
+        let names = LoopNames.plain
+        return try await Listener.open(plan, on: group, gate: ConnectionGate(limit: connections)) { channel, _ in
+            let setting = DownstreamSetting(
+                limits: DownstreamLimits(),
+                names: { names },
+                sweep: sweep.value,
+                isDraining: { false }
+            )
+            let responder = SmallResponder(loop: channel.eventLoop, answering: answering)
+            return DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+package import GateCore
+internal import GateOpenID
+internal import GateProviders
+
+/// Makes what a start would make of each provider, without a connection to anybody.
+package enum Rehearsal {
+    /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
+    package static func obstacles(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
+        configuration.providers.compactMap { settings in
+            do throws(Failure) {
+                _ = try RelyingParty(
+                    definition: try ProviderDefinition(settings),
+                    settings: settings,
+                    redirectURI: "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)",
+                    transport: NoTransport(),
+                    clock: .system,
+                    random: .system
+                )
+                return nil
+            } catch {
+                return (settings.id, error)
+            }
+        }
+    }
+
+    /// The way to nobody.
+    private struct NoTransport: ProviderTransport {
+        func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
+            throw Failure(.internalFault, "transport.no_resources", "nobody is called here")
+        }
+    }
+}

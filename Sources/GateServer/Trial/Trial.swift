@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+package import GateCore
+internal import GateHTTP
+package import GateOpenID
+internal import GateProviderHTTP
+package import GateProviders
+internal import GateWire
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+/// One real sign-in with one provider, on a redirect to this machine.
+///
+/// RFC 8252 §7.3. Nothing is kept, no session begins, and the operator's own browser plays the visitor.
+package final class Trial: Sendable {
+    /// What a trial came to.
+    package enum Outcome: Sendable {
+        /// Somebody signed in.
+        case signedIn(SignIn)
+        /// The sign-in failed.
+        case failed(Failure)
+        /// Nobody came back in time.
+        case timedOut
+    }
+
+    /// The address to open in a browser.
+    package let address: String
+    /// The callback that has to be registered at the provider.
+    package let callback: String
+
+    private let party: RelyingParty
+    private let transport: CurlTransport
+    private let group: MultiThreadedEventLoopGroup
+    private let attempt = Mutex<Attempt?>(nil)
+    private let outcomes: AsyncStream<Outcome>
+    private let ended: AsyncStream<Outcome>.Continuation
+    private let listener = Mutex<Listener?>(nil)
+
+    private init(
+        party: RelyingParty,
+        transport: CurlTransport,
+        group: MultiThreadedEventLoopGroup,
+        base: String
+    ) {
+        self.party = party
+        self.transport = transport
+        self.group = group
+        self.address = "\(base)/"
+        self.callback = party.redirectURI
+        (self.outcomes, self.ended) = AsyncStream.makeStream(of: Outcome.self)
+    }
+
+    /// Listens for the browser and makes everything ready.
+    ///
+    /// - Parameters:
+    ///   - settings: The provider.
+    ///   - host: The name of this machine in the callback: `localhost` or `127.0.0.1`.
+    ///   - port: The port of the callback.
+    /// - Returns: The trial; ``outcome(within:)`` waits for its end.
+    /// - Throws: A `Failure` that names what is wrong with the provider's settings or with the port.
+    package static func begin(
+        _ settings: ProviderSettings,
+        host: String,
+        port: Int
+    ) async throws(Failure) -> Trial {
+        let base = "http://\(host):\(port)"
+        let transport = try CurlTransport(trust: [settings.id: settings.caFile])
+        let party = try RelyingParty(
+            definition: try ProviderDefinition(settings),
+            settings: settings,
+            redirectURI: "\(base)/oauth2/callback/\(settings.id)",
+            transport: transport,
+            clock: .system,
+            random: .system
+        )
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let trial = Trial(party: party, transport: transport, group: group, base: base)
+        do throws(Failure) {
+            let listener = try await SmallServer.open(host: "127.0.0.1", port: port, on: group, connections: 16) {
+                await trial.answer($0)
+            }
+            trial.listener.withLock { $0 = listener }
+        } catch {
+            await trial.end()
+            throw error
+        }
+        return trial
+    }
+
+    /// Waits for the end of the sign-in, and closes everything.
+    package func outcome(within limit: Duration) async -> Outcome {
+        let ended = self.ended
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            ended.yield(.timedOut)
+        }
+        var result = Outcome.timedOut
+        for await outcome in self.outcomes {
+            result = outcome
+            break
+        }
+        alarm.cancel()
+        // The browser is still to be told.
+        try? await Task.sleep(for: .milliseconds(300))
+        await self.end()
+        return result
+    }
+
+    private func end() async {
+        await self.listener.withLock { $0 }?.close()
+        self.transport.shutdown()
+        try? await self.group.shutdownGracefully()
+    }
+}
+
+// MARK: The browser's side
+
+extension Trial {
+    private func answer(_ request: SmallRequest) async -> Answer {
+        switch (request.method.rawValue, request.path) {
+        case ("GET", "/"): await self.start()
+        case ("GET", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.query)
+        case ("POST", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.form)
+        default: .text(404, "Nothing is here but the callback of this trial.\n")
+        }
+    }
+
+    private func start() async -> Answer {
+        do throws(Failure) {
+            let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
+            self.attempt.withLock { $0 = attempt }
+            return Rendering.redirect(to: location)
+        } catch {
+            return self.close(.failed(error))
+        }
+    }
+
+    /// Only the answer to the attempt that was begun last ends the trial; whoever else calls is sent away.
+    private func finish(_ callback: Form?) async -> Answer {
+        guard let callback, let attempt = self.attempt.withLock({ $0 }), callback["state"] == attempt.state else {
+            return .text(400, "This is no answer to the sign-in that was begun here. Start again at \(self.address)\n")
+        }
+        self.attempt.withLock { $0 = nil }
+        do throws(Failure) {
+            return self.close(.signedIn(try await self.party.signIn(callback: callback, attempt: attempt)))
+        } catch {
+            return self.close(.failed(error))
+        }
+    }
+
+    private func close(_ outcome: Outcome) -> Answer {
+        self.ended.yield(outcome)
+        return switch outcome {
+        case .signedIn: .text(200, "Signed in. The profile is in the terminal; this page can be closed.\n")
+        case .failed(let failure): .text(400, "The sign-in failed: \(failure.code). The terminal says more.\n")
+        case .timedOut: .text(400, "It took too long.\n")
+        }
+    }
+}

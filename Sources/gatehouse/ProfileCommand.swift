@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Foundation
+internal import GateConfiguration
+internal import GateCore
+internal import GateProviders
+
+/// The command `gatehouse profile`.
+struct ProfileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "Runs a provider's mapping over a saved payload, and says where each field came from.",
+        discussion: """
+            FILE holds JSON: an object of the provider's answers, each of which may be missing.
+
+              { "id_token": {…}, "userinfo": {…}, "api": { "/user": {…} }, "callback": {…}, "groups": […] }
+
+            'id_token' may also be the token itself; its signature is not checked. '-' reads standard input.
+            """
+    )
+
+    @OptionGroup var file: ConfigurationOption
+
+    @Flag(help: "Print the table of all types and fields of the catalogue instead, as Markdown.")
+    var table = false
+
+    @Argument(help: "The provider's name in the configuration file.")
+    var provider: String?
+
+    @Argument(help: "The saved payload.")
+    var payload: String?
+
+    func validate() throws {
+        guard self.table || (self.provider != nil && self.payload != nil) else {
+            throw ValidationError("name a provider of the configuration file and a file with its answers")
+        }
+    }
+
+    func run() throws {
+        guard !self.table else { return print(ProfileTable.markdown, terminator: "") }
+        let settings = try self.file.provider(named: self.provider ?? "")
+        do throws(Failure) {
+            let payloads = try ProviderPayloads(saved: try self.saved())
+            print(ProfileRows.text(of: try ProviderDefinition(settings).profile(from: payloads)))
+        } catch {
+            complain("gatehouse: error: \(error.code): \(error.detail)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func saved() throws(Failure) -> JSON {
+        let path = self.payload ?? ""
+        let limit = 1 << 20
+        let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+        guard let handle, let bytes = try? handle.read(upToCount: limit + 1) else {
+            throw Failure(.malformedRequest, "profile.payload", "'\(path)' cannot be read, or is empty")
+        }
+        guard bytes.count <= limit else {
+            throw Failure(.malformedRequest, "profile.payload", "'\(path)' is larger than 1 MiB")
+        }
+        do {
+            return try JSON(parsing: Array(bytes), depth: 32)
+        } catch {
+            throw Failure(.malformedRequest, "profile.payload", "'\(path)' is no JSON: \(error)")
+        }
+    }
+}
+
+/// A profile as a table for the terminal.
+enum ProfileRows {
+    static func text(of mapped: MappedProfile) -> String {
+        let rows = [("field", "value", "source")] + mapped.rows.map { ($0.field, $0.value ?? "-", $0.source ?? "-") }
+        let first = rows.map(\.0.count).max() ?? 0
+        let second = min(rows.map(\.1.count).max() ?? 0, 60)
+        return rows.map { field, value, source in
+            "\(self.padded(field, first))  \(self.padded(value, second))  \(source)"
+        }.joined(separator: "\n")
+    }
+
+    static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}

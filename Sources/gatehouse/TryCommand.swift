@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import GateCore
+internal import GateOpenID
+internal import GateProviders
+internal import GateServer
+
+/// The command `gatehouse try`.
+struct TryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "try",
+        abstract: "Signs in with a provider once and prints the profile, with the source of each field.",
+        discussion: """
+            Opens a port on this machine for the callback; register the address that is printed at the provider first. No
+            session begins, nothing is kept, and no token is shown.
+            """
+    )
+
+    @OptionGroup var file: ConfigurationOption
+
+    @Argument(help: "The provider's name in the configuration file.")
+    var provider: String
+
+    @Option(help: "The port of the callback.")
+    var port = 8765
+
+    @Option(help: "The name of this machine in the callback: localhost or 127.0.0.1, as the provider wants it.")
+    var host = "localhost"
+
+    @Option(help: "Seconds to wait for the browser to come back.")
+    var wait = 300
+
+    func validate() throws {
+        guard (1...65_535).contains(self.port) else { throw ValidationError("--port takes 1 to 65535") }
+        guard (1...3600).contains(self.wait) else { throw ValidationError("--wait takes 1 to 3600 seconds") }
+        guard ["localhost", "127.0.0.1"].contains(self.host) else {
+            throw ValidationError("--host takes localhost or 127.0.0.1")
+        }
+    }
+
+    func run() async throws {
+        let settings = try self.file.provider(named: self.provider)
+        let trial: Trial
+        do throws(Failure) {
+            trial = try await Trial.begin(settings, host: self.host, port: self.port)
+        } catch {
+            let advice = error.code == "listener.bind" ? "; choose another port with --port" : ""
+            complain("gatehouse: error: \(error.detail)\(advice)")
+            throw ExitCode(1)
+        }
+        say(
+            """
+            Open this address in a browser and sign in:
+
+                \(trial.address)
+
+            The provider must have this callback registered: \(trial.callback)
+            """
+        )
+        switch await trial.outcome(within: .seconds(self.wait)) {
+        case .signedIn(let signIn):
+            say("\n\(TrialReport.text(of: signIn, settings: settings))")
+        case .failed(let failure):
+            complain("\n\(TrialReport.text(of: failure, settings: settings, callback: trial.callback))")
+            throw ExitCode(1)
+        case .timedOut:
+            complain(
+                "\ngatehouse: error: nobody came back within \(self.wait) s; if the provider showed an error page, "
+                    + "compare the callback above with what is registered there"
+            )
+            throw ExitCode(1)
+        }
+    }
+}
