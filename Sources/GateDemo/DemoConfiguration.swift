@@ -1,76 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Crypto
 internal import GateCore
 
 /// Who is registered where: the one source of both the simulators' settings and the gateway's file.
 struct DemoConfiguration {
-    let publicURL: String
-    let gatewayPort: Int
-    let ports: DemoWorld.Ports
-    let folder: String
-    let random: RandomBytes
-    private let clients: [(name: String, client: DemoClient)]
+    /// The ports that were bound.
+    struct Ports {
+        /// Of each provider: everything over https, and what browsers see over plain http.
+        let providers: [String: (full: Int, pages: Int)]
+        let app: Int
+        let operations: Int
+    }
 
-    init(gatewayPort: Int, ports: DemoWorld.Ports, folder: String, random: RandomBytes) {
-        let publicURL = "http://localhost:\(gatewayPort)"
-        let ids = [
-            ("google", "123456789012-demo.apps.googleusercontent.com"), ("github", "Iv1.demo0123456789ab"),
-            ("microsoft", "6cb04018-a3f5-46a7-b995-940c78f5aef3"),
-        ]
+    let publicURL: String
+    private let gatewayPort: Int
+    private let ports: Ports
+    private let folder: String
+    private let providers: [(simulation: DemoSimulation, stage: DemoStage)]
+
+    init(_ plan: DemoPlan, ports: Ports, folder: String, tools: DemoTools) {
+        let publicURL = "http://localhost:\(plan.gatewayPort)"
         self.publicURL = publicURL
-        self.gatewayPort = gatewayPort
+        self.gatewayPort = plan.gatewayPort
         self.ports = ports
         self.folder = folder
-        self.random = random
-        self.clients = ids.map { name, id in
-            let secret = Secret(text: random.token(24))
-            let client = DemoClient(id: id, secret: secret, callback: "\(publicURL)/oauth2/callback/\(name)")
-            return (name, client)
+        self.providers = DemoCatalogue.all.compactMap { simulation in
+            guard let pair = ports.providers[simulation.name] else { return nil }
+            let stage = DemoStage(
+                address: DemoAddress(
+                    base: "https://localhost:\(pair.full)",
+                    pages: "http://localhost:\(pair.pages)",
+                ),
+                client: Self.client(of: simulation, publicURL: publicURL, folder: folder, random: tools.random),
+                key: tools.key.named(simulation.name),
+                grants: DemoGrants(clock: tools.clock),
+                clock: tools.clock,
+                random: tools.random,
+                quirks: plan.quirks,
+            )
+            return (simulation, stage)
         }
     }
 
+    private static func client(
+        of simulation: DemoSimulation,
+        publicURL: String,
+        folder: String,
+        random: RandomBytes,
+    ) -> DemoClient {
+        DemoClient(
+            id: simulation.clientID,
+            secret: Secret(text: random.token(24)),
+            callback: "\(publicURL)/oauth2/callback/\(simulation.name)",
+            secretFile: "\(folder)/\(simulation.name).secret",
+            signingKey: P256.Signing.PrivateKey(),
+            signingKeyFile: "\(folder)/\(simulation.name).key",
+        )
+    }
+
+    /// Writes what the gateway's file refers to.
     func writeSecrets(_ files: DemoFiles) throws {
-        for (name, client) in self.clients {
-            _ = try client.secret.withText { text in try files.write(text, name: "\(name).secret") }
+        for (simulation, stage) in self.providers {
+            _ = try stage.client.secret.withText { try files.write($0, name: "\(simulation.name).secret") }
+            _ = try files.write(stage.client.signingKey.pemRepresentation, name: "\(simulation.name).key")
         }
     }
 
-    func google(key: DemoKey, clock: WallClock) -> DemoProvider {
-        let simulator = GoogleSimulator(
-            address: self.google,
-            client: self.client("google"),
-            key: key,
-            idleModulus: DemoKey.idleModulus(self.random),
-            grants: DemoGrants(clock: clock),
-            clock: clock,
-            random: self.random,
-        )
-        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
-    }
-
-    func github(clock: WallClock) -> DemoProvider {
-        let simulator = GitHubSimulator(
-            address: self.github,
-            client: self.client("github"),
-            grants: DemoGrants(clock: clock),
-            clock: clock,
-            random: self.random,
-        )
-        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
-    }
-
-    func microsoft(key: DemoKey, clock: WallClock) -> DemoProvider {
-        let simulator = MicrosoftSimulator(
-            address: self.microsoft,
-            client: self.client("microsoft"),
-            key: key,
-            idleModuli: [DemoKey.idleModulus(self.random), DemoKey.idleModulus(self.random)],
-            grants: DemoGrants(clock: clock),
-            clock: clock,
-            random: self.random,
-            keyFetches: MicrosoftSimulator.FetchCount(),
-        )
-        return DemoProvider(page: simulator.page(for:), rest: simulator.response(to:))
+    /// The simulator of a provider, made to misbehave if that is asked for.
+    func simulator(of name: String) -> DemoFaults? {
+        self.providers.first { $0.simulation.name == name }.map { provider in
+            DemoFaults(of: provider.simulation.make(provider.stage), on: provider.stage)
+        }
     }
 
     func app(clock: WallClock) -> DemoResponder {
@@ -84,29 +85,16 @@ struct DemoConfiguration {
     /// The gateway's file.
     func text(caFile: String) -> String {
         """
-        # The demo's configuration: three simulated providers and one sample app, all on this machine.
+        # The demo's configuration: simulated providers and one sample app, all on this machine.
         gateway:
           public_url: \(self.publicURL)
           listeners:
             - address: 127.0.0.1:\(self.gatewayPort)
           operations: 127.0.0.1:\(self.ports.operations)
-          state: \(self.quoted("\(self.folder)/state"))
+          state: \(quoted("\(self.folder)/state"))
 
         providers:
-          google:
-            type: google
-            base_url: \(self.google.base)
-        \(self.credentials("google", caFile: caFile))
-          github:
-            type: github
-            base_url: \(self.github.base)
-            authorization_endpoint: \(self.github.pages)/login/oauth/authorize
-        \(self.credentials("github", caFile: caFile))
-          microsoft:
-            type: microsoft
-            base_url: \(self.microsoft.base)
-            tenant: \(MicrosoftSimulator.tenant)
-        \(self.credentials("microsoft", caFile: caFile))
+        \(self.providers.map { self.lines(of: $0.simulation, $0.stage, caFile: caFile) }.joined(separator: "\n"))
 
         apps:
           sample:
@@ -118,27 +106,16 @@ struct DemoConfiguration {
         """
     }
 
-    private func credentials(_ name: String, caFile: String) -> String {
-        """
-            client_id: \(self.client(name).id)
-            client_secret: \(self.quoted("${file:\(self.folder)/\(name).secret}"))
-            tls:
-              ca_file: \(self.quoted(caFile))
-        """
+    private func lines(of simulation: DemoSimulation, _ stage: DemoStage, caFile: String) -> String {
+        let common = ["client_id: \(quoted(stage.client.id))"] + simulation.credentials(stage.client)
+        let lines = simulation.lines(stage) + common + ["tls:", "  ca_file: \(quoted(caFile))"]
+        return (["  \(simulation.name):"] + lines.map { "    \($0)" }).joined(separator: "\n")
     }
+}
 
-    private var google: DemoAddress { Self.address(self.ports.google, self.ports.googlePages) }
-    private var github: DemoAddress { Self.address(self.ports.github, self.ports.githubPages) }
-    private var microsoft: DemoAddress { Self.address(self.ports.microsoft, self.ports.microsoftPages) }
-
-    private static func address(_ port: Int, _ pages: Int) -> DemoAddress {
-        DemoAddress(base: "https://localhost:\(port)", pages: "http://localhost:\(pages)")
-    }
-
-    private func client(_ name: String) -> DemoClient {
-        self.clients.first { $0.name == name }?.client ?? DemoClient(id: "", secret: Secret([]), callback: "")
-    }
-
-    /// A double-quoted YAML scalar, which takes the same escapes as JSON.
-    private func quoted(_ text: String) -> String { JSON.string(text).text }
+/// What all simulated providers share.
+struct DemoTools {
+    let key: DemoKey
+    let clock: WallClock
+    let random: RandomBytes
 }

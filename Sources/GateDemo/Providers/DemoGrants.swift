@@ -5,35 +5,6 @@ internal import Foundation
 internal import GateCore
 internal import Synchronization
 
-/// The gateway as a simulated provider has it registered.
-struct DemoClient: Sendable {
-    let id: String
-    let secret: Secret
-    /// The one redirect address, compared exactly.
-    let callback: String
-}
-
-/// Where a simulated provider is.
-struct DemoAddress: Sendable {
-    /// What the gateway calls, https; the issuer too.
-    let base: String
-    /// What browsers are sent to: plain, as no browser knows the demo's certificate authority.
-    let pages: String
-}
-
-/// A sample person of a simulated provider.
-struct DemoPerson: Sendable {
-    /// What the button of the sign-in page sends.
-    let id: String
-    let name: String
-    /// What makes this person interesting, for the sign-in page.
-    let note: String
-    /// The members that the provider says about the person.
-    let record: [String: JSON]
-    /// GitHub only: the answer of `/user/emails`.
-    var emails: JSON = []
-}
-
 /// What a person agreed to.
 struct DemoGrant: Sendable {
     let person: DemoPerson
@@ -42,6 +13,8 @@ struct DemoGrant: Sendable {
     let nonce: String?
     let challenge: String?
     let expires: Instant
+    /// The authorization request.
+    var request = Form()
 
     /// Whether the verifier is the one whose hash came with the authorization request.
     ///

@@ -15,6 +15,9 @@ struct DemoKey: Sendable {
     /// A stable name for the key, 40 hexadecimal digits.
     let id: String
 
+    /// The public key as PEM, which an attacker has as well as everybody.
+    var publicPEM: String { self.key.publicKey.pemRepresentation }
+
     /// Makes a key, away from the caller, since it takes a while.
     @concurrent static func make() async throws -> DemoKey {
         try DemoKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
@@ -22,9 +25,24 @@ struct DemoKey: Sendable {
 
     private init(_ key: _RSA.Signing.PrivateKey) throws {
         let modulus = try key.publicKey.getKeyPrimitives().modulus
+        self.init(key: key, modulus: Base64URL.encode(modulus), id: hexadecimal(SHA256.hash(data: modulus).prefix(20)))
+    }
+
+    private init(key: _RSA.Signing.PrivateKey, modulus: String, id: String) {
         self.key = key
-        self.modulus = Base64URL.encode(modulus)
-        self.id = hexadecimal(SHA256.hash(data: modulus).prefix(20))
+        self.modulus = modulus
+        self.id = id
+    }
+
+    /// The same key under another name, since making an RSA key takes a while.
+    func named(_ name: String) -> DemoKey {
+        let id = hexadecimal(SHA256.hash(data: Data("\(name) \(self.modulus)".utf8)).prefix(20))
+        return DemoKey(key: self.key, modulus: self.modulus, id: id)
+    }
+
+    /// The signature of a JWS with RS256 over its first two parts.
+    func signature(over input: String) throws -> [UInt8] {
+        Array(try self.key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5).rawRepresentation)
     }
 
     /// A compact JWS over the claims.
@@ -33,8 +51,7 @@ struct DemoKey: Sendable {
     func token(_ claims: JSON, header: [String: JSON]) throws -> String {
         let head = JSON.object(header.merging(["alg": "RS256", "typ": "JWT"]) { own, _ in own })
         let input = "\(Base64URL.encode(head.encoded)).\(Base64URL.encode(claims.encoded))"
-        let signature = try self.key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
-        return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
+        return "\(input).\(Base64URL.encode(try self.signature(over: input)))"
     }
 
     /// The modulus of a key that is published but signs nothing, as providers show one before and after its use.

@@ -2,14 +2,6 @@
 
 internal import GateCore
 
-/// What a simulated provider answers.
-struct DemoProvider: Sendable {
-    /// What browsers ask for; nil for everything else.
-    let page: @Sendable (DemoRequest) -> DemoResponse?
-    /// Everything else.
-    let rest: @Sendable (DemoRequest) -> DemoResponse
-}
-
 /// The page of a simulated provider on which a person is chosen.
 ///
 /// It keeps nothing on the server: the authorization request travels in the form and is read again, and checked again,

@@ -7,10 +7,10 @@ extension MicrosoftSimulator {
     func authorize(_ request: DemoRequest, at tenant: String) -> DemoResponse {
         let page = DemoSignIn(provider: "Microsoft", accent: "#0067b8", people: Self.people(of: tenant))
         let form = page.authorization(of: request)
-        guard form["client_id"] == self.client.id else {
+        guard form["client_id"] == self.stage.client.id else {
             return page.errorPage("AADSTS700016", "Application was not found in the directory.", status: 400)
         }
-        guard form["redirect_uri"] == self.client.callback else {
+        guard form["redirect_uri"] == self.stage.client.callback else {
             let text = "The redirect URI specified in the request does not match the ones configured."
             return page.errorPage("AADSTS50011", text, status: 400)
         }
@@ -30,7 +30,7 @@ extension MicrosoftSimulator {
 
     /// Tells that the person has signed out, with a way back if the app named one.
     func logout(_ request: DemoRequest) -> DemoResponse {
-        let origin = WebAddress(self.client.callback)?.origin
+        let origin = WebAddress(self.stage.client.callback)?.origin
         let back = request.query["post_logout_redirect_uri"].flatMap { WebAddress($0) }
         guard let back, back.origin == origin else {
             return .page("Signed out", accent: "#0067b8", "<h1>You signed out of your account</h1>")
@@ -43,8 +43,8 @@ extension MicrosoftSimulator {
     }
 
     private func refuse(_ error: String, _ text: String, _ form: Form) -> DemoResponse {
-        let trace = "0000aaaa-11bb-cccc-dd22-eeeeee333333"
-        let words = "\(text)\r\nTrace ID: \(trace)\r\nCorrelation ID: \(trace)\r\nTimestamp: \(self.clock.now)"
+        let trace = Self.trace
+        let words = "\(text)\r\nTrace ID: \(trace)\r\nCorrelation ID: \(trace)\r\nTimestamp: \(self.stage.clock.now)"
         let fields = [
             Form.Field("error", error), Form.Field("error_subcode", "cancel"), Form.Field("error_description", words),
             Form.Field("error_uri", self.base + "/error?code=65004"), Form.Field("state", form["state"] ?? ""),
@@ -53,17 +53,17 @@ extension MicrosoftSimulator {
     }
 
     private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
-        let code = "0.AXoA\(self.random.token(750))"
+        let code = "0.AXoA\(self.stage.random.token(750))"
         let isHashed = form["code_challenge_method"] == "S256"
         let grant = DemoGrant(
             person: person,
-            redirect: self.client.callback,
+            redirect: self.stage.client.callback,
             scopes: (form["scope"] ?? "").split(separator: " ").map(String.init).filter { $0 != "offline_access" },
             nonce: form["nonce"],
             challenge: isHashed ? form["code_challenge"] : nil,
-            expires: self.clock.now.advanced(by: .seconds(600)),
+            expires: self.stage.clock.now.advanced(by: .seconds(600)),
         )
-        self.grants.insert(grant, for: code)
+        self.stage.grants.insert(grant, for: code)
         let session = "4f98aaaa-cc1f-47b9-81b2-66522ea80000"
         let fields = [
             Form.Field("code", code), Form.Field("state", form["state"] ?? ""), Form.Field("session_state", session),
@@ -74,78 +74,18 @@ extension MicrosoftSimulator {
     /// By redirect, or by a form that the person sends on, for `response_mode=form_post`.
     private func callback(_ fields: [Form.Field], _ form: Form) -> DemoResponse {
         guard form["response_mode"] == "form_post" else {
-            return .redirect(to: "\(self.client.callback)?\(Form(fields).encoded)")
+            return .redirect(to: "\(self.stage.client.callback)?\(Form(fields).encoded)")
         }
         let inputs = fields.map { field -> Markup in
             "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">"
         }
         let content: Markup = """
             <h1>Continue to the app</h1>
-            <form method="post" action="\(self.client.callback)">
+            <form method="post" action="\(self.stage.client.callback)">
             \(Markup(inputs))
             <button type="submit">Continue</button>
             </form>
             """
         return .page("Continue", accent: "#0067b8", content)
-    }
-
-    /// The accounts that may sign in at a tenant: work accounts, personal ones, or both.
-    private static func people(of tenant: String) -> [DemoPerson] {
-        switch tenant {
-        case "common": self.workPeople + self.personalPeople
-        case "consumers", self.consumers: self.personalPeople
-        default: self.workPeople
-        }
-    }
-
-    private static let workPeople: [DemoPerson] = [
-        DemoPerson(
-            id: "ada",
-            name: "Ada Example",
-            note: "ada@contoso.example, work account with a verified domain",
-            record: Self.record(object: "444455556666", name: ("Ada", "Example"), user: "ada@contoso.example")
-                .merging(["email": "ada@contoso.example", "xms_edov": true]) { $1 },
-        ),
-        DemoPerson(
-            id: "grace",
-            name: "Grace Sample",
-            note: "grace@contoso.example, e-mail that nobody vouches for",
-            record: Self.record(object: "777788889999", name: ("Grace", "Sample"), user: "grace@contoso.example")
-                .merging(["email": "grace@contoso.example"]) { $1 },
-        ),
-        DemoPerson(
-            id: "margaret",
-            name: "Margaret Test",
-            note: "margaret@example.org, guest of the tenant",
-            record: Self.record(
-                object: "aaaabbbbcccc",
-                name: ("Margaret", "Test"),
-                user: "margaret_example.org#EXT#@contoso.onmicrosoft.com",
-            ).merging(["email": "margaret@example.org"]) { $1 },
-        ),
-    ]
-
-    private static let personalPeople: [DemoPerson] = [
-        DemoPerson(
-            id: "katherine",
-            name: "Katherine Sample",
-            note: "katherine@outlook.example, personal account",
-            record: Self.record(
-                object: "1887fa52aaaa",
-                name: ("Katherine", "Sample"),
-                user: "katherine@outlook.example"
-            )
-            .merging(["email": "katherine@outlook.example", "tid": .string(Self.consumers)]) { $1 }
-            .merging(["oid": "00000000-0000-0000-48d3-1887fa52aaaa"]) { $1 },
-        )
-    ]
-
-    private static func record(object: String, name: (given: String, family: String), user: String) -> [String: JSON] {
-        [
-            "sub": .string("AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSa\(object)"),
-            "oid": .string("00000000-1111-2222-3333-\(object)"), "tid": .string(Self.tenant),
-            "name": .string("\(name.given) \(name.family)"), "given_name": .string(name.given),
-            "family_name": .string(name.family), "preferred_username": .string(user),
-        ]
     }
 }

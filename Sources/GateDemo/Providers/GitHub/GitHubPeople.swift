@@ -10,13 +10,17 @@ extension GitHubSimulator {
             name: "ada-example",
             note: "Ada Example, private e-mail, found through the e-mail list",
             record: Self.user(login: "ada-example", id: 73_205_511, name: "Ada Example", email: nil),
-            emails: [
-                ["email": "old@example.net", "primary": false, "verified": false, "visibility": .null],
-                ["email": "ada@example.org", "primary": true, "verified": true, "visibility": "private"],
-                [
-                    "email": "73205511+ada-example@users.noreply.github.com", "primary": false, "verified": true,
-                    "visibility": .null,
+            more: [
+                "emails": [
+                    ["email": "old@example.net", "primary": false, "verified": false, "visibility": .null],
+                    ["email": "ada@example.org", "primary": true, "verified": true, "visibility": "private"],
+                    [
+                        "email": "73205511+ada-example@users.noreply.github.com", "primary": false, "verified": true,
+                        "visibility": .null,
+                    ],
                 ],
+                "organizations": [Self.organization("example-org", id: 9_001_234)],
+                "teams": [Self.team("platform-eng", id: 4_401_122), Self.team("on-call", id: 4_401_123)],
             ],
         ),
         DemoPerson(
@@ -24,7 +28,9 @@ extension GitHubSimulator {
             name: "grace-sample",
             note: "No display name, no public e-mail, id above 2^53",
             record: Self.user(login: "grace-sample", id: 9_007_199_254_740_993, name: nil, email: nil),
-            emails: [["email": "grace@example.org", "primary": true, "verified": true, "visibility": .null]],
+            more: [
+                "emails": [["email": "grace@example.org", "primary": true, "verified": true, "visibility": .null]]
+            ],
         ),
         DemoPerson(
             id: "margaret",
@@ -36,7 +42,11 @@ extension GitHubSimulator {
                 name: "Margaret Test",
                 email: "margaret@example.com"
             ),
-            emails: [["email": "margaret@example.com", "primary": true, "verified": false, "visibility": "public"]],
+            more: [
+                "emails": [
+                    ["email": "margaret@example.com", "primary": true, "verified": false, "visibility": "public"]
+                ]
+            ],
         ),
     ]
 

@@ -14,6 +14,13 @@ extension GoogleSimulator {
                 "picture": "https://lh3.googleusercontent.com/a/ada=s96-c", "email": "ada@example.org",
                 "email_verified": true, "hd": "example.org",
             ],
+            more: [
+                "direct": ["engineering@example.org", "all@example.org", "lunch@example.org"],
+                "transitive": [
+                    "engineering@example.org", "all@example.org", "lunch@example.org", "products@example.org",
+                    "company@example.org",
+                ],
+            ],
         ),
         DemoPerson(
             id: "grace",

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension DemoSimulation {
+    /// A provider that is all said by its traits.
+    static func codeFlow(
+        _ name: String,
+        clientID: String,
+        quirks: [DemoQuirk],
+        lines: @escaping @Sendable (DemoStage) -> [String],
+        traits: @escaping @Sendable (DemoStage) -> CodeFlowTraits,
+    ) -> DemoSimulation {
+        DemoSimulation(
+            name: name,
+            clientID: clientID,
+            quirks: quirks,
+            make: { stage in CodeFlowSimulator(traits(stage), on: stage) },
+            lines: { stage in ["type: \(name)"] + lines(stage) },
+        )
+    }
+}
