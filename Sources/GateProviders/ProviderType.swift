@@ -62,6 +62,7 @@ package struct ProviderType: Sendable {
         .facebook,
         .linkedin,
         .discord,
+        .slack,
         .oidc,
         .oauth2,
     ]
