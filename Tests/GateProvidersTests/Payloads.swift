@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateProviders
+
+@testable import GateProviders
 
 /// Payloads in the shapes that the providers document.
 enum Payloads {
@@ -91,6 +92,41 @@ extension JSON {
     }
 }
 
+extension JSON {
+    /// The document with the value at a pointer replaced; a nil takes an object's member away.
+    func replacing(_ pointer: String, with value: JSON?) -> JSON {
+        let steps = pointer.split(separator: "/").map {
+            String($0).replacing("~1", with: "/").replacing("~0", with: "~")
+        }
+        return self.replacing(steps[...], with: value) ?? .null
+    }
+
+    private func replacing(_ steps: ArraySlice<String>, with value: JSON?) -> JSON? {
+        guard let name = steps.first else { return value }
+        if case .array(var elements) = self, let index = Int(name), elements.indices.contains(index) {
+            elements[index] = elements[index].replacing(steps.dropFirst(), with: value) ?? .null
+            return .array(elements)
+        }
+        return self.with([name: (self[name] ?? [:]).replacing(steps.dropFirst(), with: value)])
+    }
+}
+
+extension ProviderPayloads {
+    /// The payloads with the value replaced that a source without a filter points at.
+    func replacing(_ text: String, with value: JSON?) -> ProviderPayloads {
+        guard let source = ClaimSource(text) else { return self }
+        var changed = self
+        switch source.document {
+        case .idToken: changed.idToken = (self.idToken ?? [:]).replacing(source.pointer, with: value)
+        case .userinfo: changed.userinfo = (self.userinfo ?? [:]).replacing(source.pointer, with: value)
+        case .callback: changed.callback = (self.callback ?? [:]).replacing(source.pointer, with: value)
+        case .api(let path): changed.api[path] = (self.api[path] ?? [:]).replacing(source.pointer, with: value)
+        case .constant: break
+        }
+        return changed
+    }
+}
+
 /// Settings of one provider of each type.
 func settings(_ type: ProviderType, id: String? = nil) -> ProviderSettings {
     var settings = ProviderSettings(
@@ -99,6 +135,11 @@ func settings(_ type: ProviderType, id: String? = nil) -> ProviderSettings {
         clientID: "client",
         clientSecret: Secret(text: "secret")
     )
-    if type == .oidc { settings.issuer = "https://id.example.com/realms/staff" }
+    if type.required.contains(.issuer) { settings.issuer = "https://id.example.com/realms/staff" }
+    guard type == .oauth2 else { return settings }
+    settings.authorizationEndpoint = WebAddress("https://id.example.com/authorize")
+    settings.tokenEndpoint = WebAddress("https://id.example.com/token")
+    settings.apiURL = WebAddress("https://api.example.com/v2/")
+    settings.profile = ["subject": ["api:/user#/id"]]
     return settings
 }

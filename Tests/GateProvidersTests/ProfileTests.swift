@@ -9,7 +9,7 @@ import Testing
         _ settings: ProviderSettings,
         _ payloads: ProviderPayloads
     ) throws(Failure) -> Profile {
-        try ProviderDefinition(settings).profile(from: payloads)
+        try ProviderDefinition(settings).profile(from: payloads).profile
     }
 
     @Test func `Google's ID token gives the whole profile`() throws {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GateProviders
+
+/// How each type of provider is spoken to, and what cannot be made into one.
+@Suite struct CatalogTermsTests {
+    /// The type, its scopes, its client authentication, and its rules for PKCE and the nonce.
+    private static let terms: [(ProviderType, [String], ProviderDefinition.ClientAuthentication, String, String)] = [
+        (.google, ["openid", "email", "profile"], .secretPost, "required", "required"),
+        (.github, ["user:email"], .secretPost, "required", "required"),
+        (.microsoft, ["openid", "profile", "email"], .secretPost, "required", "required"),
+        (.apple, ["openid", "name", "email"], .signedSecret, "required", "required"),
+        (.gitlab, ["openid", "profile", "email"], .advertised, "required", "required"),
+        (.okta, ["openid", "profile", "email"], .advertised, "required", "required"),
+        (.auth0, ["openid", "profile", "email"], .advertised, "required", "required"),
+        (.keycloak, ["openid", "profile", "email"], .advertised, "auto", "required"),
+        (.facebook, ["public_profile", "email"], .secretPost, "required", "required"),
+        (.linkedin, ["openid", "profile", "email"], .secretPost, "off", "if_present"),
+        (.discord, ["identify", "email"], .secretPost, "required", "required"),
+        (.slack, ["openid", "email", "profile"], .secretPost, "required", "required"),
+        (.oidc, ["openid", "email", "profile"], .advertised, "auto", "required"),
+        (.oauth2, [], .secretBasic, "required", "required"),
+    ]
+
+    @Test func `each type has its own terms`() throws {
+        #expect(Self.terms.map(\.0) == ProviderType.all)
+        for (type, scopes, authentication, pkce, nonce) in Self.terms {
+            let definition = try ProviderDefinition(settings(type))
+            #expect(definition.scopes == scopes, "\(type.name)")
+            #expect(definition.clientAuthentication == authentication, "\(type.name)")
+            #expect(definition.pkce.rawValue == pkce && definition.nonce.rawValue == nonce, "\(type.name)")
+            #expect(definition.responseMode == (type == .apple ? .formPost : .query), "\(type.name)")
+            #expect(definition.apiProof == (type == .facebook ? .appSecretProof : .none), "\(type.name)")
+            #expect(!definition.requiresCallbackIssuer && !definition.pushesAuthorization, "\(type.name)")
+        }
+    }
+
+    @Test func `a provider without ID tokens names no algorithm, and most others name one`() throws {
+        let all = Set(SignatureAlgorithm.allCases)
+        for type in ProviderType.all {
+            let definition = try ProviderDefinition(settings(type))
+            let expected: Set<SignatureAlgorithm> =
+                if case .oauth2 = definition.signIn { [] } else { [.oidc, .keycloak].contains(type) ? all : [.rs256] }
+            #expect(definition.signatureAlgorithms == expected, "\(type.name)")
+        }
+    }
+
+    @Test func `what the file says about the terms counts`() throws {
+        for type in ProviderType.all {
+            var provider = settings(type)
+            provider.pkce = .off
+            provider.nonce = .ifPresent
+            provider.responseMode = .formPost
+            provider.clientAuthentication = .privateKeyJWT
+            provider.scopes = ["openid", "x"]
+            provider.requiresIssuer = true
+            provider.authorizationParameters = [Form.Field("prompt", "login")]
+            let definition = try ProviderDefinition(provider)
+            #expect(definition.pkce == .off && definition.nonce == .ifPresent, "\(type.name)")
+            #expect(definition.responseMode == .formPost && definition.requiresCallbackIssuer, "\(type.name)")
+            #expect(definition.clientAuthentication == .privateKeyJWT, "\(type.name)")
+            #expect(definition.scopes == ["openid", "x"], "\(type.name)")
+            #expect(definition.authorizationParameters.filter { $0.name == "prompt" }.map(\.value) == ["login"])
+        }
+    }
+
+    @Test func `who is asked for the id at the API must answer, and others need not`() throws {
+        #expect(try ProviderDefinition(settings(.discord)).apiCalls.map(\.isRequired) == [true])
+        var other = settings(.oauth2)
+        other.profile = ["subject": ["api:/a#/id", "api:/b#/id"], "name": ["api:/c#/name"]]
+        let calls = try ProviderDefinition(other).apiCalls
+        #expect(calls.map(\.path) == ["/a", "/b", "/c"] && calls.map(\.isRequired) == [true, true, false])
+    }
+
+    @Test(arguments: [
+        [:], ["subject": []], ["name": ["api:/user#/name"]], ["subject": ["id_token:/sub"]],
+        ["subject": ["userinfo:/sub"]], ["subject": ["api:/user#/id"], "name": ["id_token:/name"]],
+        ["subject": ["const:everybody"]],
+    ])
+    func `an OAuth 2 provider must be told where the id is`(profile: [String: [String]]) {
+        var other = settings(.oauth2)
+        other.profile = profile
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+    }
+
+    @Test func `an OAuth 2 provider needs both endpoints, and an API only if something is read there`() throws {
+        var other = settings(.oauth2)
+        other.tokenEndpoint = nil
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+        other.tokenEndpoint = WebAddress("http://id.example.com/token")
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+        other = settings(.oauth2)
+        other.authorizationEndpoint = nil
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+        other = settings(.oauth2)
+        other.apiURL = nil
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+        other.apiURL = WebAddress("http://api.example.com")
+        #expect(throws: Failure.self) { try ProviderDefinition(other) }
+    }
+
+    @Test(arguments: ["23", "v", "v1.2.3", "v1.", "v23.0/../x", "v1 ", "v12345678901234567", "V23.0", ""])
+    func `a version that is none is refused`(version: String) {
+        for type in [ProviderType.facebook, .discord] {
+            var provider = settings(type)
+            provider.apiVersion = version
+            #expect(throws: Failure.self) { try ProviderDefinition(provider) }
+        }
+    }
+
+    @Test func `the version of the API is part of its addresses`() throws {
+        var facebook = settings(.facebook)
+        facebook.apiVersion = "v24.0"
+        let addresses = try ProviderDefinition(facebook).addresses
+        #expect(addresses.allSatisfy { $0.contains(".facebook.com/v24.0/") } && addresses.count == 3)
+        var discord = settings(.discord)
+        discord.apiVersion = "v11"
+        discord.apiURL = WebAddress("https://api.example.com/")
+        #expect(try ProviderDefinition(discord).addresses.last == "https://api.example.com/api/v11/users/@me")
+    }
+
+    @Test func `one workspace is a hint for Slack, several are none`() throws {
+        var slack = settings(.slack)
+        slack.workspaces = ["T0R7GR"]
+        #expect(try ProviderDefinition(slack).authorizationParameters == [Form.Field("team", "T0R7GR")])
+        slack.workspaces = ["T0R7GR", "T0OTHER"]
+        #expect(try ProviderDefinition(slack).authorizationParameters.isEmpty)
+    }
+
+    @Test func `anybody can have an account with a public service`() {
+        let open = ProviderType.all.filter { $0.admitsTheWorld(settings($0)) }.map(\.name)
+        #expect(
+            open == ["google", "github", "microsoft", "apple", "gitlab", "facebook", "linkedin", "discord", "slack"]
+        )
+        var slack = settings(.slack)
+        slack.workspaces = ["T0R7GR"]
+        var gitLab = settings(.gitlab)
+        gitLab.baseURL = WebAddress("https://git.example.com")
+        #expect(!ProviderType.slack.admitsTheWorld(slack) && !ProviderType.gitlab.admitsTheWorld(gitLab))
+    }
+
+    @Test func `groups come by themselves from five types`() {
+        let listing = ProviderType.all.filter(\.listsGroups).map(\.name)
+        #expect(listing == ["microsoft", "gitlab", "okta", "keycloak", "oidc"])
+    }
+
+    @Test func `Apple needs a key, and no secret is in the file`() {
+        #expect(ProviderType.apple.required == [.teamID, .keyID, .privateKey])
+        #expect(ProviderType.apple.redirects == .secureOnly)
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateProviders
+import Testing
+
+@Suite struct RedirectRuleTests {
+    @Test(
+        arguments: [
+            (.google, "https://gate.example.com", true), (.google, "http://localhost:8080", true),
+            (.google, "http://127.0.0.1:8080", true), (.google, "http://gate.example.com", false),
+            (.google, "https://10.0.0.5", false), (.google, "https://gate.internal", false),
+            (.google, "https://gate", false), (.microsoft, "http://localhost:8080", true),
+            (.microsoft, "http://127.0.0.1:8080", false), (.microsoft, "https://gate.internal", true),
+            (.microsoft, "https://10.0.0.5", true), (.apple, "https://gate.example.com", true),
+            (.apple, "http://gate.example.com", false), (.apple, "http://localhost:8080", false),
+            (.apple, "https://10.0.0.5", false), (.apple, "https://gate.internal", false),
+            (.github, "http://gate.internal", true), (.oidc, "http://10.0.0.5", true),
+            (.oauth2, "http://gate", true), (.discord, "http://localhost:1", true),
+        ] as [(ProviderType, String, Bool)]
+    )
+    func `a provider refuses a callback where its documents say so`(
+        type: ProviderType,
+        address: String,
+        isAccepted: Bool
+    ) throws {
+        let origin = try #require(WebAddress(address)?.origin)
+        #expect((type.redirects.complaint(about: origin) == nil) == isAccepted)
+    }
+}
