@@ -5,38 +5,24 @@ import json
 import re
 import shutil
 import subprocess
-import time
 import urllib.request
 
 import pytest
 import websocket
 
 from support.browser import Browser, forms, links
+from support.demo import Demo
 from support.gateway import BINARY
-from support.processes import Process, eventually, free_port, listens
+from support.processes import Process, eventually, listens
 
 PROVIDERS = ["google", "github", "microsoft"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-class Demo:
-    def __init__(self, folder):
-        self.port, self.operations, self.host = free_port(), free_port(), "localhost"
-        self.origin = f"http://localhost:{self.port}"
-        began = time.monotonic()
-        command = [BINARY, "demo", "--port", self.port, "--operations-port", self.operations]
-        self.process = Process(command, folder, "demo")
-        self.process.wait_listening(self.port)
-        eventually(lambda: self.origin in self.process.log, "the address is printed")
-        self.seconds = time.monotonic() - began
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    demo = Demo(tmp_path_factory.mktemp("demo"))
-    yield demo
-    code = demo.process.stop()
-    assert code == 0, demo.process.log[-3000:]
+    with Demo(tmp_path_factory.mktemp("demo")) as demo:
+        yield demo
 
 
 def test_the_demo_starts_in_two_seconds_and_prints_one_address(demo):

@@ -12,12 +12,14 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from jwt.algorithms import ECAlgorithm
 
 from support.gateway import BINARY
 
 TOP = Path(__file__).resolve().parents[2]
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("**/*.md"))]
+PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers").glob("[a-z]*.md"))]
 APP = "https://wiki.example.com"
 
 
@@ -28,17 +30,38 @@ def blocks(name, language):
 # The files
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/start.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/start.md", "docs/profile.md", *PAGES])
 def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
     files = [block for block in blocks(name, "yaml") if "apps:" in block]
     assert files
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     for text in files:
         (tmp_path / "google").write_text("a secret of the provider")
         file = tmp_path / "providers.yaml"
         file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
-        environment = {"GOOGLE_CLIENT_SECRET": "one", "STAFF_CLIENT_SECRET": "two"}
+        names = re.findall(r"\$\{env:(\w+)\}", text)
+        environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
         result = subprocess.run([BINARY, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_each_type_of_provider_has_a_page():
+    schema = json.loads((TOP / "docs/providers.schema.json").read_text())
+    provider = next(iter(schema["properties"]["providers"]["patternProperties"].values()))
+    types = next(one["enum"] for one in provider["properties"]["type"]["anyOf"] if "enum" in one)
+    assert sorted(f"docs/providers/{name}.md" for name in types) == PAGES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_how_to_register_and_what_can_go_wrong(name):
+    page = (TOP / name).read_text()
+    assert re.search(r"^https://gate\.example\.com/oauth2/callback/\w+$", page, re.M)
+    assert re.search(r"\b[Ss]copes?\b", page)
+    wrong = page.partition("## What can go wrong")[2]
+    codes = (TOP / "docs/errors.md").read_text()
+    named = re.findall(r"`((?:openid|provider|id_token|policy)\.[a-z_]+)`", wrong)
+    assert named and all(f"`{code}`" in codes for code in named)
 
 
 # The example of an app that verifies assertions

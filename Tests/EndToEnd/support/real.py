@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the providers that others wrote, and does at their pages what a person would do."""
+
+import json
+import sys
+from pathlib import Path
+from urllib.parse import urljoin
+
+from .browser import forms
+from .processes import Process, free_port
+
+PEOPLE = {
+    "ada": {"email": "ada@example.com", "email_verified": True, "name": "Ada Example"},
+    "zoe": {"email": "zoe@example.com", "email_verified": True, "name": "Zoë Müller"},
+}
+SECRET = "9hU4vN2kQ7sX1wB6tR3yL8mC5pJ0dF2a"
+
+
+class RealProvider:
+    """One of the programs in this folder, on a port of its own."""
+    program = ""
+
+    def __init__(self, folder, **settings):
+        self.folder = Path(folder) / self.program
+        self.folder.mkdir(parents=True)
+        self.port = free_port()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.settings = {"port": self.port, **settings}
+        self.process = None
+
+    def start(self):
+        path = self.folder / "settings.json"
+        path.write_text(json.dumps(self.settings))
+        program = Path(__file__).with_name(f"{self.program}.py")
+        self.process = Process([sys.executable, program, path], self.folder, self.program)
+        self.process.wait_listening(self.port, 60)
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *problem):
+        self.stop()
+
+
+class Idpy(RealProvider):
+    """The provider made of idpyoidc: it asks for a name and a password with each first sign-in of a browser."""
+    program = "idpy"
+
+    def __init__(self, folder, clients, people=None):
+        super().__init__(folder, clients=clients, people=people or PEOPLE)
+        self.issuer = self.settings["issuer"] = self.origin
+        self.settings["journal"] = str(self.folder / "journal")
+
+    def journal(self, path=None):
+        """The requests that came, in order."""
+        lines = (self.folder / "journal").read_text().splitlines()
+        entries = [json.loads(line) for line in lines]
+        return [entry for entry in entries if path in (None, entry["path"])]
+
+    @staticmethod
+    def agree(browser, page, user="ada", answer="yes"):
+        """Fills in the form and presses a button; gives the page at the end."""
+        return press(browser, page, username=user, password=user, answer=answer)
+
+
+class Toolkit(RealProvider):
+    """The provider made of django-oauth-toolkit: a page to log in, then one to agree."""
+    program = "toolkit"
+
+    def __init__(self, folder, clients, **more):
+        people = {name: person["email"] for name, person in PEOPLE.items()}
+        super().__init__(folder, clients=clients, people=people, **more)
+        self.issuer = f"{self.origin}/o"
+
+    @staticmethod
+    def agree(browser, page, user="ada", answer="yes"):
+        if 'name="password"' in page.text:
+            page = press(browser, page, username=user, password=user)
+        if 'name="allow"' not in page.text:
+            return page
+        return press(browser, page, allow="Authorize" if answer == "yes" else None)
+
+
+def press(browser, page, stop=None, **values):
+    """Sends the only form of a page with these values; None leaves a field out."""
+    method, action, fields, _ = forms(page)[0]
+    fields = {name: value for name, value in {**fields, **values}.items() if value is not None and name}
+    return browser.visit(urljoin(page.url, action), method, fields, stop=stop)

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signed client assertions and pushed requests, judged by idpyoidc: RFC 7523, RFC 9126, RFC 9207."""
+
+import subprocess
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+import requests
+from cryptography.hazmat.primitives import serialization
+from joserfc import jwk
+from joserfc import jwt as joserfc_jwt
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc
+from support.processes import free_port
+from support.real import SECRET, Idpy, Toolkit
+from support.upstream import Upstream
+
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+# A key as OpenSSL writes it, and what is signed with it.
+KEYS = {
+    "key-rsa": (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "RS256"),
+    "key-pkcs1": (["genrsa", "-traditional", "3072"], "RS256"),
+    "key-p256": (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], "ES256"),
+    "key-sec1": (["ecparam", "-name", "prime256v1", "-genkey", "-noout"], "ES256"),
+    "key-p384": (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], "ES384"),
+}
+PUSHED = ["pushed-secret", "pushed-key"]
+
+
+class Stage:
+    """The providers, with a client for each way to prove who one is; the gateway; the app behind it."""
+    def __init__(self, folder):
+        self.folder, self.app = folder, Upstream()
+        port = free_port()
+        self.origin = f"http://gate.localhost:{port}"
+        self.public = {name: self.make_key(name, *command) for name, (command, _) in KEYS.items()}
+        stolen = self.make_key("key-stranger", *KEYS["key-p256"][0])
+        self.public |= {"pushed-key": self.public["key-p256"], "pushed-stranger": stolen}
+        (folder / "secret").write_text(SECRET)
+        clients = {
+            **{name: self.client(name, ["private_key_jwt"], keys=[self.public[name]]) for name in KEYS},
+            "key-stranger": self.client("key-stranger", ["private_key_jwt"], keys=[self.public["key-p256"]]),
+            "key-refused": self.client("key-refused", ["client_secret_basic"], keys=[self.public["key-p256"]]),
+            "pushed-secret": self.client("pushed-secret", ["client_secret_post"], client_secret=SECRET),
+            "pushed-wrong": self.client("pushed-wrong", ["client_secret_basic"], client_secret="another" + SECRET),
+            "pushed-key": self.client("pushed-key", ["private_key_jwt"], keys=[self.public["key-p256"]]),
+            "iss": self.client("iss", ["client_secret_basic"], client_secret=SECRET),
+        }
+        self.idpy = Idpy(folder, clients)
+        toolkit = {
+            "client_secret": SECRET, "redirect_uris": f"{self.origin}/oauth2/callback/iss-toolkit",
+            "post_logout_redirect_uris": self.origin,
+        }
+        self.toolkit = Toolkit(folder, {"iss-toolkit": toolkit})
+        secret = {"client_secret": f"${{file:{folder / 'secret'}}}"}
+        pushed = {"pushed_authorization": True}
+        entries = {
+            **{name: self.entry(**self.by_key(name)) for name in KEYS},
+            "key-stranger": self.entry(**self.by_key("key-stranger")),
+            "key-refused": self.entry(**self.by_key("key-p256")),
+            "pushed-secret": self.entry(**secret, **pushed, client_authentication="client_secret_post"),
+            "pushed-wrong": self.entry(**secret, **pushed),
+            "pushed-key": self.entry(**self.by_key("key-p256"), **pushed),
+            "iss": self.entry(**secret, require_iss=True),
+            "iss-toolkit": {**self.entry(**secret, require_iss=True), "issuer": self.toolkit.issuer},
+            "pushed-nowhere": {**self.entry(**secret, **pushed), "issuer": self.toolkit.issuer},
+        }
+        entries = {name: {**entry, "client_id": name} for name, entry in entries.items()}
+        apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
+        self.gateway = Gateway(folder, entries, apps, port=port)
+
+    def make_key(self, name, *command):
+        """A private key in a file; gives the public one as a JWK of its name."""
+        path = self.folder / f"{name}.pem"
+        path.write_bytes(subprocess.run(["openssl", *command], check=True, capture_output=True).stdout)
+        key = serialization.load_pem_private_key(path.read_bytes(), None)
+        kind = jwk.RSAKey if command[-1].startswith("rsa") or "genrsa" in command else jwk.ECKey
+        return {**kind.import_key(key).as_dict(private=False), "kid": f"{name}/1"}
+
+    def client(self, name, methods, **more):
+        return {
+            "token_endpoint_client_authn_method": methods,
+            "pushed_authorization_request_endpoint_client_authn_method": methods,
+            "redirect_uris": [f"{self.origin}/oauth2/callback/{name}"],
+            "post_logout_redirect_uri": [f"{self.origin}/oauth2/sign_out"], "response_types_supported": ["code"],
+            "allowed_scopes": ["openid", "email", "profile"], **more,
+        }
+
+    def by_key(self, name):
+        path = self.folder / f"{name}.pem"
+        kid = "key-p256/1" if name == "key-stranger" else f"{name}/1"
+        return {"client_authentication": "private_key_jwt", "private_key": f"${{file:{path}}}", "key_id": kid}
+
+    def entry(self, **more):
+        entry = oidc(self.idpy.issuer, **more)
+        if "client_secret" not in more:
+            del entry["client_secret"]
+        return entry
+
+    def sign_in(self, name, answer="yes"):
+        browser = Browser(self.gateway)
+        page = browser.visit(f"/oauth2/start/{name}?" + urlencode({"rd": f"/{name}"}))
+        if not page.url.startswith(self.idpy.origin):
+            return browser, page
+        return browser, self.idpy.agree(browser, page, answer=answer)
+
+    def last(self, path):
+        return self.idpy.journal(path)[-1]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    stage = Stage(tmp_path_factory.mktemp("keys"))
+    try:
+        with stage.idpy, stage.toolkit, stage.gateway:
+            yield stage
+    finally:
+        stage.app.close()
+
+
+def assert_signed_in(browser, page, name):
+    assert page.status == 200 and page.url.endswith(f"/{name}"), browser.history
+    assert browser.send("GET", "/oauth2/userinfo").json["email"] == "ada@example.com"
+
+
+def assert_refused(browser, answer, stage):
+    assert answer.status in (400, 403, 502) and answer.url.startswith(stage.origin), answer
+    assert browser.ticket() is None and "default-src 'none'" in answer.get("content-security-policy")
+
+
+def verified(assertion, stage, name, algorithm):
+    """The claims of an assertion after joserfc has verified it with the registered key."""
+    public = jwk.import_key(stage.public[name])
+    token = joserfc_jwt.decode(assertion, public, algorithms=[algorithm])
+    assert token.header["kid"] == stage.public[name]["kid"] and token.header["alg"] == algorithm
+    return token.claims
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_key_instead_of_a_secret_signs_in(name, stage):
+    """RFC 7523 §2.2 and §3, OpenID Connect Core §9: the provider takes this and nothing else from this client."""
+    assert_signed_in(*stage.sign_in(name), name)
+    first = stage.last("token")
+    assert_signed_in(*stage.sign_in(name), name)
+    second = stage.last("token")
+    seen = []
+    for entry in (first, second):
+        assert entry["authorization"] is None and "client_secret" not in entry["form"] and entry["status"] == 200
+        assert entry["form"]["client_assertion_type"] == ASSERTION_TYPE
+        claims = verified(entry["form"]["client_assertion"], stage, name, KEYS[name][1])
+        assert claims["iss"] == claims["sub"] == name
+        audience = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+        assert len(audience) == 1 and audience[0] in (stage.idpy.issuer, f"{stage.idpy.issuer}/token")
+        assert 0 < claims["exp"] - claims["iat"] <= 300
+        seen.append(claims["jti"])
+    assert len(set(seen)) == 2 and all(len(one) >= 16 for one in seen)
+
+
+def test_an_assertion_is_taken_once(stage):
+    """RFC 7523 §3, rule 7: `jti` is what lets this provider refuse it the second time."""
+    assert_signed_in(*stage.sign_in("key-p256"), "key-p256")
+    form = stage.last("token")["form"]
+    again = requests.post(f"{stage.idpy.issuer}/token", data=form, timeout=10)
+    assert again.status_code == 401 and "access_token" not in again.text
+
+
+@pytest.mark.parametrize("name", ["key-stranger", "key-refused"])
+def test_the_wrong_key_or_the_wrong_way_signs_nobody_in(name, stage):
+    """A key that the provider does not know under this name, and a client that may not use keys."""
+    browser, answer = stage.sign_in(name)
+    assert_refused(browser, answer, stage)
+    assert stage.last("token")["status"] == 401 and "client_assertion" in stage.last("token")["form"]
+    assert "eyJ" not in answer.text
+
+
+@pytest.mark.parametrize("name", PUSHED)
+def test_a_pushed_request_keeps_everything_out_of_the_browser(name, stage):
+    """RFC 9126 §2 and §4: the address has the client's id and the reference, the rest went to the provider directly."""
+    browser = Browser(stage.gateway)
+    location = browser.begin(name, f"/{name}")
+    query = dict(parse_qsl(urlsplit(location).query))
+    assert set(query) == {"client_id", "request_uri"} and query["client_id"] == name
+    assert query["request_uri"].startswith("urn:uuid:")
+    sent = stage.last("pushed")
+    assert sent["status"] == 201 and sent["method"] == "POST" and not sent["query"]
+    form = sent["form"]
+    assert form["response_type"] == "code" and form["redirect_uri"].endswith(f"/oauth2/callback/{name}")
+    assert form["code_challenge_method"] == "S256" and form["state"] and form["nonce"] and form["scope"]
+    assert "request_uri" not in form, "RFC 9126 §2.1"
+    if name == "pushed-key":
+        assert "client_secret" not in form and sent["authorization"] is None
+        claims = verified(form["client_assertion"], stage, "pushed-key", "ES256")
+        assert claims["aud"] in (stage.idpy.issuer, [stage.idpy.issuer]), "RFC 9126 §2 asks for the issuer"
+    page = browser.visit(location)
+    assert_signed_in(browser, stage.idpy.agree(browser, page), name)
+    if name == "pushed-key":
+        used = stage.last("token")["form"]["client_assertion"]
+        assert used != form["client_assertion"], "each request has an assertion of its own"
+
+
+def test_a_pushed_request_is_good_once(stage):
+    """RFC 9126 §7.3: what the browser saw is worth nothing afterwards."""
+    browser = Browser(stage.gateway)
+    location = browser.begin("pushed-secret", "/pushed-secret")
+    assert browser.visit(location).status == 200
+    assert Browser().visit(location).status == 400
+
+
+def test_a_refused_push_is_an_error_page_and_no_redirect(stage):
+    """RFC 9126 §2.3: without a reference nobody is sent to the provider."""
+    authorized = len(stage.idpy.journal("authorization"))
+    browser, answer = stage.sign_in("pushed-wrong")
+    assert_refused(browser, answer, stage)
+    assert stage.last("pushed")["status"] == 401
+    assert len(stage.idpy.journal("authorization")) == authorized
+
+
+def test_a_provider_that_takes_no_pushed_requests_is_not_asked_in_another_way(stage):
+    """What the file asks for is done or nothing: django-oauth-toolkit has no such endpoint."""
+    browser = Browser(stage.gateway)
+    answer = browser.send("GET", "/oauth2/start/pushed-nowhere")
+    assert_refused(browser, answer, stage)
+    assert answer.status == 502 and "openid.pushed_authorization" in answer.text
+
+
+def test_with_iss_required_a_callback_that_names_the_issuer_signs_in(stage):
+    """RFC 9207 §2.4: idpyoidc sends it, although its metadata does not say so."""
+    browser, page = stage.sign_in("iss")
+    assert_signed_in(browser, page, "iss")
+    assert "iss=" in next(url for _, url, _ in browser.history if "/oauth2/callback/iss?" in url)
+
+
+def test_with_iss_required_a_callback_without_it_is_refused(stage):
+    """RFC 9207 §2.4: no token request for it."""
+    browser = Browser(stage.gateway)
+    page = browser.visit("/oauth2/start/iss")
+    send, asked = browser.send, len(stage.idpy.journal("token"))
+
+    def without_iss(method, url, *rest, **more):
+        parts = urlsplit(url)
+        if parts.path == "/oauth2/callback/iss":
+            kept = [(name, value) for name, value in parse_qsl(parts.query) if name != "iss"]
+            assert len(kept) + 1 == len(parse_qsl(parts.query)), "idpyoidc did send it"
+            url = parts._replace(query=urlencode(kept)).geturl()
+        return send(method, url, *rest, **more)
+
+    browser.send = without_iss
+    answer = stage.idpy.agree(browser, page)
+    assert_refused(browser, answer, stage)
+    assert "openid.issuer_missing" in answer.text and len(stage.idpy.journal("token")) == asked
+
+
+def test_with_iss_required_a_refusal_without_it_is_not_believed_either(stage):
+    """RFC 9207 §2: error answers name the issuer as well; idpyoidc's do not."""
+    browser, answer = stage.sign_in("iss", answer="no")
+    assert_refused(browser, answer, stage)
+    assert "openid.issuer_missing" in answer.text
+
+
+def test_with_iss_required_a_provider_that_never_sends_it_signs_nobody_in(stage):
+    """django-oauth-toolkit leaves it out unless told otherwise."""
+    browser = Browser(stage.gateway)
+    page = browser.visit("/oauth2/start/iss-toolkit")
+    answer = stage.toolkit.agree(browser, page)
+    assert_refused(browser, answer, stage)
+    assert "openid.issuer_missing" in answer.text
+
+
+def test_no_key_and_no_assertion_is_in_the_log(stage):
+    for name in KEYS:
+        stage.sign_in(name)
+    assert "PRIVATE KEY" not in stage.gateway.log and "eyJ" not in stage.gateway.log
+    for entry in stage.idpy.journal("pushed"):
+        assert entry["form"]["state"] not in stage.gateway.log

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two providers that name the same address and the same subject: two users, wherever one looks."""
+
+import jwt
+import pytest
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc
+from support.raw import request
+from support.upstream import Upstream
+
+FIRST = {
+    "sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada of the first",
+    "preferred_username": "ada.first", "groups": ["admins", "caf\u00e9"],
+}
+SECOND = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada of the second"}
+PEOPLE = {"first": FIRST, "second": SECOND, "again": FIRST}
+
+# The rule of an app, and who of `first`, `second` and `again` may enter.
+RULES = {
+    "user-first": ([{"user": "first:ada"}], {"first"}),
+    "user-second": ([{"user": "second:ada"}], {"second"}),
+    "email": ([{"email": "ada@example.com"}], {"first", "second", "again"}),
+    "email-first": ([{"email": "ada@example.com", "provider": "first"}], {"first"}),
+    "email-second": ([{"provider": "second", "email": "ada@example.com"}], {"second"}),
+    "domain-second": ([{"email_domain": "example.com", "provider": "second"}], {"second"}),
+    "provider-first": ([{"provider": "first"}], {"first"}),
+    "provider-again": ([{"provider": "again"}], {"again"}),
+    "group": ([{"group": "admins"}], {"first", "again"}),
+    "group-second": ([{"group": "admins", "provider": "second"}], set()),
+    "either": ([{"user": "second:ada"}, {"group": "admins", "provider": "first"}], {"first", "second"}),
+    "kelvin": ([{"user": "first:Karl"}], set()),
+    "group-kelvin": ([{"group": "Keys"}], set()),
+    "composed": ([{"user": "first:zo\u00eb"}], set()),
+    "group-composed": ([{"group": "caf\u00e9", "provider": "first"}], {"first"}),
+}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory, provider_server):
+    app = Upstream()
+    profile = {"groups": ["id_token:/groups"]}
+    realms = {"first": "two-first", "second": "two-second", "again": "two-first"}
+    providers = {
+        name: oidc(provider_server.realm(realm).issuer, profile=profile) for name, realm in realms.items()
+    }
+    apps = {
+        name: {"path": f"/{name}/", "upstream": app.address, "allow": allow} for name, (allow, _) in RULES.items()
+    }
+    apps["only-second"] = {
+        "path": "/only-second/", "upstream": app.address, "providers": ["second"], "allow": "signed_in",
+    }
+    apps["echo"] = {"path": "/", "upstream": app.address, "allow": "signed_in"}
+    with Gateway(tmp_path_factory.mktemp("two"), providers, apps) as gateway:
+        gateway.app, gateway.realms = app, realms
+        yield gateway
+    app.close()
+
+
+@pytest.fixture
+def enter(stage, provider_server):
+    """Signs somebody in and goes to a page; gives the browser."""
+    def sign_in(name, path="/", browser=None, **changes):
+        realm = provider_server.realm(stage.realms[name])
+        realm.reset()
+        realm.person = {**PEOPLE[name], **changes}
+        browser = browser or Browser(stage)
+        assert browser.sign_in(name, path).status in (200, 403), browser.history
+        assert browser.ticket()
+        return browser
+
+    return sign_in
+
+
+def seen(stage, marker):
+    return stage.app.seen(marker)[-1]
+
+
+def test_the_app_is_told_two_users(stage, enter):
+    """T-18: user key, provider, session and every claim of the assertion but the address differ."""
+    told = []
+    for name in ("first", "second", "again"):
+        enter(name, f"/told-{name}")
+        fields = seen(stage, f"/told-{name}")
+        claims = jwt.decode(fields.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
+        assert fields.get("X-Forwarded-User") == claims["sub"] == f"{name}:ada"
+        assert fields.get("X-Forwarded-Provider") == claims["provider"] == name
+        assert fields.get("X-Forwarded-Email") == claims["email"] == "ada@example.com"
+        assert fields.get("X-Forwarded-Name") == claims["name"] == PEOPLE[name]["name"]
+        told.append(claims)
+    assert len({claims["sub"] for claims in told}) == len({claims["sid"] for claims in told}) == 3
+
+
+def test_userinfo_is_about_the_one_who_signed_in(stage, enter):
+    first, second = enter("first"), enter("second")
+    profiles = [browser.send("GET", "/oauth2/userinfo").json for browser in (first, second)]
+    assert [profile["user"] for profile in profiles] == ["first:ada", "second:ada"]
+    assert [profile["name"] for profile in profiles] == [FIRST["name"], SECOND["name"]]
+    assert profiles[0]["groups"] == FIRST["groups"] and profiles[1]["groups"] == []
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_admits_the_user_it_names(rule, name, stage, enter):
+    """`user`, `email` and `provider` together; an address alone is whoever has it verified, at any provider."""
+    browser = enter(name)
+    before = len(stage.app.requests)
+    answer = browser.send("GET", f"/{rule}/x")
+    assert answer.status == (200 if name in RULES[rule][1] else 403), answer
+    assert len(stage.app.requests) == before + (answer.status == 200)
+
+
+@pytest.mark.parametrize(
+    "subject", ["second:ada", "Ada", "ada ", "ADA", "a%64a", "ad\u0430", "ada\u200b", "second%3Aada", ":ada", "ada:"]
+)
+def test_no_subject_of_one_provider_makes_the_user_of_another(subject, stage, enter):
+    """The key is the provider's name in the file, a colon, and the subject byte for byte."""
+    browser = enter("first", sub=subject)
+    assert browser.send("GET", "/user-first/x").status == 403
+    assert browser.send("GET", "/user-second/x").status == 403
+    assert browser.send("GET", "/oauth2/userinfo").json["user"] == f"first:{subject}"
+
+
+def test_letters_that_only_look_the_same_are_two_users_and_two_groups(stage, enter):
+    """Unicode's canonical equivalence is no equality: composed and decomposed letters are different bytes."""
+    composed = enter("first", sub="zo\u00eb")
+    assert composed.send("GET", "/composed/x").status == 200
+    decomposed = enter("first", sub="zoe\u0308", groups=["cafe\u0301"])
+    assert decomposed.send("GET", "/composed/x").status == 403
+    assert decomposed.send("GET", "/group-composed/x").status == 403
+    kelvin = enter("first", sub="\u212aarl", groups=["\u212aeys"])
+    assert kelvin.send("GET", "/kelvin/x").status == 403 and kelvin.send("GET", "/group-kelvin/x").status == 403
+
+
+def test_the_second_sign_in_of_a_browser_inherits_nothing(stage, enter):
+    """No group, name or session of the first; what the first might, the second may not."""
+    browser = enter("first")
+    old = browser.ticket()
+    assert browser.send("GET", "/group/x").status == 200
+    enter("second", browser=browser)
+    assert browser.ticket() not in (None, old)
+    profile = browser.send("GET", "/oauth2/userinfo").json
+    assert profile["user"] == "second:ada" and profile["groups"] == [] and profile["name"] == SECOND["name"]
+    assert "ada.first" not in str(profile)
+    assert browser.send("GET", "/group/x").status == 403 and browser.send("GET", "/user-first/x").status == 403
+    browser.send("GET", "/inherits-nothing")
+    fields = seen(stage, "/inherits-nothing")
+    assert not fields.all("X-Forwarded-Groups") and b"first" not in fields.head
+    # The ticket of before is the first person's or nobody's, but never the second's.
+    stale = request(stage.port, "/stale", fields=[("Cookie", f"gatehouse={old}")])
+    assert stale.status == 401 or seen(stage, "/stale").get("X-Forwarded-User") == "first:ada"
+
+
+def test_a_step_up_to_another_provider_is_another_user(stage, enter, provider_server):
+    """An app of the second provider only: the first person's session does not count, the way leads to the second."""
+    browser = enter("first")
+    realm = provider_server.realm("two-second")
+    realm.reset()
+    realm.person = SECOND
+    assert browser.send("GET", "/only-second/x", navigates=False).status == 401
+    assert browser.visit("/only-second/step").status == 200
+    assert seen(stage, "/only-second/step").get("X-Forwarded-User") == "second:ada"
+    assert browser.send("GET", "/provider-first/x").status == 403
+
+
+@pytest.mark.parametrize("leaver, stayer", [("first", "second"), ("second", "first"), ("first", "again")])
+def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, stage, enter):
+    """Sessions end by their sign-in, not by address or subject."""
+    leaving, staying = enter(leaver), enter(stayer)
+    assert leaving.sign_out().status == 303 and leaving.ticket() is None
+    assert staying.send("GET", "/oauth2/userinfo").json["user"] == f"{stayer}:ada"
+    assert staying.send("GET", f"/provider-{'first' if stayer == 'second' else stayer}/x").status == (
+        403 if stayer == "second" else 200
+    )
+
+
+def test_an_address_that_is_not_verified_is_no_condition_at_either(stage, enter):
+    """nOAuth: the second provider lets anybody write any address."""
+    browser = enter("second", email_verified=False)
+    for rule in ("email", "email-second", "domain-second"):
+        assert browser.send("GET", f"/{rule}/x").status == 403, rule
+    assert browser.send("GET", "/user-second/x").status == 200
