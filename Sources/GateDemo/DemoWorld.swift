@@ -37,7 +37,8 @@ package final class DemoWorld: Sendable {
         async let key = DemoKey.make()
         let files = try DemoFiles(folder: folder)
         let authority = try DemoAuthority()
-        let servers = try await DemoServers.bind(plan.providers, tls: authority.tls)
+        let promised: Set = [plan.gatewayPort, plan.operationsPort]
+        let servers = try await DemoServers.bind(plan.providers, tls: authority.tls, sparing: promised)
         let caFile = try files.write(authority.certificate, name: "ca.pem")
         let operations = plan.operationsPort == 0 ? try await Self.freePort() : plan.operationsPort
         let configuration = DemoConfiguration(
@@ -106,11 +107,20 @@ private struct DemoServers {
         )
     }
 
-    /// Binds all ports or none.
-    static func bind(_ names: [String], tls: NIOSSLContext) async throws -> DemoServers {
+    /// Binds all ports or none; a port that was promised to somebody else is given back.
+    static func bind(
+        _ names: [String],
+        tls: NIOSSLContext,
+        sparing promised: Set<Int>
+    ) async throws -> DemoServers {
         var bound: [DemoServer] = []
         func bind(_ tls: NIOSSLContext?) async throws -> DemoServer {
             let server = try await DemoServer.bind(port: 0, tls: tls)
+            guard !promised.contains(server.port) else {
+                // Only then, or it could be given out again.
+                defer { server.stop() }
+                return try await bind(tls)
+            }
             bound.append(server)
             return server
         }

@@ -33,7 +33,7 @@ struct ProviderMetadata: Sendable, Equatable {
         self.keys = nil
         self.userinfo = nil
         self.endSession = nil
-        self.requiresCallbackIssuer = definition.requiresCallbackIssuer
+        self.requiresCallbackIssuer = definition.requiresCallbackIssuer ?? false
         self.clientAuthentication = try choice.method(nil)
         self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, nil)
         guard !definition.pushesAuthorization else {
@@ -70,7 +70,7 @@ struct ProviderMetadata: Sendable, Equatable {
         self.endSession = try reader.optional("end_session_endpoint", for: .browser)
         self.requiresCallbackIssuer =
             definition.requiresCallbackIssuer
-            || document["authorization_response_iss_parameter_supported"]?.bool == true
+            ?? (document["authorization_response_iss_parameter_supported"]?.bool == true)
         let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
         self.clientAuthentication = try choice.method(document)
         self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, document)

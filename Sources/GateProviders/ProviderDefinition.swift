@@ -14,8 +14,8 @@ package struct ProviderDefinition: Sendable {
     package let authorizationEndpoint: WebAddress?
     /// Which issuers are believed.
     package let issuer: IssuerRule
-    /// Whether a callback must name its issuer, whatever the metadata say.
-    package let requiresCallbackIssuer: Bool
+    /// Whether a callback must name its issuer, whatever the metadata say; nil if they decide.
+    package let requiresCallbackIssuer: Bool?
     /// The scopes to ask for.
     package let scopes: [String]
     /// How the gateway proves who it is.

@@ -60,8 +60,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var pkce: ProviderDefinition.PKCERule?
     /// What holds for the nonce; nil for the type's own rule.
     package var nonce: ProviderDefinition.NonceRule?
-    /// Whether a callback must name its issuer; false leaves it to what the provider's metadata say.
-    package var requiresIssuer = false
+    /// Whether a callback must name its issuer; nil leaves it to what the provider's metadata say.
+    package var requiresIssuer: Bool?
     /// Whether the authorization request is sent ahead, RFC 9126.
     package var pushesAuthorization = false
     /// What is added to the authorization request, over the type's own parameters.

@@ -208,6 +208,20 @@ import Testing
         #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
     }
 
+    @Test func `a file that knows better than the metadata may do without iss, but not with a wrong one`() async throws
+    {
+        var settings = Stage.settings()
+        settings.requiresIssuer = false
+        let metadata = Stage.metadata.with(["authorization_response_iss_parameter_supported": true])
+        let stage = try Stage(settings, metadata: metadata)
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        let (_, other) = try await stage.begin()
+        let wrong = stage.callback(other, ["iss": "https://evil.example"])
+        #expect(await stage.refusal(wrong, other) == "openid.issuer_mismatch")
+    }
+
     private static let deep = String(repeating: "{\"a\":", count: 8) + "1" + String(repeating: "}", count: 8)
 
     @Test(

@@ -34,7 +34,7 @@ import Testing
             #expect(definition.pkce.rawValue == pkce && definition.nonce.rawValue == nonce, "\(type.name)")
             #expect(definition.responseMode == (type == .apple ? .formPost : .query), "\(type.name)")
             #expect(definition.apiProof == (type == .facebook ? .appSecretProof : .none), "\(type.name)")
-            #expect(!definition.requiresCallbackIssuer && !definition.pushesAuthorization, "\(type.name)")
+            #expect(definition.requiresCallbackIssuer == nil && !definition.pushesAuthorization, "\(type.name)")
         }
     }
 
@@ -60,7 +60,7 @@ import Testing
             provider.authorizationParameters = [Form.Field("prompt", "login")]
             let definition = try ProviderDefinition(provider)
             #expect(definition.pkce == .off && definition.nonce == .ifPresent, "\(type.name)")
-            #expect(definition.responseMode == .formPost && definition.requiresCallbackIssuer, "\(type.name)")
+            #expect(definition.responseMode == .formPost && definition.requiresCallbackIssuer == true, "\(type.name)")
             #expect(definition.clientAuthentication == .privateKeyJWT, "\(type.name)")
             #expect(definition.scopes == ["openid", "x"], "\(type.name)")
             #expect(definition.authorizationParameters.filter { $0.name == "prompt" }.map(\.value) == ["login"])

@@ -245,7 +245,8 @@ extension Mapping<ProviderDraft> {
             \.requiresIssuer,
             .flag,
             .init(standard: .words("what the provider's metadata say")),
-            "Whether a callback without `iss` is refused (RFC 9207). One with a wrong `iss` always is."
+            "Whether a callback without `iss` is refused (RFC 9207); `false` also if the metadata say that it is sent. A wrong "
+                + "`iss` is always refused."
         ),
         Key(
             "pushed_authorization",

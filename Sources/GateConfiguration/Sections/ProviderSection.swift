@@ -122,7 +122,7 @@ extension ProviderDraft {
         settings.responseMode = self.responseMode
         settings.pkce = self.pkce?.value
         settings.nonce = self.nonce?.value
-        settings.requiresIssuer = self.requiresIssuer ?? false
+        settings.requiresIssuer = self.requiresIssuer
         settings.pushesAuthorization = self.pushesAuthorization ?? false
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }
         settings.caFile = self.tls?.caFile
