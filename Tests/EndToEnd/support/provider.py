@@ -36,6 +36,7 @@ class Realm:
         self.documents = {}
         self.metadata = {}
         self.holds = {}
+        self.posts = False
 
     def count(self, path):
         return sum(1 for request in self.requests if request["path"] == path)
@@ -52,11 +53,15 @@ class Realm:
             "id_token_signing_alg_values_supported": ["RS256", "ES256", "EdDSA"], **self.metadata,
         }
 
-    def authorize(self, query):
-        """Where the browser goes after the person has agreed."""
+    def agreed(self, query):
+        """What the browser brings back after the person has agreed."""
         code = secrets.token_urlsafe(12)
         self.codes[code] = query
-        parameters = self.callback({"code": code, "state": query["state"]})
+        return self.callback({"code": code, "state": query["state"]})
+
+    def authorize(self, query):
+        """Where the browser goes after the person has agreed."""
+        parameters = self.agreed(query)
         return f"{query['redirect_uri']}?{urlencode(parameters, doseq=True)}"
 
     def tokens(self, form):
@@ -112,6 +117,10 @@ class Handler(BaseHTTPRequestHandler):
             return self.json(200, realm.discovery())
         if path == "jwks":
             return self.json(200, {"keys": [key if isinstance(key, dict) else key.jwk for key in realm.keys]})
+        if path == "authorize" and realm.posts:
+            inputs = "".join(f'<input type="hidden" name="{k}" value="{v}">' for k, v in realm.agreed(query).items())
+            page = f'<form method="post" action="{query["redirect_uri"]}">{inputs}</form><script>document.forms[0].submit()'
+            return self.reply(200, {"Content-Type": "text/html"}, f"{page}</script>".encode())
         if path == "authorize":
             return self.reply(302, {"Location": realm.authorize(query)}, b"")
         if path == "token":
