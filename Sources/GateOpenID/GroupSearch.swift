@@ -26,7 +26,7 @@ struct GroupSearch: Sendable {
     }()
 
     /// What the look-ups find; nil if there is none to make.
-    func found(for profile: Profile, _ payloads: ProviderPayloads) async -> Found? {
+    func found(for profile: Profile, _ payloads: ProviderPayloads, granted: [String]?) async -> Found? {
         let wanted = self.definition.lookups.filter { $0.occasion == .always || !payloads.listsGroups }
         guard !wanted.isEmpty else {
             guard payloads.hasGroupsElsewhere, !self.definition.mapping.chain(of: .groups).isEmpty else { return nil }
@@ -38,6 +38,11 @@ struct GroupSearch: Sendable {
             var listing = GroupListing(lookup, call: self.call, access: self.access, elapsed: self.elapsed)
             await listing.run(for: profile, room: GroupListing.maximumNames - found.names.names.count)
             found.names.names += listing.names
+            // Without the scope GitHub answers with what is public, as if that were all.
+            if let granted, !lookup.scopes.isEmpty, lookup.scopes.allSatisfy({ !granted.contains($0) }) {
+                found.names.isComplete = false
+                found.notes.append("The scope \(lookup.scopes[0]) was not granted, so groups may be missing.")
+            }
             guard let note = listing.fault else { continue }
             found.names.isComplete = false
             found.notes.append(note)

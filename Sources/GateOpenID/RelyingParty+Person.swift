@@ -23,7 +23,7 @@ extension RelyingParty {
         let mapped = try self.definition.profile(from: payloads)
         guard looksUpGroups else { return (mapped, notes) }
         let search = GroupSearch(definition: self.definition, call: self.call, access: access)
-        guard let found = await search.found(for: mapped.profile, payloads) else {
+        guard let found = await search.found(for: mapped.profile, payloads, granted: token.scopes) else {
             return (mapped, notes)
         }
         notes += found.notes

@@ -16,6 +16,12 @@ package enum AccessRule: Sendable, Hashable {
         case .entries(let entries): entries.first { $0.fit(person) == .yes }.map { Admission(line: $0.line) }
         }
     }
+
+    /// Whether a new sign-in, at which other groups are kept, could admit the person.
+    func mayAdmitAnew(_ person: Profile) -> Bool {
+        guard case .entries(let entries) = self else { return false }
+        return entries.contains { $0.fit(person) == .unknown(.keptGroups) }
+    }
 }
 
 /// That a person is admitted, and by which line of the file.
@@ -35,8 +41,18 @@ package enum Fit: Sendable, Hashable {
     case yes
     /// A condition does not hold.
     case no
-    /// Nothing speaks against it, but it depends on groups that are not known.
-    case unknown
+    /// Nothing speaks against it, but it depends on something that is not known.
+    case unknown(UnknownFact)
+}
+
+/// What is not known of a person.
+package enum UnknownFact: Sendable, Hashable {
+    /// The provider told no verified address.
+    case email
+    /// The provider did not tell all groups.
+    case groups
+    /// The provider told all groups, but nothing asked for this one when the person signed in, so it was not kept.
+    case keptGroups
 }
 
 /// One entry of an `allow` or a `deny` list: all its conditions must hold.
@@ -63,15 +79,21 @@ package struct AccessEntry: Sendable, Hashable {
 
     /// Whether every condition holds for the person.
     ///
-    /// A group that is not in an incomplete list is unknown: not enough to admit anybody, and not enough to let pass
-    /// somebody whom a `deny` entry means.
+    /// Without a verified address an address is unknown, and so is a group that is not in an incomplete list: not enough
+    /// to admit anybody, and not enough to let somebody pass whom a `deny` entry means. A visitor can see to it that a
+    /// provider tells less than it knows.
     package func fit(_ person: Profile) -> Fit {
         guard self.hasCondition else { return .no }
         if let provider, !isIdentical(provider, person.provider) { return .no }
         if let user, !isIdentical(user, person.user) { return .no }
-        if let email, email != person.verifiedEmail { return .no }
-        if let emailDomain, emailDomain != person.verifiedEmail?.domain { return .no }
-        if let group, !person.isInside(group: group) { return person.isOutside(group: group) ? .no : .unknown }
+        if let address = person.verifiedEmail {
+            guard self.email ?? address == address, self.emailDomain ?? address.domain == address.domain else {
+                return .no
+            }
+        }
+        if let group, person.isOutside(group: group) { return .no }
+        if self.email != nil || self.emailDomain != nil, person.verifiedEmail == nil { return .unknown(.email) }
+        if let group, !person.isInside(group: group) { return .unknown(person.groupsComplete ? .keptGroups : .groups) }
         return .yes
     }
 

@@ -19,15 +19,16 @@ package enum Decision: Sendable, Hashable {
         case notAllowed
         /// The entry of `deny` on that line fits.
         case denied(line: Int?)
-        /// Whether the entry of `deny` on that line fits depends on groups that the provider did not tell.
-        case groupsUnknown(line: Int?)
+        /// Whether the entry of `deny` on that line fits depends on what the provider did not tell.
+        case unknown(UnknownFact, line: Int?)
     }
 }
 
 extension Route {
     /// The decision for a request to this route; the same for proxying and for forward-auth.
     ///
-    /// A session of a provider that the app does not accept leads to a new sign-in, never to a refusal.
+    /// A session of a provider that the app does not accept leads to a new sign-in, never to a refusal; and so does one
+    /// that was begun before a rule asked for a group that was not kept then.
     package func decision(method: some StringProtocol, path: some StringProtocol, person: Profile?) -> Decision {
         if self.isOpen(method: String(method), path: Array(path.utf8).span) { return .openToAll }
         return self.decision(about: person)
@@ -39,12 +40,13 @@ extension Route {
         for entry in self.denied {
             switch entry.fit(person) {
             case .yes: return .refused(.denied(line: entry.line))
-            case .unknown: return .refused(.groupsUnknown(line: entry.line))
+            case .unknown(.keptGroups): return .signInNeeded
+            case .unknown(let fact): return .refused(.unknown(fact, line: entry.line))
             case .no: continue
             }
         }
-        guard let admission = self.access.admission(of: person) else { return .refused(.notAllowed) }
-        return .admitted(admission)
+        if let admission = self.access.admission(of: person) { return .admitted(admission) }
+        return self.access.mayAdmitAnew(person) ? .signInNeeded : .refused(.notAllowed)
     }
 
     /// Whether a public rule covers the request.

@@ -27,8 +27,12 @@ extension Route {
 
 /// Which groups of a provider's people anything in the configuration needs; a session keeps no others.
 package struct GroupDemand: Sendable, Hashable {
-    /// How many bytes of names a session keeps beside those that rules name.
-    package static let budget = 16_384
+    /// How many bytes of groups, as they stand in a header, a session keeps beside those that rules name.
+    ///
+    /// Most app servers take 8 to 16 KiB of headers in all, and the assertion holds the groups once more.
+    package static let budget = 4096
+    /// How many bytes of roles a session keeps.
+    package static let roleBudget = 16_384
 
     /// The groups that rules name; kept whatever their size, since they decide.
     package let named: Set<String>
@@ -45,20 +49,34 @@ package struct GroupDemand: Sendable, Hashable {
     /// Whether groups matter at all, so that they are worth looking up.
     package var isEmpty: Bool { self.named.isEmpty && !self.wantsAll }
 
-    /// Keeps what is needed of a profile's groups, those that rules name first.
+    /// The bytes of a name and its comma in a header, where all but plain characters take three bytes each.
+    static func size(of group: String) -> Int {
+        group.utf8.reduce(1) { bytes, byte in
+            bytes + ((0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%") && byte != UInt8(ascii: ",") ? 1 : 3)
+        }
+    }
+
+    /// Keeps what is needed of a profile's groups, those that rules name whatever their size.
     ///
     /// What is left out can still be told from what the provider did not say: the names that were sought are noted.
     ///
     /// - Returns: How many groups that an app would have been told of were cut.
     package func keep(in profile: inout Profile) -> Int {
         let all = profile.groups
-        var spent = all.reduce(0) { self.named.contains($1) ? $0 + $1.utf8.count : $0 }
+        var spent = 0
         profile.groups = all.filter { group in
             guard !self.named.contains(group) else { return true }
             guard self.wantsAll else { return false }
-            spent += group.utf8.count
+            spent += GroupDemand.size(of: group)
             return spent <= GroupDemand.budget
         }
+        var roleBytes = 0
+        profile.roles = Array(
+            profile.roles.prefix { role in
+                roleBytes += role.utf8.count
+                return roleBytes <= GroupDemand.roleBudget
+            }
+        )
         guard profile.groups.count < all.count else { return 0 }
         profile.groupsSought = self.named
         return self.wantsAll ? all.count - profile.groups.count : 0

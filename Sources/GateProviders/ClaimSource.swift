@@ -56,6 +56,15 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         return path
     }
 
+    /// Whether a flag read here can be about the address that is read there: in the same answer, and of the same
+    /// elements if both search one array.
+    func speaks(of address: ClaimSource, isOwn: Bool) -> Bool {
+        guard self.document != .constant else { return isOwn }
+        guard self.document == address.document else { return false }
+        guard self.filter != nil || address.filter != nil else { return true }
+        return self.filter == address.filter && self.pointer == address.pointer
+    }
+
     static func idToken(_ pointer: String) -> ClaimSource { ClaimSource(.idToken, pointer) }
     static func userinfo(_ pointer: String) -> ClaimSource { ClaimSource(.userinfo, pointer) }
     static func api(_ path: String, _ pointer: String) -> ClaimSource { ClaimSource(.api(path: path), pointer) }

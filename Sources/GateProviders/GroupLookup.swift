@@ -36,6 +36,8 @@ package struct GroupLookup: Sendable, Hashable {
     package var elements: String
     /// The JSON Pointers to the parts of a name in an element, which `/` joins; empty for the element itself.
     package var name: [String]
+    /// The scopes of which one must have been granted, or the answer leaves things out; empty if none is needed.
+    package var scopes: [String] = []
     /// The field, in lower case, and the beginning of its value, by which the provider says that something is missing.
     package var partialMark: Form.Field?
 

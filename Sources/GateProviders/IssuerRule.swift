@@ -25,6 +25,13 @@ package enum IssuerRule: Sendable, Hashable {
         case among(Set<String>)
         /// The tenant that the provider's metadata name for the configured domain.
         case discovered
+
+        var admitsManyTenants: Bool {
+            switch self {
+            case .any, .organizations, .among: true
+            case .only, .discovered: false
+            }
+        }
     }
 
     /// What a token's issuer leads to.
@@ -91,9 +98,11 @@ package enum IssuerRule: Sendable, Hashable {
 
     /// Whether a key that names an issuer of its own may vouch for tokens of this issuer.
     ///
-    /// Without this, a key of the personal accounts would verify tokens of every organization.
+    /// Without this, a key of the personal accounts would verify tokens of every organization. So where many tenants may
+    /// sign in, a key has to name its issuer.
     package func admits(keyIssuer: String?, for issuer: String) -> Bool {
-        guard case .tenanted(let template, _) = self, let keyIssuer else { return true }
+        guard case .tenanted(let template, let rule) = self else { return true }
+        guard let keyIssuer else { return !rule.admitsManyTenants }
         return isIdentical(keyIssuer, template) || isIdentical(keyIssuer, issuer)
     }
 

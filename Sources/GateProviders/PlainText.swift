@@ -7,10 +7,15 @@ enum PlainText {
         text.unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
             case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: false
-            case 0x202A...0x202E, 0x2066...0x2069: false
+            case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: false
             default: true
             }
         }
+    }
+
+    /// Whether every character of the text can be seen, or stands for a space; two ids must not look the same.
+    static func isVisible(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .format }
     }
 
     /// The text if it is plain, not empty and at most `limit` bytes long; nil otherwise.

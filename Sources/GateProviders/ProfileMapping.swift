@@ -72,8 +72,13 @@ package struct ProfileMapping: Sendable {
     ///
     /// - Throws: `provider.subject` if there is no usable id; nothing else can make a profile impossible.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
-        guard let subject = self.found(.subject, payloads, limit: 255) else {
-            throw Failure(.providerFailed, "provider.subject", "the provider gave no usable id of the person")
+        guard let subject = self.found(.subject, payloads, limit: 255), PlainText.isVisible(subject.text) else {
+            let chain = self.chain(of: .subject).joined(separator: ", ")
+            throw Failure(
+                .providerFailed,
+                "provider.subject",
+                "the provider gave no usable id of the person (\(chain))"
+            )
         }
         let issuer = self.issuer.canonical(for: payloads.idToken)
         var mapped = MappedProfile(
@@ -152,7 +157,9 @@ extension ProfileMapping {
     private func addNames(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         let groups = self.names(.groups, payloads)
         let roles = self.names(.roles, payloads)
-        let isResolved = !payloads.hasGroupsElsewhere || groups?.source == ProfileStep.lookedUp.description
+        // A list that the operator chose is another one than that of which the token says that it goes on elsewhere.
+        let isElsewhere = payloads.hasGroupsElsewhere && !self.overridden.contains(.groups)
+        let isResolved = !isElsewhere || groups?.source == ProfileStep.lookedUp.description
         mapped.profile.groups = groups?.list.names ?? []
         mapped.profile.roles = roles?.list.names ?? []
         mapped.profile.groupsComplete = isResolved && groups?.list.isComplete ?? false
@@ -175,8 +182,9 @@ extension ProfileMapping {
             let claimed = self.claimsVerified(step, payloads)
             let tenant = mapped.profile.tenant
             let trusted = tenant.map { self.trust.verifiedTenants.contains($0.lowercased()) } ?? false
-            let isUnmarked = self.overridden.isDisjoint(with: [.email, .emailVerified])
-            let believed = isUnmarked && (trusted || self.trust.trustsUnmarked)
+            // What a tenant vouches for, it does under the provider's own idea of the tenant only.
+            let isUnmarked = self.overridden.isDisjoint(with: [.email, .emailVerified, .tenant])
+            let believed = isUnmarked && (trusted || (self.trust.trustsUnmarked && !claimed.isMarked))
             mapped.profile.emailVerified = claimed.verdict || believed
             mapped.sources[.emailVerified] =
                 claimed.verdict || !believed ? claimed.source : trusted ? "the tenant" : "the file"
@@ -190,20 +198,23 @@ extension ProfileMapping {
     /// A provider's flag speaks of the address beside it: not of one in another document, and not of another claim that
     /// an operator chose as the address.
     ///
-    /// An operator's own flag speaks of what the operator says it does.
+    /// An operator's own flag replaces the provider's; it speaks of the address beside it as well, or, as a constant, of
+    /// all. A flag that is there and cannot be read is false.
     private func claimsVerified(
         _ step: ProfileStep,
         _ payloads: ProviderPayloads
-    ) -> (verdict: Bool, source: String?) {
+    ) -> (verdict: Bool, source: String?, isMarked: Bool) {
         let flags = self.steps(.emailVerified).flatMap(\.sources)
-        if case .verifiedEntry = step, !self.overridden.contains(.emailVerified) { return (true, step.description) }
-        let isOwn = self.overridden.contains(.emailVerified)
-        guard isOwn || !self.overridden.contains(.email) else { return (false, nil) }
-        for flag in flags where isOwn || flag.document == step.sources.first?.document {
-            guard let value = payloads.value(at: flag)?.profileBool else { continue }
-            return (value, flag.description)
+        if case .verifiedEntry = step, !self.overridden.contains(.emailVerified) {
+            return (true, step.description, true)
         }
-        return (false, nil)
+        let isOwn = self.overridden.contains(.emailVerified)
+        guard isOwn || !self.overridden.contains(.email) else { return (false, nil, false) }
+        for flag in flags where step.sources.first.map({ flag.speaks(of: $0, isOwn: isOwn) }) ?? false {
+            guard let value = payloads.value(at: flag) else { continue }
+            return (value.profileBool ?? false, value.profileBool.map { _ in flag.description }, true)
+        }
+        return (false, nil, false)
     }
 
     private func isAuthoritative(_ address: EmailAddress, claimed: Bool, tenant: String?) -> Bool {

@@ -71,7 +71,8 @@ enum ProfileStep: Sendable, Hashable {
         case .claim(let source) where source.filter != nil:
             payloads.names(at: source)
         case .claim(let source):
-            payloads.value(at: source).map { NameList($0) }
+            // An answer of an API may go on on another page.
+            payloads.value(at: source).map { NameList($0, isWhole: source.call == nil || $0 == .array([])) }
         case .someNames(let source):
             payloads.value(at: source).map { NameList($0, isWhole: false) }
         case .joined, .filled, .localPart, .principalName, .verifiedEntry:

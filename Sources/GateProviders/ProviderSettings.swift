@@ -71,6 +71,9 @@ package struct ProviderSettings: Sendable, Hashable {
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.
     package var profile: [String: [String]] = [:]
 
+    /// Whether this is the public service and not an own server.
+    func isAt(publicHost: String) -> Bool { self.baseURL.map { $0.origin.host == publicHost } ?? true }
+
     /// Settings with what every provider has.
     package init(id: String, type: ProviderType, clientID: String, clientSecret: Secret) {
         self.id = id

@@ -57,7 +57,8 @@ class Try:
         self.visitor.trust_env = False
 
     def visit(self):
-        return self.visitor.get(f"http://localhost:{self.port}/", timeout=20)
+        address = next(line.strip() for line in self.begun if line.strip().startswith("http://"))
+        return self.visitor.get(address, timeout=20)
 
     def end(self):
         out, err = self.child.communicate(timeout=30)
@@ -122,6 +123,7 @@ def test_only_the_answer_to_its_own_attempt_ends_a_trial(folder, realm):
     stray = trial.visitor.get(f"http://localhost:{trial.port}/oauth2/callback/mock?code=c&state=x", timeout=10)
     assert stray.status_code == 400 and trial.child.poll() is None
     assert realm.count("token") == 0
+    assert trial.visitor.get(f"http://localhost:{trial.port}/", timeout=10).status_code == 404
     assert trial.visit().status_code == 200
     assert trial.end()[0] == 0
 
@@ -178,3 +180,18 @@ def test_a_payload_that_is_none_is_refused_with_what_is_wrong(folder, payload, w
 def test_a_provider_that_there_is_not_is_named_with_those_that_there_are(folder):
     result = profile(folder, {"id_token": {}}, name="goggle")
     assert result.returncode == 1 and "'goggle'" in result.stderr and "mock" in result.stderr
+
+
+def test_a_provider_that_takes_no_callback_on_this_machine_is_not_tried(folder, tmp_path):
+    folder.write(type="apple", team_id="T", key_id="K", private_key=str(tmp_path / "key.pem"), issuer=None)
+    configuration = json.loads(folder.configuration.read_text())
+    entry = configuration["providers"]["mock"]
+    for key in ("issuer", "client_secret", "scopes"):
+        del entry[key]
+    key = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(tmp_path / "key.pem")]
+    subprocess.run(key, check=True)
+    configuration["gateway"]["public_url"] = "https://gate.example.com"
+    folder.configuration.write_text(json.dumps(configuration))
+    command = [str(BINARY), "try", "mock", "--config", str(folder.configuration), "--port", str(free_port())]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=20, env=ENVIRONMENT)
+    assert result.returncode == 1 and "Apple cannot be tried" in result.stderr

@@ -229,4 +229,52 @@ import Testing
         let messages = Fixture.messages(Fixture.smallest(app: "    forwarded: \(text)"))
         #expect(messages == ["'\(text)' is neither true nor false"])
     }
+
+    @Test(
+        arguments: [
+            ("pkce: off\n    nonce: if_present", true), ("pkce: off", false), ("nonce: if_present", false),
+        ])
+    func `a provider without challenge and nonce is warned of`(keys: String, isWarned: Bool) {
+        let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
+        #expect(messages.contains { $0.hasPrefix("without PKCE and nonce a stolen code") } == isWarned)
+        #expect(messages.count == (isWarned ? 1 : 0))
+    }
+
+    @Test(arguments: ["CLIENT_SECRET", "GATE_SECRET"])
+    func `what a reference holds in the place of a key is never shown`(name: String) throws {
+        let result = Fixture.parse(Fixture.smallest(provider: "    private_key: ${env:\(name)}"))
+        let value = try #require(Fixture.environment[name])
+        #expect(
+            result.diagnostics.map(\.message) == [
+                "the value of ${env:\(name)} holds no PEM text; it starts with '-----BEGIN'"
+            ]
+        )
+        #expect(!result.diagnostics.contains { $0.rendered.contains(value) })
+    }
+
+    @Test func `a long text in the place of a key is no path and not shown`() {
+        let key = String(repeating: "MIGTAgEA", count: 30)
+        let result = Fixture.parse(Fixture.smallest(provider: "    private_key: \(key)"))
+        #expect(result.diagnostics.map(\.message) == ["this holds no PEM text; it starts with '-----BEGIN'"])
+        #expect(!result.diagnostics.contains { $0.rendered.contains(key) })
+    }
+
+    @Test(arguments: ["email", "preferred_username", "upn"])
+    func `an id that can change hands is warned of`(claim: String) {
+        let profile = "    profile: { subject: \"id_token:/\(claim)\" }"
+        let messages = Fixture.messages(Fixture.smallest(provider: profile))
+        #expect(messages.count == 1 && messages.first?.hasPrefix("'\(claim)' can change hands") == true)
+    }
+
+    @Test func `an entry that denies a group says whom it shuts out`() {
+        let text = """
+            gateway: { public_url: "https://gate.example.com" }
+            providers:
+              google: { type: google, client_id: a, client_secret: "${env:CLIENT_SECRET}", hosted_domains: [a.example] }
+              staff: { type: oidc, issuer: "https://id.example.com", client_id: a, client_secret: "${env:CLIENT_SECRET}" }
+            apps: { wiki: { upstream: "http://h", allow: signed_in, deny: [{ group: contractors }] } }
+            """
+        let messages = Fixture.messages(text)
+        #expect(messages.count == 1 && messages.first?.hasPrefix("nobody of google can enter") == true)
+    }
 }

@@ -55,7 +55,7 @@ import Testing
         #expect(!stage.transport.addresses.contains { $0.contains("graph.windows.net") })
         let calls = stage.transport.requests.filter { $0.address.path.hasSuffix("getMemberObjects") }
         #expect(calls.map(\.method) == ["POST", "GET"])
-        #expect(calls.first?.body.map { String(decoding: $0, as: UTF8.self) } == #"{"securityEnabledOnly":true}"#)
+        #expect(calls.first?.body.map { String(decoding: $0, as: UTF8.self) } == #"{"securityEnabledOnly":false}"#)
         #expect(calls.first?.headers.contains { $0.name == "Content-Type" && $0.value == "application/json" } == true)
     }
 

@@ -207,7 +207,7 @@ import Testing
         let asked = Counter()
         search.elapsed = { asked.next() == 1 ? .seconds(7) : .seconds(10) }
         let person = Profile(provider: "github", issuer: "x", subject: "1")
-        let found = await search.found(for: person, ProviderPayloads())
+        let found = await search.found(for: person, ProviderPayloads(), granted: nil)
         #expect(found?.names == LookedUpNames(["a/x"], isComplete: false))
         #expect(stage.transport.requests.last?.timeout == .seconds(3))
         #expect(stage.transport.count(Self.link(2)) == 0)

@@ -10,7 +10,7 @@ import Testing
     private static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
     private static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-    private func stage(_ tenant: String = "common", keyIssuer: String? = nil) throws -> Stage {
+    private func stage(_ tenant: String = "common", keyIssuer: String? = "\(base)/{tenantid}/v2.0") throws -> Stage {
         var settings = Stage.settings(.microsoft, id: "microsoft")
         settings.tenant = tenant
         let named = tenant == "common" || tenant == "organizations" ? "{tenantid}" : tenant
@@ -68,5 +68,11 @@ import Testing
         #expect(
             try await self.outcome(try self.stage(), tenant: Self.tenant, iss: Stage.issuer) == "openid.issuer_mismatch"
         )
+    }
+
+    @Test func `where many tenants may sign in, a key that names no issuer vouches for nobody`() async throws {
+        let silent = try self.stage(keyIssuer: nil)
+        #expect(try await self.outcome(silent, tenant: Self.tenant) == "id_token.key_issuer")
+        #expect(try await self.outcome(try self.stage(Self.tenant, keyIssuer: nil), tenant: Self.tenant) == nil)
     }
 }

@@ -54,7 +54,29 @@ import Testing
         var person = Profile.ada
         #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
         person.groupsComplete = false
-        #expect(route.decision(about: person) == .refused(.groupsUnknown(line: 7)))
+        #expect(route.decision(about: person) == .refused(.unknown(.groups, line: 7)))
+    }
+
+    @Test func `who hides the address that a deny entry asks for does not enter`() throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.emailDomain = "evil.example" }]
+        var person = Profile.ada
+        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
+        person.emailVerified = false
+        #expect(route.decision(about: person) == .refused(.unknown(.email, line: 7)))
+    }
+
+    @Test func `a group that was not kept when the session began leads to a new sign-in`() throws {
+        var person = Profile.ada
+        person.groupsSought = ["staff"]
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.group = "contractors" }]
+        #expect(route.decision(about: person) == .signInNeeded)
+        #expect(try Route.to(.entries([.with { $0.group = "board" }])).decision(about: person) == .signInNeeded)
+        person.groupsSought = ["staff", "contractors", "board"]
+        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
+        let board = try Route.to(.entries([.with { $0.group = "board" }]))
+        #expect(board.decision(about: person) == .refused(.notAllowed))
     }
 
     @Test func `a new route admits nobody`() throws {

@@ -41,9 +41,24 @@ import Testing
         var person = self.person(many + ["zz-last"])
         let cut = demand.keep(in: &person)
         #expect(person.groups.last == "zz-last")
-        #expect(person.groups.reduce(0) { $0 + $1.utf8.count } <= GroupDemand.budget)
+        #expect(person.groups.dropLast().reduce(0) { $0 + $1.utf8.count + 1 } <= GroupDemand.budget)
         #expect(cut > 0 && person.groups.count + cut == 1001)
         #expect(person.groupsSought == ["zz-last"])
+    }
+
+    @Test func `what is escaped in a header counts as what it is there`() throws {
+        let demand = GroupDemand(of: "google", routes: [try self.route(.all, allow: "staff")])
+        var person = self.person((0..<100).map { "\($0)" + String(repeating: "%", count: 50) })
+        _ = demand.keep(in: &person)
+        #expect(person.groups.count == GroupDemand.budget / (2 + 3 * 50 + 1))
+    }
+
+    @Test func `roles have a bound too`() throws {
+        let demand = GroupDemand(of: "google", routes: [try self.route(.all, allow: "staff")])
+        var person = self.person([])
+        person.roles = (0..<4300).map { "role-\($0)-" + String(repeating: "x", count: 40) }
+        _ = demand.keep(in: &person)
+        #expect(person.roles.reduce(0) { $0 + $1.utf8.count } <= GroupDemand.roleBudget && person.roles.count > 200)
     }
 
     @Test func `apps that do not accept the provider need nothing of it`() throws {

@@ -186,4 +186,65 @@ import Testing
         let profile = try self.profile(staff, ProviderPayloads(idToken: ["sub": "1", "emails": emails]))
         #expect(profile.email == expected)
     }
+
+    @Test func `a tenant that the file made up vouches for no address`() throws {
+        var microsoft = settings(.microsoft)
+        microsoft.profile = ["tenant": ["id_token:/extn"]]
+        var claims = Payloads.microsoft.with(["extn": .string(IssuerRule.consumerTenant), "xms_edov": false])
+        #expect(try !self.profile(microsoft, ProviderPayloads(idToken: claims)).emailVerified)
+        var google = settings(.google)
+        google.profile = ["tenant": ["id_token:/hd", "const:personal"]]
+        claims = Payloads.google.with(["hd": nil, "email": "a@oldcompany.example"])
+        #expect(try !self.profile(google, ProviderPayloads(idToken: claims)).emailAuthoritative)
+    }
+
+    @Test func `a flag in another answer than the address says nothing of it, whoever chose it`() throws {
+        var staff = settings(.oidc)
+        staff.profile = ["email_verified": ["userinfo:/email_verified"]]
+        let claims: JSON = ["sub": "1", "email": "ceo@victim.example", "email_verified": false]
+        let userinfo: JSON = ["sub": "1", "email": "mallory@evil.example", "email_verified": true]
+        #expect(try !self.profile(staff, ProviderPayloads(idToken: claims, userinfo: userinfo)).emailVerified)
+        staff.profile = ["email_verified": ["const:true"]]
+        #expect(try self.profile(staff, ProviderPayloads(idToken: claims, userinfo: userinfo)).emailVerified)
+    }
+
+    @Test(arguments: [("[primary]/verified", false), ("[verified]/verified", true)])
+    func `a flag of another element than the address says nothing of it`(flag: String, isAnother: Bool) throws {
+        var staff = settings(.oidc)
+        staff.profile = [
+            "email": ["id_token:/emails[primary]/value"], "email_verified": ["id_token:/emails\(flag)"],
+        ]
+        let emails =
+            #"[{"value":"a@x.example","verified":true},{"value":"b@x.example","primary":true,"verified":false}]"#
+        let claims: JSON = ["sub": "1", "emails": Payloads.json(emails)]
+        let profile = try self.profile(staff, ProviderPayloads(idToken: claims))
+        #expect(profile.email == "b@x.example" && !profile.emailVerified)
+    }
+
+    @Test func `a flag that cannot be read is false, and no later one is asked`() throws {
+        var staff = settings(.oidc)
+        staff.profile = ["email_verified": ["id_token:/checked", "const:true"]]
+        let claims: JSON = ["sub": "1", "email": "a@x.example", "checked": "no"]
+        #expect(try !self.profile(staff, ProviderPayloads(idToken: claims)).emailVerified)
+    }
+
+    @Test func `trust in the administrators is no match for the provider's own no`() throws {
+        var microsoft = settings(.microsoft)
+        microsoft.tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
+        microsoft.trustsEmail = true
+        let no = ProviderPayloads(idToken: Payloads.microsoft.with(["xms_edov": false]))
+        #expect(try !self.profile(microsoft, no).emailVerified)
+        let silent = ProviderPayloads(idToken: Payloads.microsoft.with(["xms_edov": nil]))
+        #expect(try self.profile(microsoft, silent).emailVerified)
+    }
+
+    @Test func `a list in an answer of an API may go on on another page`() throws {
+        var forge = settings(.github)
+        forge.profile = ["groups": ["api:/user/orgs#/items"]]
+        let user: JSON = ["id": 1, "login": "ada"]
+        for (items, isComplete) in [(#"["a"]"#, false), ("[]", true)] {
+            let answers: [String: JSON] = ["/user": user, "/user/orgs": ["items": Payloads.json(items)]]
+            #expect(try self.profile(forge, ProviderPayloads(api: answers)).groupsComplete == isComplete)
+        }
+    }
 }

@@ -108,7 +108,8 @@ import Testing
         let issuer = Self.issuer(Self.tenant)
         #expect(rule.admits(keyIssuer: Self.template, for: issuer))
         #expect(rule.admits(keyIssuer: issuer, for: issuer))
-        #expect(rule.admits(keyIssuer: nil, for: issuer))
+        #expect(!rule.admits(keyIssuer: nil, for: issuer))
+        #expect(IssuerRule.tenanted(template: Self.template, .only(Self.tenant)).admits(keyIssuer: nil, for: issuer))
         #expect(!rule.admits(keyIssuer: Self.issuer(IssuerRule.consumerTenant), for: issuer))
         #expect(IssuerRule.exact("a").admits(keyIssuer: "b", for: "a"))
     }

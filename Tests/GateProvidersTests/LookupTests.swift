@@ -71,7 +71,7 @@ import Testing
         let definition = try ProviderDefinition(microsoft)
         let lookup = try #require(definition.lookups.first)
         #expect(lookup.address.description == "https://graph.microsoft.com/v1.0/me/getMemberObjects")
-        #expect(lookup.body == #"{"securityEnabledOnly":true}"# && lookup.occasion == .unlisted)
+        #expect(lookup.body == #"{"securityEnabledOnly":false}"# && lookup.occasion == .unlisted)
         #expect(lookup.paging == .address(member: "@odata.nextLink") && lookup.elements == "/value")
         #expect(definition.scopes.contains("User.Read"))
     }

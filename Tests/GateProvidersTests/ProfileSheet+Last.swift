@@ -12,7 +12,7 @@ extension ProfileSheet {
         issuer | https://www.linkedin.com/oauth | id_token:/iss
         subject | 782bbtaQ_x | id_token:/sub
         tenant | - | -
-        username | ada@example.org | id_token:/email
+        username | - | -
         name | Ada Example | userinfo:/name
         given_name | Ada | userinfo:/given_name
         family_name | Example | userinfo:/family_name

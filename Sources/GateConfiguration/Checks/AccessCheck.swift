@@ -137,7 +137,7 @@ struct AccessCheck {
                 at: email.mark
             )
         }
-        if let group = draft.group { self.checkGroup(group, draft, accepted, &reading) }
+        if let group = draft.group { self.checkGroup(group, draft, accepted, isAllowing: isAllowing, &reading) }
         guard isAllowing else { return }
         let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
         guard isBare, let provider = draft.provider, self.known.openToTheWorld.contains(provider.value) else { return }
@@ -159,14 +159,29 @@ struct AccessCheck {
         _ group: Located<String>,
         _ draft: EntryDraft,
         _ accepted: Set<String>,
+        isAllowing: Bool,
         _ reading: inout Reading
     ) {
-        let sources = draft.provider.map { [$0.value] } ?? self.known.names.filter(accepted.contains)
-        guard !sources.isEmpty, !sources.contains(where: self.known.bringsGroups) else { return }
-        let list = sources.prefix(5).joined(separator: ", ")
-        reading.error(
-            "this entry can never fit; no groups come from \(list), unless 'profile' maps 'groups'",
-            at: group.mark
-        )
+        let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
+        let named = draft.provider.map { [$0.value] } ?? user.map { [$0] }
+        let sources = named ?? self.known.names.filter(accepted.contains)
+        let bringing = sources.filter(self.known.bringsGroups)
+        guard !sources.isEmpty, !self.known.isUnreadable else { return }
+        guard let first = bringing.first else {
+            let list = sources.prefix(5).joined(separator: ", ")
+            let reason = "no groups come from \(list), unless 'profile' maps 'groups'"
+            return reading.error("this entry can never fit; \(reason)", at: group.mark)
+        }
+        if isAllowing, bringing.count > 1 {
+            let list = bringing.prefix(5).joined(separator: ", ")
+            let message = "whoever can name a group at any of \(list) can enter"
+            reading.warning("\(message); say whose group it is: 'provider: \(first)'", at: group.mark)
+        }
+        let silent = sources.filter { !self.known.bringsGroups($0) }
+        if !isAllowing, !silent.isEmpty {
+            let list = silent.prefix(5).joined(separator: ", ")
+            let message = "nobody of \(list) can enter, since their groups are not known"
+            reading.warning("\(message); if that is not meant, add 'provider: \(first)'", at: group.mark)
+        }
     }
 }

@@ -84,13 +84,28 @@ struct Assembly {
     /// That each provider would accept its callback; one with a server of its own is not known to refuse anything.
     private func checkRedirects(_ providers: [Named<ProviderDraft>], _ reading: inout Reading) {
         guard let publicURL = self.draft.gateway?.publicURL else { return }
+        self.warnOfPostedCallbacks(providers, publicURL, &reading)
         for provider in providers where provider.value.baseURL == nil {
             guard let type = provider.value.type, let complaint = type.redirects.complaint(about: publicURL.value)
             else {
                 continue
             }
-            let callback = "\(publicURL.value)/oauth2/callback/\(provider.name)"
+            let callback = publicURL.value.callback(of: provider.name)
             reading.error("\(type.title) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
+        }
+    }
+
+    /// Without https a browser does not send the attempt's cookie along with a form from the provider's site.
+    private func warnOfPostedCallbacks(
+        _ providers: [Named<ProviderDraft>],
+        _ publicURL: Located<Origin>,
+        _ reading: inout Reading
+    ) {
+        guard !publicURL.value.isSecure else { return }
+        for provider in providers where provider.value.responseMode?.value == .formPost {
+            guard let mark = provider.value.responseMode?.mark else { continue }
+            let message = "form_post needs a public_url with https, unless the provider is on this machine too"
+            reading.warning(message, at: mark)
         }
     }
 

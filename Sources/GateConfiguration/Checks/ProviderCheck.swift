@@ -18,12 +18,11 @@ extension ProviderDraft {
         if type.isOpenID, let scopes = self.scopes, !scopes.value.contains("openid") {
             reading.error("'scopes' needs 'openid', or the provider sends no identity", at: scopes.mark)
         }
-        self.checkTenant(&reading)
+        self.checkRestrictions(written, &reading)
         self.checkLookups(of: type, &reading)
-        self.warnOfUnboundCodes(type, &reading)
         guard written.isSound, reading.errors == before, let settings = self.settings(id: "provider") else { return }
         do throws(Failure) {
-            _ = try ProviderDefinition(settings)
+            self.warnOfUnboundCodes(try ProviderDefinition(settings), &reading)
         } catch {
             reading.error(error.detail, at: written.mark)
         }
@@ -60,6 +59,7 @@ extension ProviderDraft {
     }
 
     private func checkProfile(_ reading: inout Reading) {
+        self.warnOfChangingIDs(&reading)
         for field in self.profile ?? [] where ProfileField(rawValue: field.name)?.takesUnsigned == false {
             for source in field.value where source.value.hasPrefix("callback:") {
                 let reason = "nobody signed what a browser brings; it may fill name, given_name and family_name only"
@@ -68,7 +68,7 @@ extension ProviderDraft {
         }
     }
 
-    private func checkTenant(_ reading: inout Reading) {
+    private func checkRestrictions(_ written: Mapping<ProviderDraft>.Written, _ reading: inout Reading) {
         let tenant = self.tenant ?? "common"
         let isOpen = ["common", "organizations", "consumers"].contains(tenant)
         if let trust = self.trustsEmail, trust.value, isOpen {
@@ -77,10 +77,14 @@ extension ProviderDraft {
                 at: trust.mark
             )
         }
-        guard let tenants = self.tenants else { return }
-        if tenants.value.isEmpty {
-            reading.error("'tenants' lists none; remove it to accept all", at: tenants.mark)
-        } else if !isOpen || tenant == "consumers" {
+        let lists = [
+            ("tenants", self.tenants), ("hosted_domains", self.hostedDomains), ("workspaces", self.workspaces),
+        ]
+        for case (let name, let list?) in lists where list.value.isEmpty && written.isSound {
+            reading.error("'\(name)' lists none; remove it to accept all", at: list.mark)
+        }
+        guard let tenants = self.tenants, !tenants.value.isEmpty else { return }
+        if !isOpen || tenant == "consumers" {
             reading.error("'tenants' goes with tenant common or organizations; remove it", at: tenants.mark)
         }
     }
@@ -109,13 +113,24 @@ extension ProviderDraft {
     /// Without challenge and nonce a code that somebody stole fits every browser.
     ///
     /// RFC 9700 §2.1.1.
-    private func warnOfUnboundCodes(_ type: ProviderType, _ reading: inout Reading) {
-        guard let pkce = self.pkce, pkce.value == .off else { return }
-        guard !type.isOpenID || self.nonce?.value == .ifPresent else { return }
+    private func warnOfUnboundCodes(_ definition: ProviderDefinition, _ reading: inout Reading) {
+        guard definition.pkce == .off, let mark = self.pkce?.mark ?? self.nonce?.mark else { return }
+        guard self.type?.isOpenID == false || definition.nonce == .ifPresent else { return }
         reading.warning(
             "without PKCE and nonce a stolen code can be used by somebody else; use it only if the "
                 + "provider fails otherwise",
-            at: pkce.mark
+            at: mark
         )
+    }
+
+    /// What people can change, or others can be given later, is no id.
+    private func warnOfChangingIDs(_ reading: inout Reading) {
+        let changing = ["email", "mail", "upn", "preferred_username", "username", "login", "userPrincipalName"]
+        for source in self.profile?.first(where: { $0.name == "subject" })?.value ?? [] {
+            let name = String(source.value.split(whereSeparator: { "/#]".contains($0) }).last ?? "")
+            guard changing.contains(name) else { continue }
+            let help = "whoever gets it later would be the same user; take an id that stays"
+            reading.warning("\(Scalar.quoted(name)) can change hands; \(help)", at: source.mark)
+        }
     }
 }

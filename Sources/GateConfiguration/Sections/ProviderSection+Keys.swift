@@ -184,14 +184,14 @@ extension Mapping<ProviderDraft> {
         ),
         Key(
             "hosted_domains",
-            \.hostedDomains,
+            located: \.hostedDomains,
             .list(of: .domain, named: "a list of domains"),
             .of(.hostedDomains, standard: .words("every Google account"), example: ["example.com"]),
             "The Workspace domains that may sign in."
         ),
         Key(
             "workspaces",
-            \.workspaces,
+            located: \.workspaces,
             .list(of: .workspace, named: "a list of workspace ids"),
             .of(.workspaces, standard: .words("every workspace"), example: ["T0123456789"]),
             "The ids of the Slack workspaces that may sign in."
@@ -219,7 +219,7 @@ extension Mapping<ProviderDraft> {
         ),
         Key(
             "response_mode",
-            \.responseMode,
+            located: \.responseMode,
             .oneOf("a response mode"),
             .init(standard: .words("the type's own"), example: "form_post"),
             "How the provider sends the browser back: `query`, or `form_post`, which keeps the code out of addresses and "

@@ -22,14 +22,14 @@ struct ProviderDraft: Sendable {
     var tenant: String?
     var tenants: Located<[String]>?
     var trustsEmail: Located<Bool>?
-    var hostedDomains: [String]?
-    var workspaces: [String]?
+    var hostedDomains: Located<[String]>?
+    var workspaces: Located<[String]>?
     var app: GitHubRegistration?
     var rejectsNoreply: Bool?
     var apiVersion: String?
     var groups: Located<[Located<String>]>?
     var scopes: Located<[String]>?
-    var responseMode: ProviderDefinition.ResponseMode?
+    var responseMode: Located<ProviderDefinition.ResponseMode>?
     var pkce: Located<ProviderDefinition.PKCERule>?
     var nonce: Located<ProviderDefinition.NonceRule>?
     var requiresIssuer: Bool?
@@ -112,14 +112,14 @@ extension ProviderDraft {
         settings.tenant = self.tenant
         settings.tenants = self.tenants?.value ?? []
         settings.trustsEmail = self.trustsEmail?.value ?? false
-        settings.hostedDomains = self.hostedDomains ?? []
-        settings.workspaces = self.workspaces ?? []
+        settings.hostedDomains = self.hostedDomains?.value ?? []
+        settings.workspaces = self.workspaces?.value ?? []
         settings.isGitHubApp = self.app.map { $0 == .gitHubApp }
         settings.rejectsNoreply = self.rejectsNoreply ?? false
         settings.apiVersion = self.apiVersion
         settings.groups = (self.groups?.value ?? []).map(\.value)
         settings.scopes = self.scopes?.value
-        settings.responseMode = self.responseMode
+        settings.responseMode = self.responseMode?.value
         settings.pkce = self.pkce?.value
         settings.nonce = self.nonce?.value
         settings.requiresIssuer = self.requiresIssuer

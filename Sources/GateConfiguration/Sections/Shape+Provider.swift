@@ -47,10 +47,10 @@ extension Shape<String> {
         return text.lowercased()
     }
 
-    /// The id of a Slack workspace or of an Enterprise organization.
-    static let workspace = single("a workspace id", pattern: "^[TE][A-Z0-9]{2,31}$") { text throws(Complaint) in
+    /// The id of a Slack workspace.
+    static let workspace = single("a workspace id", pattern: "^T[A-Z0-9]{2,31}$") { text throws(Complaint) in
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
-        guard isPlain, (3...32).contains(text.utf8.count), text.hasPrefix("T") || text.hasPrefix("E") else {
+        guard isPlain, (3...32).contains(text.utf8.count), text.hasPrefix("T") else {
             throw Complaint("is not a workspace id such as T0123456789; the name of a workspace can change hands")
         }
         return text
@@ -72,6 +72,13 @@ extension Shape<String> {
     static let pem = Shape("a PEM file", schema: Schema.text(pattern: nil)) { node, reading in
         guard let scalar = reading.scalar(node, kind: "a PEM file"), !scalar.text.isEmpty else { return nil }
         guard !scalar.text.contains("-----BEGIN ") else { return scalar.text }
+        // What came through a reference, or is too long for the path of a file, may be a key: it is not shown.
+        guard scalar.source == .written, scalar.text.utf8.count <= 200, !scalar.text.contains("\n") else {
+            reading.conceal(node)
+            let name = scalar.source == .written ? "this" : scalar.shown
+            reading.error("\(name) holds no PEM text; it starts with '-----BEGIN'", at: scalar.mark)
+            return nil
+        }
         guard !scalar.text.utf8.contains(0) else { return nil }
         let path = reading.path(scalar.text)
         guard let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark) else { return nil }

@@ -32,6 +32,11 @@ package struct Configuration: Sendable, Hashable {
     }
 }
 
+extension Origin {
+    /// The callback of a provider at a gateway of this origin, as it has to be registered.
+    package func callback(of provider: String) -> String { "\(self)/oauth2/callback/\(provider)" }
+}
+
 /// The gateway itself: where it is reached, where it listens, what it trusts.
 package struct GatewaySettings: Sendable, Hashable {
     /// The origin of the sign-in page and the callbacks.

@@ -94,7 +94,7 @@ extension CatalogEntry {
     static var standardChains: [ProfileField: [ProfileStep]] {
         [
             .subject: [.claim(.idToken("/sub"))],
-            .username: self.claim("/preferred_username") + self.claim("/nickname") + self.claim("/email"),
+            .username: self.claim("/preferred_username") + self.claim("/nickname"),
             .name: self.claim("/name") + [
                 .joined([.idToken("/given_name"), .idToken("/family_name")], separator: " ", all: false),
                 .joined([.userinfo("/given_name"), .userinfo("/family_name")], separator: " ", all: false),

@@ -12,7 +12,7 @@ extension ProviderType {
         title: "GitHub",
         settings: [.baseURL, .apiURL, .app, .rejectNoreply],
         lookups: ["organizations", "teams"],
-        admitsTheWorld: { $0.baseURL == nil },
+        admitsTheWorld: { $0.isAt(publicHost: "github.com") },
         entry: CatalogEntry.gitHub
     )
 }
@@ -45,14 +45,20 @@ extension CatalogEntry {
         // A GitHub App has permissions by its registration and ignores scopes.
         let isGitHubApp = settings.isGitHubApp ?? settings.clientID.hasPrefix("Iv")
         if !isGitHubApp { entry.scopes = settings.groups.isEmpty ? ["user:email"] : ["user:email", "read:org"] }
-        entry.lookups = try settings.groups.map { (kind) throws(Failure) in try self.gitHubLookup(kind, at: apiBase) }
+        entry.lookups = try settings.groups.map { (kind) throws(Failure) in
+            try self.gitHubLookup(kind, at: apiBase, needsScope: !isGitHubApp)
+        }
         return entry
     }
 
     /// Organizations whose single sign-on the token has not passed are left out, which a field says.
     ///
     /// https://docs.github.com/rest/orgs/orgs, https://docs.github.com/rest/teams/teams
-    private static func gitHubLookup(_ kind: String, at base: String) throws(Failure) -> GroupLookup {
+    private static func gitHubLookup(
+        _ kind: String,
+        at base: String,
+        needsScope: Bool
+    ) throws(Failure) -> GroupLookup {
         let isTeams = kind == "teams"
         return GroupLookup(
             address: try self.address("\(base)/user/\(isTeams ? "teams" : "orgs")"),
@@ -60,6 +66,7 @@ extension CatalogEntry {
             paging: .link,
             elements: "",
             name: isTeams ? ["/organization/login", "/slug"] : ["/login"],
+            scopes: needsScope ? ["read:org", "write:org", "admin:org"] : [],
             partialMark: Form.Field("x-github-sso", "partial-results")
         )
     }

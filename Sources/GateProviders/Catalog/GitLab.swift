@@ -13,7 +13,7 @@ extension ProviderType {
         title: "GitLab",
         settings: ProviderSetting.openID.union([.baseURL]),
         listsGroups: true,
-        admitsTheWorld: { $0.baseURL == nil },
+        admitsTheWorld: { $0.isAt(publicHost: "gitlab.com") },
         entry: CatalogEntry.gitLab
     )
 }

@@ -44,7 +44,7 @@ extension CatalogEntry {
             entry.admission = [self.hostedDomain(settings.hostedDomains)]
         }
         if let kind = settings.groups.first {
-            entry.scopes.append("https://www.googleapis.com/auth/cloud-identity.groups.readonly")
+            entry.scopes.append(self.groupsScope)
             entry.lookups = [try self.cloudIdentity(kind, at: entry.apiBase ?? base)]
             entry.chains[.groups] = [.lookedUp]
         }
@@ -73,9 +73,12 @@ extension CatalogEntry {
             query: [Form.Field("query", "member_key_id == '{email}' && \(label)")],
             paging: .token(member: "nextPageToken", parameter: "pageToken"),
             elements: "/memberships",
-            name: ["/groupKey/id"]
+            name: ["/groupKey/id"],
+            scopes: [self.groupsScope]
         )
     }
+
+    private static let groupsScope = "https://www.googleapis.com/auth/cloud-identity.groups.readonly"
 
     private static var googleChains: [ProfileField: [ProfileStep]] {
         [

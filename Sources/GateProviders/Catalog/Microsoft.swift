@@ -16,8 +16,9 @@ extension ProviderType {
         listsGroups: true,
         redirects: RedirectRule(plainHosts: ["localhost"], takesAddresses: true, takesPrivateNames: true),
         admitsTheWorld: { settings in
-            let isOpen = ["common", "consumers", "organizations"].contains(settings.tenant ?? "common")
-            return isOpen && settings.tenants.isEmpty
+            let open: Set = ["common", "consumers", "organizations", IssuerRule.consumerTenant]
+            let isOpen = open.contains(settings.tenant ?? "common")
+            return isOpen && (settings.tenants.isEmpty || settings.tenants.contains(IssuerRule.consumerTenant))
         },
         entry: CatalogEntry.microsoft
     )
@@ -69,7 +70,7 @@ extension CatalogEntry {
     private static func overage(at graph: String) throws(Failure) -> GroupLookup {
         GroupLookup(
             address: try self.address("\(graph)/v1.0/me/getMemberObjects"),
-            body: #"{"securityEnabledOnly":true}"#,
+            body: #"{"securityEnabledOnly":false}"#,
             occasion: .unlisted,
             paging: .address(member: "@odata.nextLink"),
             elements: "/value",
@@ -79,9 +80,8 @@ extension CatalogEntry {
 
     private static var microsoftChains: [ProfileField: [ProfileStep]] {
         [
-            .subject: [
-                .joined([.idToken("/tid"), .idToken("/oid")], separator: ":", all: true), .claim(.idToken("/sub")),
-            ],
+            // Not `sub` without an `oid`: a visitor could choose which of two people to be, by the scopes in the address.
+            .subject: [.joined([.idToken("/tid"), .idToken("/oid")], separator: ":", all: true)],
             .tenant: [.claim(.idToken("/tid"))],
             .username: [.principalName(.idToken("/preferred_username"))],
             .name: self.claim("/name"),

@@ -74,7 +74,7 @@ package struct ProviderExamination: Sendable {
 
     private func examined(_ settings: ProviderSettings) async throws(Failure) -> ExaminedProvider {
         let definition = try ProviderDefinition(settings)
-        let redirectURI = "\(self.publicURL)/oauth2/callback/\(settings.id)"
+        let redirectURI = self.publicURL.callback(of: settings.id)
         let way = ExaminationTransport(
             self.transport,
             clock: self.clock,

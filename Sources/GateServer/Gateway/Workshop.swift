@@ -151,7 +151,7 @@ actor Workshop {
         let known = transport === self.transport?.transport ? self.providers : [:]
         var made: [(settings: ProviderSettings, provider: SiteProvider)] = []
         for settings in configuration.providers {
-            let redirect = "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)"
+            let redirect = configuration.gateway.publicURL.callback(of: settings.id)
             if let old = known[settings], old.relyingParty.redirectURI == redirect {
                 made.append((settings, old))
             } else {

@@ -30,6 +30,12 @@ struct Advice {
                 "The sign-in was cancelled, or this account may not be used here.",
                 (path: "/oauth2/sign_in", text: "Try another account")
             )
+        case .forbidden where failure.code.hasPrefix("policy.") && failure.code.hasSuffix("_unknown"):
+            self.init(
+                "You may not open this app",
+                "The sign-in service did not tell enough about your account to let you in. Signing in again may help.",
+                again
+            )
         case .forbidden:
             self.init(
                 "You may not open this app",

@@ -11,7 +11,14 @@ extension Decision.Refusal {
             Failure(.forbidden, "policy.refused", "\(person.user) may not enter \(app)")
         case .denied(let line):
             Failure(.forbidden, "policy.denied", "\(person.user) may not enter \(app): deny\(Self.place(line))")
-        case .groupsUnknown(let line):
+        case .unknown(.email, let line):
+            Failure(
+                .forbidden,
+                "policy.email_unknown",
+                "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for an address, and "
+                    + "\(person.provider) told no verified one"
+            )
+        case .unknown(.groups, let line), .unknown(.keptGroups, let line):
             Failure(
                 .forbidden,
                 "policy.groups_unknown",

@@ -14,7 +14,7 @@ package enum Rehearsal {
                 _ = try RelyingParty(
                     definition: try ProviderDefinition(settings),
                     settings: settings,
-                    redirectURI: "\(configuration.gateway.publicURL)/oauth2/callback/\(settings.id)",
+                    redirectURI: configuration.gateway.publicURL.callback(of: settings.id),
                     transport: NoTransport(),
                     clock: .system,
                     random: .system

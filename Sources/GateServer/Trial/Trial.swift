@@ -36,18 +36,22 @@ package final class Trial: Sendable {
     private let attempt = Mutex<Attempt?>(nil)
     private let outcomes: AsyncStream<Outcome>
     private let ended: AsyncStream<Outcome>.Continuation
-    private let listener = Mutex<Listener?>(nil)
+    private let listeners = Mutex<[Listener]>([])
+    /// The path that begins the sign-in; random, so that no other page in the operator's browser can.
+    private let start: String
 
     private init(
         party: RelyingParty,
         transport: CurlTransport,
         group: MultiThreadedEventLoopGroup,
-        base: String
+        base: String,
+        start: String
     ) {
         self.party = party
         self.transport = transport
         self.group = group
-        self.address = "\(base)/"
+        self.start = start
+        self.address = "\(base)\(start)"
         self.callback = party.redirectURI
         (self.outcomes, self.ended) = AsyncStream.makeStream(of: Outcome.self)
     }
@@ -66,6 +70,7 @@ package final class Trial: Sendable {
         port: Int
     ) async throws(Failure) -> Trial {
         let base = "http://\(host):\(port)"
+        try Trial.check(settings, redirectingTo: base)
         let transport = try CurlTransport(trust: [settings.id: settings.caFile])
         let party = try RelyingParty(
             definition: try ProviderDefinition(settings),
@@ -76,17 +81,46 @@ package final class Trial: Sendable {
             random: .system
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let trial = Trial(party: party, transport: transport, group: group, base: base)
+        let start = "/\(RandomBytes.system.token(9))"
+        let trial = Trial(party: party, transport: transport, group: group, base: base, start: start)
         do throws(Failure) {
-            let listener = try await SmallServer.open(host: "127.0.0.1", port: port, on: group, connections: 16) {
-                await trial.answer($0)
-            }
-            trial.listener.withLock { $0 = listener }
+            try await trial.listen(on: "127.0.0.1", port: port)
+            if host == "localhost" { try await trial.listenAlsoOnVersion6(port: port) }
         } catch {
             await trial.end()
             throw error
         }
         return trial
+    }
+
+    /// A provider that refuses such a callback leaves the operator at an error page of its own.
+    private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
+        guard settings.baseURL == nil, let origin = WebAddress(base)?.origin,
+            let complaint = settings.type.redirects.complaint(about: origin)
+        else { return }
+        let title = settings.type.title
+        throw Failure(
+            .malformedRequest,
+            "provider.redirect",
+            "\(title) cannot be tried, since it would refuse the callback on \(origin): \(complaint); sign in at the "
+                + "running gateway instead, and see its log"
+        )
+    }
+
+    private func listen(on host: String, port: Int) async throws(Failure) {
+        let listener = try await SmallServer.open(host: host, port: port, on: self.group, connections: 16) {
+            await self.answer($0)
+        }
+        self.listeners.withLock { $0.append(listener) }
+    }
+
+    /// Browsers may take `localhost` for `::1`, where nobody else may wait for the code; a machine without it is fine.
+    private func listenAlsoOnVersion6(port: Int) async throws(Failure) {
+        do throws(Failure) {
+            try await self.listen(on: "::1", port: port)
+        } catch {
+            guard !error.detail.contains("in use") else { throw error }
+        }
     }
 
     /// Waits for the end of the sign-in, and closes everything.
@@ -109,7 +143,9 @@ package final class Trial: Sendable {
     }
 
     private func end() async {
-        await self.listener.withLock { $0 }?.close()
+        for listener in self.listeners.withLock({ $0 }) {
+            await listener.close()
+        }
         self.transport.shutdown()
         try? await self.group.shutdownGracefully()
     }
@@ -120,14 +156,14 @@ package final class Trial: Sendable {
 extension Trial {
     private func answer(_ request: SmallRequest) async -> Answer {
         switch (request.method.rawValue, request.path) {
-        case ("GET", "/"): await self.start()
+        case ("GET", self.start): await self.begin()
         case ("GET", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.query)
         case ("POST", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.form)
         default: .text(404, "Nothing is here but the callback of this trial.\n")
         }
     }
 
-    private func start() async -> Answer {
+    private func begin() async -> Answer {
         do throws(Failure) {
             let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
             self.attempt.withLock { $0 = attempt }
