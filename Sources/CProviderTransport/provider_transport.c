@@ -18,7 +18,7 @@
 #include "call.h"
 
 enum {
-    CONNECTIONS_PER_HOST = 4,
+    CONNECTIONS_PER_HOST = 16,
     CONNECTIONS_PER_POOL = 16,
     CONNECTIONS_KEPT = 4,
     CALLS_ACTIVE = 64,

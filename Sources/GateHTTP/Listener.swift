@@ -48,7 +48,7 @@ package final class Listener: Sendable {
     package static func open(
         _ plan: ListenerPlan,
         on group: any EventLoopGroup,
-        gate: ConnectionGate,
+        gate: Turnstile,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
         let holder = Holder()
@@ -144,34 +144,6 @@ package final class Listener: Sendable {
 }
 
 private struct ListenerFull: Error {}
-
-/// Counts open connections and turns away those over the bound.
-package final class ConnectionGate: Sendable {
-    private let limit: Int
-    private let open = Atomic<Int>(0)
-
-    /// A gate that lets `limit` connections in at a time.
-    package init(limit: Int) {
-        self.limit = limit
-    }
-
-    /// How many connections are open.
-    package var count: Int { self.open.load(ordering: .relaxed) }
-
-    /// Whether one more may come; if so it is counted until ``leave()``.
-    func enter() -> Bool {
-        guard self.open.add(1, ordering: .relaxed).newValue <= self.limit else {
-            self.open.subtract(1, ordering: .relaxed)
-            return false
-        }
-        return true
-    }
-
-    /// Takes one off the count.
-    func leave() {
-        self.open.subtract(1, ordering: .relaxed)
-    }
-}
 
 /// Closes a connection whose first TLS message is not complete in time; removed once it is.
 private final class HelloDeadline: ChannelInboundHandler, RemovableChannelHandler {

@@ -67,11 +67,12 @@ struct ErrorAnswer: Sendable, CustomStringConvertible {
     }
 
     private init(_ answer: ErrorAnswer, hiding secrets: [String]) {
-        let hide = { (text: String) in
-            // Of what is shorter than this, every occurrence would be a chance one.
-            secrets.filter { $0.utf8.count >= 6 }.reduce(text) { $0.replacing($1, with: "<secret>") }
-        }
-        self.init(code: hide(answer.code), number: answer.number, text: answer.text.map(hide))
+        let redaction = Redaction(secrets)
+        self.init(
+            code: redaction.applied(to: answer.code),
+            number: answer.number,
+            text: answer.text.map(redaction.applied)
+        )
     }
 
     private init(code: String, number: Int64? = nil, text: String?) {

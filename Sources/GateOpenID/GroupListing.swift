@@ -170,7 +170,9 @@ extension GroupListing {
         guard let next = GroupQuery.resolve(target, against: first), next.origin == first.origin,
             next.path == first.path
         else {
-            throw self.failure("names a next page elsewhere, \(ReceivedText.quoted(target)), which was not called")
+            // Without its query, in which the provider may have repeated the token.
+            let place = ReceivedText.quoted(target.prefix { $0 != "?" })
+            throw self.failure("names a next page elsewhere, \(place), which was not called")
         }
         return next
     }

@@ -83,15 +83,17 @@ struct IDToken: Sendable {
         return try IDToken.checked(token, expected)
     }
 
-    /// The keys that may have signed a token; those of a newer key set if it names none and none of them has signed it,
-    /// since nothing else tells that such a provider has changed its key.
+    /// The keys that may have signed a token; those of a newer key set if none of them has, since nothing else tells that
+    /// a provider without names has changed its key, or one that gave an old name to a new key.
     private static func keys(
         for token: UnverifiedIDToken,
         in cache: KeyCache
     ) async throws(Failure) -> [JSONWebKey] {
         let keys = try await cache.candidates(id: token.keyID, algorithm: token.algorithm)
-        guard token.keyID == nil, !keys.contains(where: { token.isSigned(by: $0) }) else { return keys }
-        return await cache.newerCandidates(algorithm: token.algorithm) ?? keys
+        guard !keys.contains(where: { token.isSigned(by: $0) }) else {
+            return keys
+        }
+        return await cache.newerCandidates(id: token.keyID, algorithm: token.algorithm) ?? keys
     }
 
     private static func checked(_ token: UnverifiedIDToken, _ expected: Expectation) throws(Failure) -> IDToken {

@@ -31,12 +31,12 @@ final class KeyCache: Sendable {
         return newer.candidates(id: id, algorithm: algorithm)
     }
 
-    /// The keys of a newer set that may have signed a token without a key name; nil if it is too early to ask for one.
-    func newerCandidates(algorithm: SignatureAlgorithm) async -> [JSONWebKey]? {
+    /// The keys of a newer set that may have signed a token which no known key has; nil if it is too early to ask for one.
+    func newerCandidates(id: String?, algorithm: SignatureAlgorithm) async -> [JSONWebKey]? {
         let now = self.clock.now
         // No key has the empty name, so this shares the cooldown with unknown names and nothing else.
         guard self.unknown.withLock({ $0.mayFetch("", at: now) }) else { return nil }
-        return await self.document.newer()?.candidates(id: nil, algorithm: algorithm)
+        return await self.document.newer()?.candidates(id: id, algorithm: algorithm)
     }
 
     /// Fetches the key set unless a fresh one is there.

@@ -83,8 +83,9 @@ struct ProviderCall: Sendable {
         let isLimited = response.header("x-ratelimit-remaining") == "0" || response.header("retry-after") != nil
         switch response.status {
         case 403 where isLimited: throw self.unavailable(response, address)
-        case 401, 403, 404:
+        case 400..<429, 430..<500:
             let problem = ErrorAnswer(TokenResponse.members(response), hiding: secrets)
+            guard problem?.blame(at: response) != .provider else { throw self.unavailable(response, address, problem) }
             throw self.refused(address, response, problem ?? ErrorAnswer(refusedBy: response, hiding: secrets))
         default:
             let json = try ProviderCall.json(response, from: address)
@@ -108,8 +109,13 @@ struct ProviderCall: Sendable {
         )
     }
 
-    private static func unavailable(_ response: ProviderResponse, _ address: WebAddress) -> Failure {
-        let detail = "\(address.path) answered \(response.status)\(response.wish)"
+    private static func unavailable(
+        _ response: ProviderResponse,
+        _ address: WebAddress,
+        _ problem: ErrorAnswer? = nil
+    ) -> Failure {
+        let reason = problem.map { ": \($0)" } ?? ""
+        let detail = "\(address.path) answered \(response.status)\(reason)\(response.wish)"
         return Failure(.providerFailed, "provider.unavailable", detail)
     }
 

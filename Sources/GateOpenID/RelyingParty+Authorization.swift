@@ -29,9 +29,22 @@ extension RelyingParty {
         )
         var form = self.authorizationForm(for: attempt)
         if let endpoint = metadata.pushedAuthorization {
+            guard self.pushes.enter() else {
+                let detail = "\(RelyingParty.mostPushes) authorization requests are being sent ahead already"
+                throw Failure(.overloaded, "provider.busy", detail)
+            }
+            defer { self.pushes.leave() }
             form = try await self.push(form, to: endpoint, metadata)
         }
         let endpoint = metadata.authorization
+        let own = endpoint.query.map { Form(encoded: $0) ?? form } ?? Form()
+        guard form.fields.allSatisfy({ own.single($0.name) == .absent }) else {
+            throw Failure(
+                .providerFailed,
+                "openid.metadata",
+                "authorization_endpoint has a query with parameters of the request itself"
+            )
+        }
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
         return ("\(WebAddress(origin: endpoint.origin, path: endpoint.path, query: query))", attempt)
     }
@@ -74,7 +87,7 @@ extension RelyingParty {
         let authorization = try self.client.authenticate(&pushed, by: proof)
         if pushed["client_id"] == nil { pushed.append("client_id", self.client.clientID) }
         let response = try await self.call.post(pushed, to: endpoint, authorization: authorization)
-        let answer = try PushedAuthorization(response, advice: self.advice(metadata, sent: pushed))
+        let answer = try PushedAuthorization(response, advice: self.advice(metadata, sent: pushed, authorization))
         var rest = Form()
         rest.append("client_id", self.client.clientID)
         rest.append("request_uri", answer.requestURI)
@@ -94,9 +107,10 @@ extension RelyingParty {
     /// What an operator should look at when the provider does not believe who we are.
     ///
     /// What was sent with the request and is secret is left out, should the provider repeat it.
-    func advice(_ metadata: ProviderMetadata, sent form: Form) -> ClientAdvice {
+    func advice(_ metadata: ProviderMetadata, sent form: Form, _ authorization: String?) -> ClientAdvice {
         let names: Set = ["code", "code_verifier", "client_secret", "client_assertion"]
-        let sent = form.fields.filter { names.contains($0.name) }.map(\.value)
+        let credentials = authorization.map { String($0.drop { $0 != " " }.dropFirst()) }
+        let sent = form.fields.filter { names.contains($0.name) }.map(\.value) + [credentials].compactMap(\.self)
         return ClientAdvice(
             method: metadata.clientAuthentication,
             redirectURI: self.redirectURI,

@@ -84,7 +84,7 @@ extension RelyingParty {
         let proof = self.proof(metadata, audience: "\(metadata.token)")
         let authorization = try self.client.authenticate(&form, by: proof)
         let response = try await self.call.post(form, to: metadata.token, authorization: authorization)
-        return try TokenResponse(response, advice: self.advice(metadata, sent: form))
+        return try TokenResponse(response, advice: self.advice(metadata, sent: form, authorization))
     }
 
     /// The verified ID token; nil for a provider that has none.

@@ -24,6 +24,10 @@ package final class RelyingParty: Sendable {
     let discovery: SharedDocument<ProviderMetadata>?
     let keys: KeyCache?
     let report: @Sendable (Failure) -> Void
+    /// Those authorization requests that are being sent ahead, so few that strangers, who can ask for as many as they
+    /// like, do not hold up those who come back signed in.
+    let pushes = Turnstile(limit: RelyingParty.mostPushes)
+    static let mostPushes = 32
 
     /// The code flow with one provider.
     ///

@@ -26,7 +26,7 @@ struct TokenResponse: Sendable {
             throw TokenResponse.failure(problem, response, advice)
         }
         guard response.status == 200 else { throw TokenResponse.failure(response) }
-        guard let token = members["access_token"]?.string, (1...16_384).contains(token.utf8.count),
+        guard let token = members["access_token"]?.string, (1...16_000).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             let found = TokenResponse.isMarkup(response) ? "a page or XML" : "no usable access token"

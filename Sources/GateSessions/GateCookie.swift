@@ -96,7 +96,8 @@ extension GateCookie {
     package static func surplusAttempts(in header: CookieHeader, at origin: Origin) -> [GateCookie] {
         let prefix = GateCookie.attemptPrefix(at: origin)
         let tags = header.names(withPrefix: prefix).map { String($0.dropFirst(prefix.count)) }
-        let attempts = tags.compactMap { GateCookie.attempt($0, at: origin) }
+        // Deleted as what a browser takes in every context; whether they were set so is not known.
+        let attempts = tags.compactMap { GateCookie.attempt($0, at: origin, isCrossSite: true) }
         // A browser that had many tabs open is cleaned in steps, so that the answer's head stays small.
         return Array(attempts.dropLast(GateCookie.mostAttempts - 1).prefix(GateCookie.mostDeletions))
     }

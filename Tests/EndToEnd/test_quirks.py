@@ -15,6 +15,7 @@ import pytest
 
 from support.browser import Browser
 from support.demo import Demo, demo, requests_at
+from support.processes import eventually
 
 IN = (200, None)
 TENANT = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
@@ -291,6 +292,30 @@ def cut(running, provider):
     with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
         text = answer.read().decode()
     return int(re.search(rf'^gatehouse_groups_cut_total{{provider="{provider}"}} (\d+)', text, re.M)[1])
+
+
+@pytest.mark.parametrize(
+    "group, status", [("example-org", 200), ("example-org/platform-eng", 200), ("other-org", 403), ("example", 403)]
+)
+def test_people_of_another_organization_do_not_enter(group, status, tmp_path):
+    """providers.md §9, "org not allowed": an organization or team of GitHub in `allow`."""
+    with Demo(tmp_path, "--provider", "github", "--quirk", "github-groups") as running:
+        file = re.search(r"/\S+/providers\.yaml", running.process.log)[0]
+        with open(file) as text:
+            before = text.read()
+        before_it = reloads(running)
+        with open(file, "w") as text:
+            text.write(before.replace("allow: signed_in", f"allow: [{{ provider: github, group: {group} }}]"))
+        eventually(lambda: reloads(running) > before_it, "the file is read again")
+        page = running.sign_in("github", "ada").page
+        assert page.status == status
+        assert ("policy.refused" in page.text) == (status == 403)
+
+
+def reloads(running):
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
+        found = re.search(r'^gatehouse_reloads_total{result="ok"} (\d+)', answer.read().decode(), re.M)
+    return int(found[1]) if found else 0
 
 
 def listed():

@@ -114,15 +114,3 @@ import X509
         #expect(stage.tap.isClosed)
     }
 }
-
-@Suite struct ConnectionGateTests {
-    @Test func `so many connections come in and no more until one leaves`() {
-        let gate = ConnectionGate(limit: 2)
-        #expect(gate.enter() && gate.enter())
-        #expect(!gate.enter() && !gate.enter())
-        #expect(gate.count == 2)
-        gate.leave()
-        #expect(gate.enter() && !gate.enter())
-        #expect(gate.count == 2)
-    }
-}

@@ -116,4 +116,56 @@ private let gate = "https://gate.example.com"
         let session = answer.cookies.first { $0.hasPrefix("__Host-gatehouse=") }
         #expect(session?.hasSuffix("SameSite=Lax") == true)
     }
+
+    @Test func `a posted callback ends the session that it replaces, though that session's cookie does not come along`()
+        async throws
+    {
+        let rig = try self.rig()
+        let browser = Browser(rig)
+        let first = try await browser.begin("staff")
+        try await browser.open(first)
+        let old = try #require(browser.jar[Rig.gate]?["__Host-gatehouse"])
+        let callback = try await browser.begin("staff", returnPath: "/wiki")
+        browser.jar[Rig.gate]?["__Host-gatehouse"] = nil
+        let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
+        let type = "Content-Type: application/x-www-form-urlencoded\r\n"
+        #expect(try await browser.open(parts[0], method: "POST", body: parts[1], type).status == 303)
+        let other = Browser(rig)
+        other.jar[Rig.gate] = ["__Host-gatehouse": old]
+        #expect(try await other.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n").status == 401)
+    }
+}
+
+@Suite struct NavigationTests {
+    @Test(
+        arguments: [
+            "Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n", "Sec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\n",
+            "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
+            "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Purpose: prefetch\r\n",
+        ])
+    func `nothing but a person opening the address begins a sign-in`(lines: String) async throws {
+        let rig = try Rig()
+        let answer = try await Browser(rig).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
+        #expect(answer.status == 403 && answer.text.contains("request.not_navigation"))
+        #expect(answer.cookies.isEmpty && rig.providers.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n"])
+    func `a person who opens the address begins one, also from another site`(lines: String) async throws {
+        let answer = try await Browser(try Rig()).open("\(gate)/oauth2/start/staff", "\(lines)Accept: text/html\r\n")
+        #expect(answer.status == 303)
+    }
+
+    @Test func `those who wait for one provider leave room for another's people`() async throws {
+        let rig = try Rig()
+        let staff = try #require(rig.site.provider("staff"))
+        while staff.waiting.enter() {}
+        let full = try await Browser(rig).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
+        #expect(full.status == 503 && full.code == "provider.busy")
+        #expect(full.head.headerFields[.retryAfter] != nil)
+        #expect(try await Browser(rig).open("\(gate)/oauth2/start/guests").status == 303)
+        staff.waiting.leave()
+        #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
+        #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
+    }
 }

@@ -30,11 +30,17 @@ extension Endpoints {
         guard let provider = self.site.provider(id) else {
             throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
         }
+        guard request.isNavigation else {
+            throw Failure(.forbidden, "request.not_navigation", "a sign-in begins when a person opens its address")
+        }
+        guard provider.waiting.enter() else { throw provider.busy }
+        defer { provider.waiting.leave() }
+        let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
+        // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: request.returnPath,
-            handover: nil
+            handover: isCrossSite ? request.ticket?.text : nil
         )
-        let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
         }
@@ -55,6 +61,8 @@ extension Endpoints {
         guard let attempt = self.attempt(named: answer, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
+        guard provider.waiting.enter() else { throw provider.busy }
+        defer { provider.waiting.leave() }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
             signIn = try await provider.relyingParty.signIn(
@@ -88,7 +96,8 @@ extension Endpoints {
             self.site.metrics.signIn(provider: profile.provider, result: failure.code)
             throw failure
         }
-        if let old = request.ticket { _ = try? await self.site.sessions.end(old) }
+        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
+        if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
         var known = GateSessions.SignIn(profile: profile)
         known.idToken = signIn.idToken.map { Secret(text: $0) }
         known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
@@ -97,7 +106,7 @@ extension Endpoints {
         self.site.log.signedIn(profile, session: issued.session.id)
         var answer = Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")
         answer.addCookie(GateCookie.session(at: self.site.publicOrigin).setting(issued.ticket.text))
-        if let cookie = self.cookie(of: attempt.id) { answer.addCookie(cookie.deletion) }
+        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { answer.addCookie(cookie.deletion) }
         return answer
     }
 

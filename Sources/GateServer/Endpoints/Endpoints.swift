@@ -20,6 +20,12 @@ struct Endpoints: Sendable {
         }
     }
 
+    /// Whether the answer waits for nobody.
+    func isImmediate(_ request: OwnRequest) -> Bool {
+        let name = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).first
+        return name.flatMap { OwnAddress(rawValue: String($0)) }?.isImmediate ?? true
+    }
+
     private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         let provider = parts.dropFirst().joined(separator: "/")

@@ -26,10 +26,19 @@ enum OwnAddress: String, CaseIterable {
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {
-        case .signIn, .start, .userinfo, .keys, .style, .icon: [.get, .head]
+        case .signIn, .userinfo, .keys, .style, .icon: [.get, .head]
+        case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .callback: [.get, .post]
         case .handover: [.get]
+        }
+    }
+
+    /// Whether the answer waits for nobody, so that it can be given however many wait for a provider.
+    var isImmediate: Bool {
+        switch self {
+        case .signIn, .keys, .style, .icon: true
+        case .start, .callback, .signOut, .userinfo, .handover: false
         }
     }
 

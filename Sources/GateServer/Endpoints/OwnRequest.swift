@@ -21,6 +21,9 @@ struct OwnRequest: Sendable {
     let cookies: CookieHeader
     let visitor: Visitor
     let now: Instant
+    /// Whether a person opened the address, as far as the browser says: it is no part of another page, nothing that a
+    /// script fetches and nothing that is fetched ahead. https://www.w3.org/TR/fetch-metadata/
+    let isNavigation: Bool
     private let fetchSite: String?
     private let fromOrigin: String?
 
@@ -28,10 +31,8 @@ struct OwnRequest: Sendable {
         self.method = request.method
         self.path = request.path.text(in: request.message)
         self.query = Form(encoded: request.queryText ?? "")
-        let type = request.message.fields.first { request.message.spells($0.nameRange, "content-type") }
-        let isForm = type.map { slot in
-            request.message.text(slot.valueRange).lowercased().hasPrefix("application/x-www-form-urlencoded")
-        }
+        let isForm = OwnRequest.value("content-type", of: request)?.lowercased()
+            .hasPrefix("application/x-www-form-urlencoded")
         self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = site.origin(of: request.authority.host) ?? site.publicOrigin
         self.cookies = CookieHeader(
@@ -39,8 +40,20 @@ struct OwnRequest: Sendable {
         )
         self.visitor = Visitor(request)
         self.now = now
+        let destination = OwnRequest.value("sec-fetch-dest", of: request)
+        let purpose = OwnRequest.value("sec-purpose", of: request)
+        let mode = request.message.value(.secFetchMode)
+        self.isNavigation =
+            mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
+            && purpose?.contains("prefetch") != true
         self.fetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
+    }
+
+    private static func value(_ name: String, of request: RequestHead) -> String? {
+        request.message.fields.first { request.message.spells($0.nameRange, name) }.map {
+            request.message.text($0.valueRange)
+        }
     }
 
     /// Whether the browser says, or does not deny, that a page of ours sent it.

@@ -47,7 +47,7 @@ package final class Gateway: Sendable {
     let group: MultiThreadedEventLoopGroup
     let operationsGroup: MultiThreadedEventLoopGroup
     let workshop: Workshop
-    let gate = ConnectionGate(limit: DownstreamLimits().connections)
+    let gate = Turnstile(limit: DownstreamLimits().connections)
     let metrics = SiteMetrics()
     let state: Mutex<State>
     let loops: [NIOLoopBound<LoopState>]

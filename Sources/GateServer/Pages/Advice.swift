@@ -24,6 +24,12 @@ struct Advice {
             self.init("Please sign in", "This page is for people who are signed in.", again)
         case .forbidden where failure.code == "request.cross_site":
             self.init("The request was stopped", "Another site sent your browser here to change something.", nil)
+        case .forbidden where failure.code == "request.not_navigation":
+            self.init(
+                "This is no place to sign in",
+                "A sign-in begins in a window of its own, not inside another page.",
+                again
+            )
         case .forbidden where failure.code.hasPrefix("provider.") || failure.code.hasPrefix("openid."):
             self.init(
                 "You were not signed in",

@@ -172,7 +172,7 @@ extension GatewayResponder {
     private static let mostLookUps = 2000
     /// How many may wait at the gateway's own addresses, mostly for a provider; fewer, so that a provider that hangs
     /// leaves room for everybody who is signed in.
-    private static let mostOwn = 500
+    private static let mostOwn = 1000
 
     /// Does something that takes time, then goes on with its result on this loop, unless the client has gone.
     private func wait<Value: Sendable>(
@@ -242,7 +242,8 @@ extension GatewayResponder {
         let body = self.held.flatMap { Array($0.readableBytesView) }
         let own = OwnRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
         let endpoints = Endpoints(site: self.site)
-        self.wait(counting: \.ownRequests, upTo: GatewayResponder.mostOwn) {
+        let limit = endpoints.isImmediate(own) ? Int.max : GatewayResponder.mostOwn
+        self.wait(counting: \.ownRequests, upTo: limit) {
             await endpoints.answer(to: own)
         } then: { responder, answer in
             responder.answer(answer)

@@ -109,6 +109,11 @@ struct SiteProvider: Sendable {
     /// What the button says.
     let buttonText: String
     let relyingParty: RelyingParty
+    /// Those who wait for this provider, so few that the others' people still find room.
+    let waiting = Turnstile(limit: 400)
+
+    /// The failure when too many wait.
+    var busy: Failure { Failure(.overloaded, "provider.busy", "too many people wait for \(self.id) already") }
 }
 
 /// What a ``Site`` is made of, beside its routes and providers.

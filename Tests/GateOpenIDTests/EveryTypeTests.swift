@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+/// What holds for each type of provider in the catalogue, whatever else is special about it.
+@Suite struct EveryTypeTests {
+    private static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
+
+    /// The issuers of the types that have ID tokens.
+    private static let issuers: [String: String] = [
+        "google": "https://accounts.google.com",
+        "microsoft": "https://login.microsoftonline.com/\(tenant)/v2.0",
+        "apple": "https://appleid.apple.com",
+        "gitlab": "https://gitlab.com",
+        "okta": "https://acme.okta.com/oauth2/default",
+        "auth0": "https://acme.eu.auth0.com/",
+        "keycloak": "https://id.example.org/realms/acme",
+        "linkedin": "https://www.linkedin.com/oauth",
+        "slack": "https://slack.com",
+        "oidc": Stage.issuer,
+    ]
+
+    private static let openID = ProviderType.all.filter(\.isOpenID)
+
+    private func stage(_ type: ProviderType) throws -> Stage {
+        var settings = Stage.settings(type, id: "staff")
+        let issuer = Self.issuers[type.name]
+        settings.issuer = type.required.contains(.issuer) ? issuer : nil
+        settings.tenant = type == .microsoft ? Self.tenant : nil
+        settings.privateKey = type == .apple ? Secret(text: P256.Signing.PrivateKey().pemRepresentation) : nil
+        settings.keyID = "K1"
+        settings.teamID = "T1"
+        settings.authorizationEndpoint = type.isOpenID ? nil : WebAddress("\(Stage.issuer)/authorize")
+        settings.tokenEndpoint = WebAddress("\(Stage.issuer)/token")
+        settings.apiURL = type.settings.contains(.apiURL) ? WebAddress(Stage.issuer) : nil
+        if type == .oauth2 { settings.profile = ["subject": ["api:/user#/id"]] }
+        var stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": issuer.map(JSON.string)]))
+        stage.claims = stage.claims.with([
+            "iss": issuer.map(JSON.string), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
+            "https://slack.com/team_id": "T0123", "https://slack.com/user_id": "U0123",
+        ])
+        return stage
+    }
+
+    private func outcome(
+        _ type: ProviderType,
+        _ changes: [String: JSON?] = [:],
+        header: [String: JSON?] = [:]
+    ) async throws -> String? {
+        let stage = try self.stage(type)
+        let (_, attempt) = try await stage.begin()
+        let claims = stage.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
+        let text = try token(claims, by: .rs256, header: header)
+        stage.transport.answer(
+            "\(Stage.issuer)/token",
+            ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
+        )
+        return await stage.refusal(stage.callback(attempt), attempt)
+    }
+
+    @Test func `every type with ID tokens has an issuer here`() {
+        #expect(Set(Self.openID.map(\.name)) == Set(Self.issuers.keys))
+    }
+
+    @Test(arguments: openID)
+    func `a proper token signs in`(type: ProviderType) async throws {
+        #expect(try await self.outcome(type) == nil)
+    }
+
+    @Test(
+        arguments: openID,
+        [
+            (["iss": "https://evil.example"], "id_token.issuer"), (["iss": nil], "id_token.issuer"),
+            (["aud": "another"], "id_token.audience"), (["aud": ["gate:house", "another"]], "id_token.audience"),
+            (["azp": "another"], "id_token.authorized_party"), (["nonce": "another"], "id_token.nonce"),
+            (["at_hash": "AAAAAAAAAAAAAAAAAAAAAA"], "id_token.access_token_hash"),
+            (["exp": 1_790_000_000], "id_token.expired"), (["nbf": 1_790_000_900], "id_token.not_before"),
+            (["exp": 1_790_090_000], "id_token.lifetime"), (["iat": 1_789_990_000], "id_token.issued_at"),
+        ] as [([String: JSON?], String)]
+    )
+    func `a token that is wrong is refused at every type`(
+        type: ProviderType,
+        wrong: ([String: JSON?], String)
+    ) async throws {
+        #expect(try await self.outcome(type, wrong.0) == wrong.1)
+    }
+
+    @Test(
+        arguments: openID,
+        [
+            (["alg": "none"], "id_token.algorithm"), (["alg": "HS256"], "id_token.algorithm"),
+            (["alg": "RS512"], "id_token.algorithm"), (["kid": "k2"], "id_token.key_unknown"),
+            (["crit": ["x"]], "id_token.critical_header"), (["typ": "at+jwt"], "id_token.type"),
+        ] as [([String: JSON?], String)]
+    )
+    func `a token with another header is refused at every type`(
+        type: ProviderType,
+        wrong: ([String: JSON?], String)
+    ) async throws {
+        #expect(try await self.outcome(type, header: wrong.0) == wrong.1)
+    }
+
+    @Test(arguments: openID)
+    func `metadata of another issuer are refused at every type`(type: ProviderType) async throws {
+        var settings = Stage.settings(type, id: "staff")
+        settings.issuer = type.required.contains(.issuer) ? Self.issuers[type.name] : nil
+        settings.tenant = type == .microsoft ? Self.tenant : nil
+        settings.privateKey = type == .apple ? Secret(text: P256.Signing.PrivateKey().pemRepresentation) : nil
+        settings.keyID = "K1"
+        settings.teamID = "T1"
+        let stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": "https://evil.example"]))
+        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        #expect(failure?.code == "openid.issuer_mismatch")
+    }
+
+    @Test(arguments: ProviderType.all)
+    func `a callback of another issuer redeems no code at any type`(type: ProviderType) async throws {
+        let stage = try self.stage(type)
+        let (_, attempt) = try await stage.begin()
+        let before = stage.transport.requests.count
+        let callback = stage.callback(attempt, ["iss": "https://evil.example"])
+        #expect(await stage.refusal(callback, attempt) == "openid.issuer_mismatch")
+        #expect(stage.transport.requests.dropFirst(before).allSatisfy { $0.method == "GET" })
+    }
+
+    @Test(arguments: ProviderType.all)
+    func `each attempt is sealed with a challenge or a nonce of its own`(type: ProviderType) async throws {
+        let stage = try self.stage(type)
+        let first = try #require(WebAddress(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let second = try #require(WebAddress(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let seals = ["code_challenge", "nonce"].filter { first[$0] != nil }
+        #expect(!seals.isEmpty)
+        for seal in seals { #expect(first[seal] != second[seal]) }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateProviders
+import Testing
+
+@testable import GateOpenID
+
+@Suite struct RedactionTests {
+    private static let redaction = Redaction(["s+c r/t-long", "Z2F0ZSUzQWhvdXNlOnM=", "short"])
+
+    @Test(
+        arguments: [
+            "s+c r/t-long", "s%2Bc%20r%2Ft-long", "s%2bc%20r%2ft-long", "s%2Bc+r%2Ft-long", "S+C R/T-LONG",
+            "s+c r/t-long\u{301}", "Basic Z2F0ZSUzQWhvdXNlOnM=",
+        ])
+    func `a secret is hidden however it is written`(form: String) {
+        let shown = Self.redaction.applied(to: "you sent \(form), why?")
+        #expect(Array(shown.utf8).firstRange(of: Array("<secret>".utf8)) != nil)
+        #expect(shown.hasPrefix("you sent ") && shown.hasSuffix(", why?"))
+        for secret in ["t-long", "T-LONG", "Z2F0"] { #expect(!shown.contains(secret)) }
+    }
+
+    @Test func `what is no secret stays, and what is too long is not shown`() {
+        #expect(Self.redaction.applied(to: "a short word") == "a short word")
+        #expect(Self.redaction.applied(to: String(repeating: "x", count: 65_537)) == "<too long>")
+    }
+
+    @Test func `a secret that begins another leaves no rest of it`() {
+        #expect(Redaction(["abcdef", "abcdefghi"]).applied(to: "abcdefghi") == "<secret>")
+    }
+
+    @Test(arguments: [ProviderDefinition.ClientAuthentication.secretPost, .secretBasic])
+    func `what was sent to the token endpoint does not come into the log`(
+        way: ProviderDefinition.ClientAuthentication
+    ) async throws {
+        var settings = Stage.settings()
+        settings.clientAuthentication = way
+        settings.clientSecret = Secret(text: "s+c r/t-long")
+        let stage = try Stage(settings)
+        let (_, attempt) = try await stage.begin()
+        stage.transport.answer("\(Stage.issuer)/token", 401, #"{"error":"invalid_client"}"#)
+        _ = await stage.failure(stage.callback(attempt, ["code": "4/0AbCdEf"]), attempt)
+        let sent = try #require(stage.transport.requests.last)
+        let body = String(decoding: sent.body ?? [], as: UTF8.self)
+        let field = sent.headers.first { $0.name == "Authorization" }?.value ?? ""
+        let repeated: JSON = ["error": "invalid_client", "error_description": .string("\(body) \(field)")]
+        stage.transport.answer("\(Stage.issuer)/token", 401, repeated.text)
+        let (_, other) = try await stage.begin()
+        let detail = await stage.failure(stage.callback(other, ["code": "4/0AbCdEf"]), other)?.detail ?? ""
+        #expect(detail.contains("<secret>"))
+        for secret in ["t-long", "0AbCdEf", String(field.dropFirst(6))] where !secret.isEmpty {
+            #expect(!detail.contains(secret))
+        }
+    }
+
+    @Test func `the token endpoint is told who asks and that JSON is wanted`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        _ = await stage.refusal(stage.callback(attempt), attempt)
+        let sent = try #require(stage.transport.requests.first { $0.method == "POST" })
+        #expect(sent.headers.contains { $0.name == "User-Agent" && !$0.value.isEmpty })
+        #expect(sent.headers.contains { $0.name == "Accept" && $0.value == "application/json" })
+    }
+
+    @Test(
+        arguments: [
+            (200, #"{"ok":false,"error":"invalid_auth"}"#, "provider.api_refused"),
+            (
+                200, #"{"error":{"message":"Unsupported get request","type":"GraphMethodException","code":100}}"#,
+                "provider.api_refused"
+            ),
+            (
+                400, #"{"error":{"message":"Invalid appsecret_proof","type":"OAuthException","code":100}}"#,
+                "provider.api_refused"
+            ),
+            (400, #"{"error":{"message":"Application request limit reached","code":4}}"#, "provider.unavailable"),
+            (429, "{}", "provider.unavailable"), (503, "{}", "provider.unavailable"),
+        ] as [(Int, String, String)]
+    )
+    func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String) async throws {
+        let stage = try Stage()
+        stage.transport.answer("\(Stage.issuer)/userinfo", status, body)
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt)
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+    }
+
+    @Test func `the words of a callback's error are cut and escaped`() async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let words = "line\r\nbreak " + String(repeating: "x", count: 5000)
+        let callback = stage.callback(attempt, ["code": nil, "error": "access_denied", "error_description": words])
+        let detail = await stage.failure(callback, attempt)?.detail ?? ""
+        #expect(detail.count < 600 && !detail.contains("\n") && !detail.contains("\r"))
+    }
+
+    @Test func `an endpoint that brings parameters of the request itself is refused`() async throws {
+        let address = "\(Stage.issuer)/authorize?tenant=a&client_id=evil"
+        let stage = try Stage(metadata: Stage.metadata.with(["authorization_endpoint": .string(address)]))
+        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        #expect(failure?.code == "openid.metadata")
+    }
+
+    @Test func `a key that took over the name of another is found`() async throws {
+        let stage = try Stage()
+        let (_, first) = try await stage.begin()
+        try stage.issue(for: first)
+        #expect(await stage.refusal(stage.callback(first), first) == nil)
+        stage.transport.answer("\(Stage.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
+        let (_, second) = try await stage.begin()
+        try stage.issue(for: second, by: .es256)
+        #expect(await stage.refusal(stage.callback(second), second) == nil)
+        #expect(stage.transport.count("\(Stage.issuer)/keys") == 2)
+        let (_, third) = try await stage.begin()
+        try stage.issue(for: third)
+        #expect(await stage.refusal(stage.callback(third), third) != nil)
+        #expect(stage.transport.count("\(Stage.issuer)/keys") == 2)
+    }
+}
