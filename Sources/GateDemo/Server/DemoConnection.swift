@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
@@ -81,9 +82,27 @@ struct DemoExchange: Sendable {
         self.write(await responder(self.request))
     }
 
+    /// The time as `check --online` compares it with that of the machine.
+    ///
+    /// RFC 9110 §5.6.7.
+    private static func date() -> String {
+        let format = Date.VerbatimFormatStyle(
+            format: """
+                \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
+                \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\
+                \(second: .twoDigits) GMT
+                """,
+            locale: Locale(identifier: "en_US_POSIX"),
+            timeZone: .gmt,
+            calendar: Calendar(identifier: .gregorian),
+        )
+        return Date.now.formatted(format)
+    }
+
     func write(_ answer: DemoResponse) {
         var headers = HTTPHeaders(answer.fields.map { ($0.name, $0.value) })
         if answer.status != 204 { headers.add(name: "Content-Length", value: String(answer.body.count)) }
+        if !headers.contains(name: "Date") { headers.add(name: "Date", value: DemoExchange.date()) }
         if self.isLast { headers.add(name: "Connection", value: "close") }
         let status = HTTPResponseStatus(statusCode: answer.status)
         let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
