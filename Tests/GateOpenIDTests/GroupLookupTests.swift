@@ -67,6 +67,34 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("gate:house", "read:org,user:email", true), ("gate:house", "admin:org", true),
+            ("gate:house", "user:email", false), ("gate:house", nil, true), ("Iv23gate", "", true),
+        ] as [(String, String?, Bool)]
+    )
+    func `without the scope GitHub lists what is public, which is not all`(
+        clientID: String,
+        scope: String?,
+        isComplete: Bool
+    ) async throws {
+        var settings = Stage.settings(.github, id: "github")
+        settings.groups = ["teams"]
+        settings.clientID = clientID
+        let stage = try Stage(settings)
+        let answer: JSON = ["access_token": "gho_INVENTED", "token_type": "bearer"]
+        stage.transport.answer(
+            "https://github.com/login/oauth/access_token",
+            answer.with(["scope": scope.map(JSON.string)])
+        )
+        stage.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
+        stage.transport.answer("https://api.github.com/user/emails?per_page=100", [])
+        stage.transport.answer(Self.teams, [Self.team("a", "x")])
+        let signIn = try await self.signIn(stage)
+        #expect(signIn.profile.groups == ["a/x"] && signIn.profile.groupsComplete == isComplete)
+        #expect(signIn.notes.contains { $0.contains("read:org") } != isComplete)
+    }
+
     @Test func `nobody is asked for groups that nobody looks at, and then they are unknown`() async throws {
         let stage = try self.gitHub()
         let signIn = try await self.signIn(stage, looksUp: false)
