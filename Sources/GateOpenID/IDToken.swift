@@ -108,13 +108,14 @@ struct IDToken: Sendable {
     }
 
     private static func rules(_ expected: Expectation) -> [any IDTokenRule] {
-        [
+        let leeway = expected.definition.clockLeeway
+        return [
             IssuerClaimRule(issuer: expected.definition.issuer, discovered: expected.discoveredIssuer),
             AudienceRule(clientID: expected.clientID),
-            ExpiryRule(),
-            IssuedAtRule(),
+            ExpiryRule(leeway: leeway),
+            IssuedAtRule(leeway: leeway),
             LifetimeRule(),
-            NotBeforeRule(),
+            NotBeforeRule(leeway: leeway),
             NonceRule(nonce: expected.nonce, rule: expected.definition.nonce),
             SubjectRule(),
             AccessTokenHashRule(accessToken: expected.accessToken),

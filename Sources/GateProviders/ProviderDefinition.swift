@@ -32,6 +32,8 @@ package struct ProviderDefinition: Sendable {
     package let authorizationParameters: [Form.Field]
     /// The algorithms that ID tokens may be signed with.
     package let signatureAlgorithms: Set<SignatureAlgorithm>
+    /// How far the provider's clock and ours may differ; RFC 7519 §4.1.4 allows "some small leeway".
+    package let clockLeeway: Duration
     /// How long a key is still believed after it was last seen in the provider's key set.
     package let keyRetention: Duration
     /// The calls that may be made with the access token; which ones are needed, ``wantedCalls(for:made:)`` says.
@@ -73,7 +75,8 @@ package struct ProviderDefinition: Sendable {
         self.responseMode = settings.responseMode ?? entry.responseMode
         self.pushesAuthorization = settings.pushesAuthorization
         self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
-        self.signatureAlgorithms = entry.signatureAlgorithms
+        self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms
+        self.clockLeeway = settings.clockLeeway ?? .seconds(60)
         self.keyRetention = entry.keyRetention
         self.mapping = ProfileMapping(
             provider: settings.id,

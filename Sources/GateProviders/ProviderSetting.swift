@@ -42,11 +42,17 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case groups
     /// What holds for the nonce.
     case nonce
+    /// The algorithms that ID tokens may be signed with.
+    case idTokenAlgorithms = "id_token_algorithms"
+    /// How far the provider's clock may differ from ours.
+    case clockLeeway = "clock_leeway"
     /// Whether the authorization request is sent ahead.
     case pushedAuthorization = "pushed_authorization"
 
     /// What every OpenID Connect provider has.
-    package static let openID: Set<ProviderSetting> = [.nonce, .pushedAuthorization]
+    package static let openID: Set<ProviderSetting> = [
+        .nonce, .pushedAuthorization, .idTokenAlgorithms, .clockLeeway,
+    ]
 
     /// The types that have the setting, in the order of the catalogue.
     package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }

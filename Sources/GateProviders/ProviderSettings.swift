@@ -60,6 +60,10 @@ package struct ProviderSettings: Sendable, Hashable {
     package var pkce: ProviderDefinition.PKCERule?
     /// What holds for the nonce; nil for the type's own rule.
     package var nonce: ProviderDefinition.NonceRule?
+    /// The algorithms that ID tokens may be signed with; nil for the type's own.
+    package var signatureAlgorithms: [SignatureAlgorithm]?
+    /// How far the provider's clock and ours may differ; nil for a minute.
+    package var clockLeeway: Duration?
     /// Whether a callback must name its issuer; nil leaves it to what the provider's metadata say.
     package var requiresIssuer: Bool?
     /// Whether the authorization request is sent ahead, RFC 9126.

@@ -277,4 +277,19 @@ import Testing
         let messages = Fixture.messages(text)
         #expect(messages.count == 1 && messages.first?.hasPrefix("nobody of google can enter") == true)
     }
+
+    @Test func `leeway and algorithms of ID tokens are read, within bounds`() throws {
+        let keys = "    clock_leeway: 2m\n    id_token_algorithms: [ES256, EdDSA]"
+        let provider = try #require(try Fixture.configuration(Fixture.smallest(provider: keys)).providers.first)
+        #expect(provider.clockLeeway == .seconds(120) && provider.signatureAlgorithms == [.es256, .edDSA])
+        for (keys, words) in [
+            ("clock_leeway: 6m", "'6m' is out of range; it must be 0s to 5m"),
+            ("id_token_algorithms: []", "'id_token_algorithms' lists none, so no token would be believed; remove it"),
+            ("id_token_algorithms: [HS256]", "'HS256' is not an algorithm"),
+            ("id_token_algorithms: [none]", "'none' is not an algorithm"),
+        ] {
+            let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
+            #expect(messages.count == 1 && messages.first?.hasPrefix(words) == true, "\(messages)")
+        }
+    }
 }

@@ -136,4 +136,37 @@ import Testing
         #expect(!seals.isEmpty)
         for seal in seals { #expect(first[seal] != second[seal]) }
     }
+
+    @Test(
+        arguments: [
+            (nil, 60, nil), (nil, 61, "id_token.expired"), (120, 120, nil), (120, 121, "id_token.expired"),
+            (0, 1, "id_token.expired"), (0, 0, "id_token.expired"), (1, 0, nil),
+        ] as [(Int64?, Int64, String?)]
+    )
+    func `the clocks may differ by as much as the file says`(leeway: Int64?, late: Int64, code: String?) async throws {
+        var settings = Stage.settings()
+        settings.clockLeeway = leeway.map { .seconds($0) }
+        let stage = try Stage(settings)
+        let (_, attempt) = try await stage.begin()
+        // A token lives until before its end, RFC 7519 §4.1.4.
+        let now = stage.clock.now.seconds
+        try stage.issue(for: attempt, ["iat": .int(now - 300), "exp": .int(now - late + (late > 0 ? 1 : 0))])
+        #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+    }
+
+    @Test func `only the algorithms of the file are taken`() async throws {
+        var settings = Stage.settings()
+        settings.signatureAlgorithms = [.es256]
+        let stage = try Stage(settings)
+        stage.transport.answer(
+            "\(Stage.issuer)/keys",
+            ["keys": [TestKey.rs256.named("k1"), TestKey.es256.named("k2")]]
+        )
+        let (_, first) = try await stage.begin()
+        try stage.issue(for: first)
+        #expect(await stage.refusal(stage.callback(first), first) == "id_token.algorithm")
+        let (_, second) = try await stage.begin()
+        try stage.issue(for: second, by: .es256, kid: "k2")
+        #expect(await stage.refusal(stage.callback(second), second) == nil)
+    }
 }

@@ -83,6 +83,10 @@ extension ProviderDraft {
         for case (let name, let list?) in lists where list.value.isEmpty && written.isSound {
             reading.error("'\(name)' lists none; remove it to accept all", at: list.mark)
         }
+        if let algorithms = self.signatureAlgorithms, algorithms.value.isEmpty, written.isSound {
+            let message = "'id_token_algorithms' lists none, so no token would be believed; remove it"
+            reading.error(message, at: algorithms.mark)
+        }
         guard let tenants = self.tenants, !tenants.value.isEmpty else { return }
         if !isOpen || tenant == "consumers" {
             reading.error("'tenants' goes with tenant common or organizations; remove it", at: tenants.mark)

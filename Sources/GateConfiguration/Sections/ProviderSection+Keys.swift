@@ -241,6 +241,20 @@ extension Mapping<ProviderDraft> {
             "Whether the ID token must carry the nonce, or only may not carry another one."
         ),
         Key(
+            "id_token_algorithms",
+            located: \.signatureAlgorithms,
+            .list(of: .oneOf("an algorithm"), named: "a list of algorithms"),
+            .of(.idTokenAlgorithms, standard: .words("the type's own"), example: ["RS256", "ES256"]),
+            "The algorithms that ID tokens may be signed with."
+        ),
+        Key(
+            "clock_leeway",
+            \.clockLeeway,
+            .duration(.zero...(.seconds(300)), shown: "0s to 5m"),
+            .of(.clockLeeway, standard: "1m", example: "2m"),
+            "How far the provider's clock may differ from the gateway's before its ID tokens are refused."
+        ),
+        Key(
             "require_iss",
             \.requiresIssuer,
             .flag,

@@ -32,6 +32,8 @@ struct ProviderDraft: Sendable {
     var responseMode: Located<ProviderDefinition.ResponseMode>?
     var pkce: Located<ProviderDefinition.PKCERule>?
     var nonce: Located<ProviderDefinition.NonceRule>?
+    var signatureAlgorithms: Located<[SignatureAlgorithm]>?
+    var clockLeeway: Duration?
     var requiresIssuer: Bool?
     var pushesAuthorization: Bool?
     var authorizationParameters: [Named<String>]?
@@ -122,6 +124,8 @@ extension ProviderDraft {
         settings.responseMode = self.responseMode?.value
         settings.pkce = self.pkce?.value
         settings.nonce = self.nonce?.value
+        settings.signatureAlgorithms = self.signatureAlgorithms?.value
+        settings.clockLeeway = self.clockLeeway
         settings.requiresIssuer = self.requiresIssuer
         settings.pushesAuthorization = self.pushesAuthorization ?? false
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }

@@ -6,8 +6,10 @@ internal import GateCore
 ///
 /// OpenID Connect Core §3.1.3.7, rule 9.
 struct ExpiryRule: IDTokenRule {
+    let leeway: Duration
+
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
-        guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: clockLeeway) else {
+        guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
             return Refusal("id_token.expired", "OpenID Connect Core §3.1.3.7, rule 9")
         }
         return nil

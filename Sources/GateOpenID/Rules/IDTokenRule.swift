@@ -7,6 +7,3 @@ protocol IDTokenRule: Sendable {
     /// Why the token is not believed, or nil if this rule has nothing against it.
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal?
 }
-
-/// How far the provider's clock and ours may differ; RFC 7519 §4.1.4 allows "a small leeway".
-let clockLeeway = Duration.seconds(60)

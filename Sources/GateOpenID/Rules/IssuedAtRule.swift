@@ -8,9 +8,11 @@ internal import GateCore
 struct IssuedAtRule: IDTokenRule {
     static let oldest = Duration.seconds(600)
 
+    let leeway: Duration
+
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
-        guard let issued = token.claims["iat"]?.numericDate, issued <= now.advanced(by: clockLeeway),
-            now <= issued.advanced(by: IssuedAtRule.oldest + clockLeeway)
+        guard let issued = token.claims["iat"]?.numericDate, issued <= now.advanced(by: self.leeway),
+            now <= issued.advanced(by: IssuedAtRule.oldest + self.leeway)
         else { return Refusal("id_token.issued_at", "OpenID Connect Core §3.1.3.7, rule 10") }
         return nil
     }

@@ -6,9 +6,11 @@ internal import GateCore
 ///
 /// RFC 7519 §4.1.5.
 struct NotBeforeRule: IDTokenRule {
+    let leeway: Duration
+
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
         guard let claim = token.claims["nbf"] else { return nil }
-        guard let begin = claim.numericDate, begin <= now.advanced(by: clockLeeway) else {
+        guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
             return Refusal("id_token.not_before", "RFC 7519 §4.1.5")
         }
         return nil

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProviderHTTP
+internal import GateProviders
 
 extension ExaminedProvider {
     /// What is left of every certificate's life below which somebody should look at it.
@@ -9,19 +10,20 @@ extension ExaminedProvider {
 
     /// Whether the provider's time is ours.
     ///
-    /// ID tokens are refused when the clocks differ by more than a minute. Of several answers the one nearest to our
-    /// time counts, since a copy out of a cache looks older than it is.
+    /// ID tokens are refused when the clocks differ by more than the leeway, a minute unless the file says otherwise. Of
+    /// several answers the one nearest to our time counts, since a copy out of a cache looks older than it is.
     var clock: ExaminationLine {
         guard let difference = self.clockDifferences.map(\.components.seconds).min(by: { abs($0) < abs($1) }) else {
             return self.line(.clock, .unasked, "no answer told its time")
         }
         let words = self.words(for: difference)
         let remedy = "set the clock of this machine by NTP, or tell the provider"
-        return switch abs(difference) {
-        case ...30: self.line(.clock, .good, words)
-        case ...60: self.line(.clock, .warning, "\(words); \(remedy)")
-        default: self.line(.clock, .failure, "\(words), so that its ID tokens are refused; \(remedy)")
+        let leeway = self.definition.clockLeeway.components.seconds
+        guard abs(difference) <= leeway else {
+            return self.line(.clock, .failure, "\(words), so that its ID tokens are refused; \(remedy)")
         }
+        guard abs(difference) > min(30, leeway / 2) else { return self.line(.clock, .good, words) }
+        return self.line(.clock, .warning, "\(words); \(remedy)")
     }
 
     private func words(for difference: Int64) -> String {
