@@ -388,3 +388,18 @@ def test_the_same_address_at_two_providers_is_two_people(tmp_path):
         ]
         assert [profile["email"] for profile in profiles] == ["ada@example.org"] * 2
         assert [profile["user"] for profile in profiles] == ["google:104729384756102938475", "github:73205511"]
+
+
+@pytest.mark.parametrize(
+    "provider, quirk, path", [
+        ("google", "google-offline", "POST /token"),
+        ("github", "github-expiring-tokens", "POST /login/oauth/access_token"),
+    ]
+)
+def test_a_refresh_token_that_comes_along_is_not_used(provider, quirk, path, tmp_path):
+    """providers.md §9: of a pair that dies with its first use nobody makes a second, since nobody makes a first."""
+    with Demo(tmp_path, "--provider", provider, "--quirk", quirk) as running, ThreadPoolExecutor(20) as pool:
+        browser = running.sign_in(provider, "ada")
+        answers = list(pool.map(lambda _: browser.send("GET", "/again"), range(100)))
+        assert [answer.status for answer in answers] == [200] * 100
+        assert requests_at(browser.pages)[path] == 1
