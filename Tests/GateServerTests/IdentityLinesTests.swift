@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateConfiguration
 import GateCore
+import GatePolicy
 import GateSessions
 import NIOCore
 import Testing
@@ -68,5 +70,22 @@ import Testing
         #expect(claims["aud"]?.string == "https://gate.example.com/wiki" && claims["sub"]?.string == "staff:ada")
         #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == issued.session.id)
         #expect(rig.site.identity.halfLife == .seconds(60))
+    }
+
+    @Test func `an app that asks for named groups is told of no other, in no line`() async throws {
+        let rig = try Rig(app: { app in
+            guard app.route.app == "wiki" else { return }
+            var entry = AccessEntry(line: 1)
+            entry.group = "ops"
+            app.route.access = .entries([entry])
+            app.route.groups = .named
+        })
+        let issued = try await rig.session(of: .staff())
+        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let text = String(buffer: buffer)
+        #expect(text.contains("X-Forwarded-Groups: ops\r\n"))
+        let token = try #require(text.split(separator: "Assertion: ").last)
+        let claims = try JSON(parsing: try #require(Base64URL.decode(token.split(separator: ".")[1].utf8)))
+        #expect(claims["groups"] == ["ops"])
     }
 }
