@@ -52,9 +52,10 @@ struct ClientCredentials: Sendable {
         case .privateKeyJWT:
             guard self.key != nil else { throw self.refusal("private_key: client_authentication needs it") }
         case .signedSecret:
-            guard self.key?.isP256 == true, self.teamID != nil else {
-                throw self.refusal("private_key: this provider needs a key on P-256, and team_id")
+            guard self.key?.isP256 == true else {
+                throw self.refusal("private_key: this provider needs an EC key on P-256, and this is another kind")
             }
+            guard self.teamID != nil else { throw self.refusal("team_id: this provider needs it") }
         }
     }
 

@@ -26,7 +26,9 @@ struct ClientKey: Sendable {
     /// - Throws: What is wrong with `private_key` or `certificate`.
     init(_ pem: Secret, id: String?, certificate: String?) throws(Failure) {
         guard let block = pem.withText({ PEMBlock(in: $0, endingWith: "PRIVATE KEY") }) else {
-            throw ClientKey.unusable("private_key: there is no PEM private key in it")
+            throw ClientKey.unusable(
+                "private_key: there is no whole PEM private key in it; it may be cut off, or its line breaks are lost"
+            )
         }
         guard !block.isEncrypted else {
             throw ClientKey.unusable("private_key: it is encrypted; store it without a pass phrase")

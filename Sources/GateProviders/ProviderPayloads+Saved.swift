@@ -25,7 +25,10 @@ extension ProviderPayloads {
         self.init()
         self.idToken = try members["id_token"].map(ProviderPayloads.claims)
         self.userinfo = try ProviderPayloads.object("userinfo", in: members)
-        self.callback = try ProviderPayloads.object("callback", in: members)
+        if let subject = self.idToken?["sub"], let other = self.userinfo?["sub"], subject != other {
+            throw ProviderPayloads.unusable("'id_token' and 'userinfo' are about two people: their 'sub' differ")
+        }
+        self.callback = try ProviderPayloads.object("callback", in: members).map(ProviderPayloads.unfolded)
         self.api = try ProviderPayloads.object("api", in: members)?.object ?? [:]
         if let path = self.api.keys.first(where: { !$0.hasPrefix("/") }) {
             let detail = #"'api' has answers by path, such as "/user"; "\#(path.prefix(60))" is none"#
@@ -41,6 +44,15 @@ extension ProviderPayloads {
         }
         let isComplete = members["groups_complete"]?.bool ?? true
         self.lookedUp = LookedUpNames(names.compactMap(\.self), isComplete: isComplete)
+    }
+
+    /// What a callback brings as JSON in a text, as Apple does, is read as the gateway reads it.
+    private static func unfolded(_ callback: JSON) -> JSON {
+        .object(
+            (callback.object ?? [:]).mapValues {
+                ($0.string.flatMap { try? JSON(parsing: Array($0.utf8), depth: 8) }) ?? $0
+            }
+        )
     }
 
     private static func object(_ name: String, in members: [String: JSON]) throws(Failure) -> JSON? {

@@ -32,8 +32,12 @@ package struct RedirectRule: Sendable, Hashable {
             return "it accepts plain http on \(plain.joined(separator: ", ")) only"
         }
         let isAddress = origin.host.hasPrefix("[") || IPAddress(origin.host) != nil
-        if isAddress, !self.takesAddresses, !origin.isLoopback { return "it accepts no IP address" }
-        guard !isAddress, !self.takesPrivateNames, origin.host != "localhost" else { return nil }
+        // Who takes plain http nowhere takes no callback on this machine at all.
+        let takesThisMachine = self.plainHosts != []
+        if isAddress, !self.takesAddresses, !origin.isLoopback || !takesThisMachine {
+            return "it accepts no IP address"
+        }
+        guard !isAddress, !self.takesPrivateNames, origin.host != "localhost" || !takesThisMachine else { return nil }
         let labels = origin.host.split(separator: ".")
         let isPrivate = labels.count < 2 || labels.last.map { RedirectRule.privateEndings.contains(String($0)) } ?? true
         return isPrivate ? "it accepts public domain names only" : nil

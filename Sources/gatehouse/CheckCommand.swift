@@ -34,7 +34,11 @@ struct CheckCommand: AsyncParsableCommand {
         for (provider, failure) in obstacles {
             complain("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
         }
-        guard obstacles.isEmpty else { throw ExitCode(1) }
+        let faults = Rehearsal.certificateFaults(in: configuration)
+        for fault in faults {
+            complain("\(self.file.config): error: \(fault.detail)")
+        }
+        guard obstacles.isEmpty, faults.isEmpty else { throw ExitCode(1) }
         let providers = count(configuration.providers.count, "provider")
         say("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
         if self.online { try await self.examine(configuration) }
@@ -47,7 +51,7 @@ struct CheckCommand: AsyncParsableCommand {
             say("online: \(ExaminationText.summary(lines))")
             guard lines.contains(where: { $0.verdict == .failure }) else { return }
         } catch {
-            complain("gatehouse: error: \(error.detail)")
+            complain("gatehouse: error: \(error.code): \(error.detail)")
         }
         throw ExitCode(1)
     }

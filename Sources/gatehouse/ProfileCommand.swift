@@ -59,10 +59,23 @@ struct ProfileCommand: ParsableCommand {
         guard bytes.count <= limit else {
             throw Failure(.malformedRequest, "profile.payload", "'\(path)' is larger than 1 MiB")
         }
-        do {
+        do throws(JSON.ParseProblem) {
             return try JSON(parsing: Array(bytes), depth: 32)
         } catch {
-            throw Failure(.malformedRequest, "profile.payload", "'\(path)' is no JSON: \(error)")
+            throw Failure(
+                .malformedRequest,
+                "profile.payload",
+                "'\(path)' \(ProfileCommand.words(for: error, in: bytes))"
+            )
+        }
+    }
+
+    private static func words(for problem: JSON.ParseProblem, in bytes: Data) -> String {
+        switch problem {
+        case .syntax(let offset):
+            "is no JSON; look at line \(bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1)"
+        case .tooDeep: "is no JSON that is read; it is over 32 levels deep"
+        case .duplicateName(let name): "has the member '\(name.prefix(60))' twice in one object"
         }
     }
 }

@@ -72,7 +72,7 @@ func started(
         return try await Gateway.start(result, options: options, logger: logger)
     } catch {
         let advice = error.code == "listener.bind" ? "; choose another address with \(whereToListen)" : ""
-        complain("gatehouse: error: \(error.detail)\(advice)")
+        complain("gatehouse: error: \(error.code): \(error.detail)\(advice)")
         throw ExitCode(1)
     }
 }

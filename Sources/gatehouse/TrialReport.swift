@@ -75,6 +75,8 @@ enum TrialReport {
             "if the provider never sends the nonce back, set nonce: if_present in \(section)"
         case let code where code.hasPrefix("id_token."):
             "the provider sent what must not be believed; docs/errors.md explains \(code)"
+        case "provider.tls" where settings.caFile != nil:
+            "look whether \(settings.caFile ?? "") holds the authority that signed the provider's certificate"
         case "provider.tls":
             "with a private certificate authority set tls.ca_file in \(section)"
         default:

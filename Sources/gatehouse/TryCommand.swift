@@ -46,7 +46,7 @@ struct TryCommand: AsyncParsableCommand {
             trial = try await Trial.begin(settings, host: self.host, port: self.port)
         } catch {
             let advice = error.code == "listener.bind" ? "; choose another port with --port" : ""
-            complain("gatehouse: error: \(error.detail)\(advice)")
+            complain("gatehouse: error: \(error.code): \(error.detail)\(advice)")
             throw ExitCode(1)
         }
         say(

@@ -292,4 +292,16 @@ import Testing
             #expect(messages.count == 1 && messages.first?.hasPrefix(words) == true, "\(messages)")
         }
     }
+
+    @Test(
+        arguments: [
+            ("profile: { roles: \"id_token:/https://example.com/roles\" }", "write '~1' for each '/'"),
+            ("profile: { email: \"userinfo:/emails[primary & verified]/value\" }", "has a search that is none"),
+            ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has a search that is none"),
+            ("tls: { ca_file: tls/text.pem }", "holds no PEM certificate"),
+        ])
+    func `a slip that would silently find nothing is refused`(keys: String, words: String) {
+        let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
+        #expect(messages.count == 1 && messages.first?.contains(words) == true, "\(messages)")
+    }
 }

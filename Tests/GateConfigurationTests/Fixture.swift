@@ -21,7 +21,9 @@ enum Fixture {
     static let files = FileAccess { path, limit in
         let content: [UInt8]
         switch path {
-        case "/etc/gatehouse/tls/good.pem", "/etc/gatehouse/tls/good.key": content = Array("-----BEGIN".utf8)
+        case "/etc/gatehouse/tls/good.pem", "/etc/gatehouse/tls/good.key":
+            content = Array("-----BEGIN CERTIFICATE-----".utf8)
+        case "/etc/gatehouse/tls/text.pem": content = Array("no certificate".utf8)
         case "/run/secrets/good": content = Array("0123456789abcdef0123456789abcdef\n".utf8)
         case "/run/secrets/huge": content = [UInt8](repeating: 0x61, count: 65_537)
         case "/run/secrets/full": content = [UInt8](repeating: 0x61, count: 65_536)

@@ -27,4 +27,18 @@ import Testing
         let origin = try #require(WebAddress(address)?.origin)
         #expect((type.redirects.complaint(about: origin) == nil) == isAccepted)
     }
+
+    @Test(arguments: ["https://localhost", "http://localhost:8080", "https://127.0.0.1:8443", "https://gate.local"])
+    func `Apple takes no callback on this machine or under a private name`(address: String) throws {
+        let origin = try #require(WebAddress(address)?.origin)
+        #expect(ProviderType.apple.redirects.complaint(about: origin) != nil)
+    }
+
+    @Test func `Apple sends name and email by form only`() throws {
+        var apple = settings(.apple)
+        apple.responseMode = .query
+        #expect(throws: Failure.self) { try ProviderDefinition(apple) }
+        apple.scopes = ["openid"]
+        #expect(try ProviderDefinition(apple).responseMode == .query)
+    }
 }

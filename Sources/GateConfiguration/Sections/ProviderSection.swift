@@ -79,7 +79,7 @@ extension Mapping<ProviderTLSDraft> {
             Key(
                 "ca_file",
                 \.caFile,
-                .existingFile,
+                .certificatesFile,
                 .init(standard: .words("the system's certificates"), example: "tls/private-ca.pem"),
                 "A PEM file with the only certificates to trust for this provider; relative to the folder of this file."
             ),

@@ -33,6 +33,9 @@ extension Shape<String> {
     ) {
         text throws(Complaint) in
         if let complaint = ClaimSourceSyntax.complaint(about: text) { throw Complaint(complaint) }
+        guard text.hasPrefix("const:") || !text.contains("://") else {
+            throw Complaint("has '//' in its pointer; in the name of a claim write '~1' for each '/'")
+        }
         return text
     }
 }

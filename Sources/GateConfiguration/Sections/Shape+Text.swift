@@ -29,6 +29,17 @@ extension Shape<String> {
         return content.map { _ in path }
     }
 
+    /// A file of PEM certificates that must be there.
+    static let certificatesFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
+        guard let path = existingFile.read(node, &reading) else { return nil }
+        let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: node.mark) ?? []
+        guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
+            reading.error("the file \(Scalar.quoted(path, limit: 4096)) holds no PEM certificate", at: node.mark)
+            return nil
+        }
+        return path
+    }
+
     /// The name of a host, without scheme and port.
     static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(Complaint) in
         try HostName.parse(text)

@@ -22,6 +22,11 @@ extension ProviderType {
 extension CatalogEntry {
     fileprivate static func apple(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://appleid.apple.com")
+        let scopes = settings.scopes ?? ["name", "email"]
+        guard settings.responseMode != .query || !scopes.contains(where: ["name", "email"].contains) else {
+            let detail = "Apple sends name and email by form_post only; remove response_mode, or ask for neither scope"
+            throw Failure(.internalFault, "provider.definition", detail)
+        }
         return CatalogEntry(
             buttonText: "Sign in with Apple",
             signIn: try self.discovery(below: base),

@@ -2,11 +2,24 @@
 
 package import GateConfiguration
 package import GateCore
+internal import GateHTTP
 internal import GateOpenID
 internal import GateProviders
 
-/// Makes what a start would make of each provider, without a connection to anybody.
+/// Makes what a start would make of providers and certificates, without a connection to anybody.
 package enum Rehearsal {
+    /// What is wrong with the certificates and keys of the listeners.
+    package static func certificateFaults(in configuration: Configuration) -> [Failure] {
+        configuration.gateway.listeners.flatMap(\.certificates).compactMap { files in
+            do throws(Failure) {
+                _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
     /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
     package static func obstacles(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
         configuration.providers.compactMap { settings in
