@@ -47,7 +47,9 @@ class Try:
             [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=ENVIRONMENT
         )
-        threading.Timer(60, self.child.kill).start()
+        self.alarm = threading.Timer(60, self.child.kill)
+        self.alarm.daemon = True
+        self.alarm.start()
         self.begun = []
         while "registered" not in (self.begun or [""])[-1]:
             line = self.child.stdout.readline()
@@ -62,6 +64,7 @@ class Try:
 
     def end(self):
         out, err = self.child.communicate(timeout=30)
+        self.alarm.cancel()
         return self.child.returncode, out, err
 
 
