@@ -69,7 +69,6 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
     static func userinfo(_ pointer: String) -> ClaimSource { ClaimSource(.userinfo, pointer) }
     static func api(_ path: String, _ pointer: String) -> ClaimSource { ClaimSource(.api(path: path), pointer) }
     static func callback(_ pointer: String) -> ClaimSource { ClaimSource(.callback, pointer) }
-    static func constant(_ text: String) -> ClaimSource { ClaimSource(.constant, text) }
 }
 
 // MARK: Reading

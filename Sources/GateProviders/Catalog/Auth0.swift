@@ -13,15 +13,8 @@ extension ProviderType {
         settings: ProviderSetting.openID,
         required: [.issuer]
     ) { (settings) throws(Failure) in
-        let (written, signIn) = try CatalogEntry.discovery(of: settings)
-        var entry = CatalogEntry(
-            buttonText: "Sign in with Auth0",
-            signIn: signIn,
-            issuer: .exact(written.hasSuffix("/") ? written : "\(written)/"),
-            scopes: ["openid", "profile", "email"],
-            clientAuthentication: .advertised,
-            chains: CatalogEntry.standardChains
-        )
+        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Auth0")
+        if let issuer = settings.issuer, !issuer.hasSuffix("/") { entry.issuer = .exact("\(issuer)/") }
         entry.chains[.groups] = nil
         return entry
     }

@@ -45,6 +45,20 @@ extension CatalogEntry {
         return (issuer, try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer))
     }
 
+    /// A provider that is found by the issuer in the file, with the standard claims; what is special about its type, that
+    /// type changes.
+    static func found(by settings: ProviderSettings, buttonText: String) throws(Failure) -> CatalogEntry {
+        let (issuer, signIn) = try self.discovery(of: settings)
+        return CatalogEntry(
+            buttonText: buttonText,
+            signIn: signIn,
+            issuer: .exact(issuer),
+            scopes: ["openid", "profile", "email"],
+            clientAuthentication: .advertised,
+            chains: self.standardChains
+        )
+    }
+
     static func address(_ text: String) throws(Failure) -> WebAddress {
         guard let address = WebAddress(text) else {
             throw Failure(.internalFault, "provider.definition", "this is no https address: \(text)")

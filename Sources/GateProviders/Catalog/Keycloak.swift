@@ -15,17 +15,9 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
-        var entry = CatalogEntry(
-            buttonText: "Sign in with Keycloak",
-            signIn: signIn,
-            issuer: .exact(issuer),
-            scopes: ["openid", "profile", "email"],
-            clientAuthentication: .advertised,
-            pkce: .auto,
-            signatureAlgorithms: Set(SignatureAlgorithm.allCases),
-            chains: CatalogEntry.standardChains
-        )
+        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Keycloak")
+        entry.pkce = .auto
+        entry.signatureAlgorithms = Set(SignatureAlgorithm.allCases)
         entry.chains[.roles] = CatalogEntry.claim("/realm_access/roles")
         return entry
     }

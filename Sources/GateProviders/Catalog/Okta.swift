@@ -14,14 +14,6 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
-        return CatalogEntry(
-            buttonText: "Sign in with Okta",
-            signIn: signIn,
-            issuer: .exact(issuer),
-            scopes: ["openid", "profile", "email"],
-            clientAuthentication: .advertised,
-            chains: CatalogEntry.standardChains
-        )
+        try CatalogEntry.found(by: settings, buttonText: "Sign in with Okta")
     }
 }

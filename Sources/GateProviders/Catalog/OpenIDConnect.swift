@@ -13,16 +13,10 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        let (issuer, signIn) = try CatalogEntry.discovery(of: settings)
-        return CatalogEntry(
-            buttonText: "Sign in with \(settings.id)",
-            signIn: signIn,
-            issuer: .exact(issuer),
-            scopes: ["openid", "email", "profile"],
-            clientAuthentication: .advertised,
-            pkce: .auto,
-            signatureAlgorithms: Set(SignatureAlgorithm.allCases),
-            chains: CatalogEntry.standardChains
-        )
+        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with \(settings.id)")
+        entry.scopes = ["openid", "email", "profile"]
+        entry.pkce = .auto
+        entry.signatureAlgorithms = Set(SignatureAlgorithm.allCases)
+        return entry
     }
 }
