@@ -114,6 +114,12 @@ package enum IssuerRule: Sendable, Hashable {
         }
     }
 
+    /// Whether the issuer of a profile is taken from the token, and not only compared with it.
+    func isTaken(from claims: JSON?) -> Bool {
+        guard case .tenanted = self else { return false }
+        return claims?["iss"]?.string != nil
+    }
+
     /// Whether the text is a GUID: 8-4-4-4-12 hexadecimal digits.
     package static func isGUID(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -83,7 +83,10 @@ package struct ProfileMapping: Sendable {
         let issuer = self.issuer.canonical(for: payloads.idToken)
         var mapped = MappedProfile(
             profile: Profile(provider: self.provider, issuer: issuer, subject: subject.text),
-            sources: [.provider: "the file", .issuer: payloads.idToken == nil ? "the file" : "id_token:/iss"]
+            sources: [
+                .provider: "the file",
+                .issuer: self.issuer.isTaken(from: payloads.idToken) ? "id_token:/iss" : "the file",
+            ]
         )
         mapped.sources[.subject] = subject.source
         self.addTexts(to: &mapped, from: payloads)

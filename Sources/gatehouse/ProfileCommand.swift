@@ -42,10 +42,26 @@ struct ProfileCommand: ParsableCommand {
         let settings = try self.file.provider(named: self.provider ?? "")
         do throws(Failure) {
             let payloads = try ProviderPayloads(saved: try self.saved())
-            print(ProfileRows.text(of: try ProviderDefinition(settings).profile(from: payloads)))
+            let definition = try ProviderDefinition(settings)
+            try ProfileCommand.check(payloads, of: definition)
+            print(ProfileRows.text(of: try definition.profile(from: payloads)))
         } catch {
             complain("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)
+        }
+    }
+
+    /// A token of another issuer, or of a tenant that may not sign in, makes no profile at a sign-in either.
+    ///
+    /// Which tenant a domain stands for only the provider's metadata say, so that is not checked here.
+    private static func check(_ payloads: ProviderPayloads, of definition: ProviderDefinition) throws(Failure) {
+        guard let claims = payloads.idToken, let issuer = claims["iss"]?.string else { return }
+        switch definition.issuer.verdict(on: claims, discovered: issuer) {
+        case .accepted: return
+        case .foreign:
+            throw Failure(.providerFailed, "id_token.issuer", "the token is of another issuer than the provider's")
+        case .tenantRefused:
+            throw Failure(.forbidden, "provider.tenant", "people of the token's tenant may not sign in")
         }
     }
 

@@ -131,6 +131,17 @@ def test_only_the_answer_to_its_own_attempt_ends_a_trial(folder, realm):
     assert trial.end()[0] == 0
 
 
+def test_a_trial_takes_no_endless_body(folder, realm):
+    """The server of a trial is on this machine, where anybody may talk to it."""
+    trial = Try(folder)
+    address = f"http://localhost:{trial.port}/oauth2/callback/mock"
+    for size, status in [(16 * 1024, 400), (16 * 1024 + 1, 413), (2 << 20, 413)]:
+        answer = trial.visitor.post(address, data=b"a" * size, timeout=10)
+        assert answer.status_code == status, size
+    assert trial.visit().status_code == 200
+    assert trial.end()[0] == 0
+
+
 def test_a_trial_ends_by_itself(folder):
     trial = Try(folder, "--wait", "1")
     code, _, err = trial.end()
@@ -158,7 +169,7 @@ def profile(folder, payload, name="mock"):
 def test_a_saved_payload_becomes_a_profile(folder):
     folder.write(profile={"groups": ["userinfo:/teams[active]/name"], "tenant": ["const:acme"]})
     teams = [{"name": "a", "active": True}, {"name": "b", "active": False}, {"name": "c", "active": "true"}]
-    claims = {"iss": "x", "sub": 9007199254740993, "email": "ada@EXAMPLE.com", "email_verified": "true"}
+    claims = {"iss": folder.issuer, "sub": 9007199254740993, "email": "ada@EXAMPLE.com", "email_verified": "true"}
     result = profile(folder, {"id_token": claims, "userinfo": {"teams": teams}})
     assert result.returncode == 0, result.stderr
     table = rows(result.stdout)
@@ -173,6 +184,10 @@ def test_a_saved_payload_becomes_a_profile(folder):
         ("{", "is no JSON"), ("[]", "it needs an object"), ({"sub": "x"}, "it needs an object"),
         ({"api": {"user": {}}}, "answers by path"), ({"id_token": "a.b"}, "compact form"),
         ({"groups": [1]}, "list of names"), ({"id_token": {}}, "provider.subject"),
+        ('{\n"id_token": {\n"sub" 1}}', "look at line 3"), ('{"api": {}, "api": {}}', "'api' twice"),
+        ('{"id_token": ' + "[" * 40 + "]" * 40 + "}", "32 levels"), (" " * (1 << 20) + "{}", "larger than 1 MiB"),
+        ({"id_token": {"sub": "a", "iss": "https://else.example"}}, "id_token.issuer"),
+        ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two people"),
     ]
 )
 def test_a_payload_that_is_none_is_refused_with_what_is_wrong(folder, payload, words):

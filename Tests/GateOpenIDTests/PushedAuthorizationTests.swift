@@ -2,9 +2,10 @@
 
 import Crypto
 import GateCore
-import GateOpenID
 import GateProviders
 import Testing
+
+@testable import GateOpenID
 
 @Suite struct PushedAuthorizationTests {
     private static let endpoint = "\(Stage.issuer)/par"
@@ -88,5 +89,16 @@ import Testing
         } catch {
             #expect(error.code == code)
         }
+    }
+
+    @Test func `strangers have so many requests sent ahead at a time and no more`() async throws {
+        let stage = try self.stage()
+        for _ in 0..<RelyingParty.mostPushes { #expect(stage.party.pushes.enter()) }
+        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        #expect(failure?.code == "provider.busy" && failure?.kind == .overloaded)
+        #expect(stage.transport.count(Self.endpoint) == 0)
+        stage.party.pushes.leave()
+        for _ in 0..<3 { _ = try await stage.begin() }
+        #expect(stage.transport.count(Self.endpoint) == 3)
     }
 }

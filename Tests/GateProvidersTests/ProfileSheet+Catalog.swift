@@ -15,7 +15,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.google),
         """
         provider | google | the file
-        issuer | https://accounts.google.com | id_token:/iss
+        issuer | https://accounts.google.com | the file
         subject | 104729384756102938475 | id_token:/sub
         tenant | example.org | id_token:/hd
         username | ada | id_token:/email before the @
@@ -89,7 +89,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.apple, callback: Payloads.appleCallback),
         """
         provider | apple | the file
-        issuer | https://appleid.apple.com | id_token:/iss
+        issuer | https://appleid.apple.com | the file
         subject | 001234.0123456789abcdef0123456789abcdef.0905 | id_token:/sub
         tenant | - | -
         username | - | -
@@ -113,7 +113,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.gitLab, userinfo: Payloads.gitLabUserinfo),
         """
         provider | gitlab | the file
-        issuer | https://gitlab.com | id_token:/iss
+        issuer | https://gitlab.com | the file
         subject | 1442817 | id_token:/sub
         tenant | - | -
         username | ada | userinfo:/preferred_username

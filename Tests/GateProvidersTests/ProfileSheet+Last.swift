@@ -9,7 +9,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.linkedIn, userinfo: Payloads.linkedInUserinfo),
         """
         provider | linkedin | the file
-        issuer | https://www.linkedin.com/oauth | id_token:/iss
+        issuer | https://www.linkedin.com/oauth | the file
         subject | 782bbtaQ_x | id_token:/sub
         tenant | - | -
         username | - | -
@@ -63,7 +63,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.slack),
         """
         provider | slack | the file
-        issuer | https://slack.com | id_token:/iss
+        issuer | https://slack.com | the file
         subject | T0R7GR:U0R7JM | \(teamAndUser)
         tenant | T0R7GR | id_token:/https:~1~1slack.com~1team_id
         username | - | -
@@ -89,7 +89,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.okta.with(["sub": "7", "name": "Ada"]), userinfo: Payloads.oktaUserinfo),
         """
         provider | staff | the file
-        issuer | https://id.example.com/realms/staff | id_token:/iss
+        issuer | https://id.example.com/realms/staff | the file
         subject | 7 | id_token:/sub
         tenant | - | -
         username | ada@example.org | id_token:/preferred_username

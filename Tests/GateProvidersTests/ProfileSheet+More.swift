@@ -9,7 +9,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.okta, userinfo: Payloads.oktaUserinfo),
         """
         provider | okta | the file
-        issuer | https://id.example.com/realms/staff | id_token:/iss
+        issuer | https://id.example.com/realms/staff | the file
         subject | 00uid4BxXw6I6TV4m0g3 | id_token:/sub
         tenant | - | -
         username | ada@example.org | id_token:/preferred_username
@@ -36,7 +36,7 @@ extension ProfileSheet {
             ProviderPayloads(idToken: Payloads.auth0),
             """
             provider | auth0 | the file
-            issuer | https://tenant.eu.auth0.com/ | id_token:/iss
+            issuer | https://tenant.eu.auth0.com/ | the file
             subject | google-oauth2|104729384756102938475 | id_token:/sub
             tenant | - | -
             username | ada | id_token:/nickname
@@ -61,7 +61,7 @@ extension ProfileSheet {
         ProviderPayloads(idToken: Payloads.keycloak),
         """
         provider | keycloak | the file
-        issuer | https://id.example.com/realms/staff | id_token:/iss
+        issuer | https://id.example.com/realms/staff | the file
         subject | f3b1c9d0-0000-4000-8000-000000000001 | id_token:/sub
         tenant | - | -
         username | ada | id_token:/preferred_username
