@@ -57,29 +57,6 @@ import Testing
         }
     }
 
-    /// Lets everybody wait until the test opens it.
-    private final class Gate: Sendable {
-        private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-        func pass() async {
-            await withCheckedContinuation { continuation in
-                let isOpen = self.state.withLock { state in
-                    if !state.isOpen { state.waiting.append(continuation) }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume() }
-            }
-        }
-
-        func open() {
-            let waiting = self.state.withLock { state in
-                state.isOpen = true
-                return state.waiting
-            }
-            for continuation in waiting { continuation.resume() }
-        }
-    }
-
     private static let discovery = "/.well-known/openid-configuration"
     private let clock = TestClock()
 

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import Synchronization
 import Testing
 
 @testable import GateOpenID
 
 @Suite struct SharedDocumentTests {
-    /// A fetch that waits until the test opens it.
-    private final class Gate: Sendable {
-        private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-        func pass() async {
-            await withCheckedContinuation { continuation in
-                let isOpen = self.state.withLock { state in
-                    if !state.isOpen { state.waiting.append(continuation) }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume() }
-            }
-        }
-
-        func open() {
-            let waiting = self.state.withLock { state in
-                state.isOpen = true
-                return state.waiting
-            }
-            for continuation in waiting { continuation.resume() }
-        }
-    }
-
     private static let failure = Failure(.providerFailed, "provider.unavailable", "down")
 
     @Test func `all who come while a fetch is under way get its document`() async throws {
