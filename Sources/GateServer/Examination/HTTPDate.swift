@@ -28,22 +28,14 @@ enum HTTPDate {
         guard times.count == 3, let month = self.months.firstIndex(of: String(words[2])) else { return nil }
         guard let day = self.number(words[1], 2, 1...31), let year = self.number(words[3], 4, 1970...9999),
             let hour = self.number(times[0], 2, 0...23), let minute = self.number(times[1], 2, 0...59),
-            let second = self.number(times[2], 2, 0...60)
+            let second = self.number(times[2], 2, 0...60),
+            let midnight = Instant(year: year, month: Int64(month) + 1, day: day)
         else { return nil }
-        let days = self.days(year: year, month: month + 1, day: day)
-        return Instant(seconds: ((days * 24 + hour) * 60 + minute) * 60 + second)
+        return Instant(seconds: midnight.seconds + (hour * 60 + minute) * 60 + second)
     }
 
     private static func number(_ text: Substring, _ digits: Int, _ range: ClosedRange<Int64>) -> Int64? {
         guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text).flatMap { range.contains($0) ? $0 : nil }
-    }
-
-    /// Days since 1970-01-01 in the Gregorian calendar; years are counted from March, so that leap days come last.
-    private static func days(year: Int64, month: Int, day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let monthsSinceMarch = Int64((month + 9) % 12)
-        let leapDays = year / 4 - year / 100 + year / 400
-        return year * 365 + leapDays + (monthsSinceMarch * 153 + 2) / 5 + day - 1 - 719_468
     }
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Instant {
+    /// The first instant of a day of the Gregorian calendar, UTC; nil if there is no such day.
+    ///
+    /// - Parameters:
+    ///   - year: 1970 to 9999.
+    ///   - month: 1 to 12.
+    ///   - day: 1 to the length of the month.
+    package init?(year: Int64, month: Int64, day: Int64) {
+        guard (1970...9999).contains(year), (1...12).contains(month), day >= 1 else { return nil }
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard day <= lengths[Int(month) - 1] else { return nil }
+        // Years are counted from March, so that leap days come last.
+        let shifted = month <= 2 ? year - 1 : year
+        let leapDays = shifted / 4 - shifted / 100 + shifted / 400
+        let days = shifted * 365 + leapDays + ((month + 9) % 12 * 153 + 2) / 5 + day - 1 - 719_468
+        self.init(seconds: days * 86_400)
+    }
+
+    /// The first instant of a day written `2027-06-01`, UTC; nil for anything else.
+    ///
+    /// RFC 3339 §5.6, `full-date`.
+    package init?(date text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let isDigits = parts.joined().utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isDigits, parts.map(\.utf8.count) == [4, 2, 2] else { return nil }
+        guard let year = Int64(parts[0]), let month = Int64(parts[1]), let day = Int64(parts[2]) else { return nil }
+        self.init(year: year, month: month, day: day)
+    }
+
+    /// The day that the instant is in, written `2027-06-01`, UTC; at most year 9999, at least 1970.
+    package var date: String {
+        let days = min(max(self.seconds / 86_400, 0), 2_932_896) + 719_468
+        let era = days / 146_097
+        let dayOfEra = days % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shifted + 2) / 5 + 1
+        let month = shifted < 10 ? shifted + 3 : shifted - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let pad: (Int64) -> String = { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(year)-\(pad(month))-\(pad(day))"
+    }
+
+    /// Whole days from now to this instant, negative once it is past.
+    package func days(from now: Instant) -> Int64 {
+        let seconds = self.since(now).components.seconds
+        return seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    }
+}
