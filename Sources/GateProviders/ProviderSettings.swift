@@ -72,6 +72,10 @@ package struct ProviderSettings: Sendable, Hashable {
     package var authorizationParameters: [Form.Field] = []
     /// A PEM file with the only certificates to trust for this provider; nil for the system's.
     package var caFile: String?
+    /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
+    package var pins: PinPolicy?
+    /// The HTTP proxy that its hosts are reached through, with a `CONNECT` tunnel; nil for none.
+    package var proxy: WebAddress?
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.
     package var profile: [String: [String]] = [:]
 

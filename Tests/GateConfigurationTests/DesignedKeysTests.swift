@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// Every key that the design names is known; what does nothing yet says so.
+/// Every key that the design names is known and does something.
 @Suite struct DesignedKeysTests {
     private static let text = """
         gateway:
@@ -52,8 +52,11 @@ import Testing
               pins:
                 match: public_key
                 mode: enforce
-                sha256: [ "first", "backup" ]
+                sha256:
+                  - 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
+                  - ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=
                 expires: 2027-06-01
+            proxy: http://proxy.example.com:3128
             profile:
               name: [ "id_token:/display_name", "userinfo:/name" ]
               groups: [ "id_token:/realm_access/roles" ]
@@ -71,19 +74,8 @@ import Testing
               X-WEBAUTH-USER: email
         """
 
-    @Test func `only what is not supported yet is refused`() {
-        #expect(
-            Fixture.messages(Self.text) == [
-                "'pins' is not supported yet; remove it"
-            ]
-        )
-    }
-
-    @Test func `the rest of it has nothing wrong`() throws {
-        let lines = Self.text.split(separator: "\n", omittingEmptySubsequences: false)
-        let unsupported = ["pins:", "match:", "mode:", "sha256:", "expires:"]
-        let kept = lines.filter { line in !unsupported.contains { line.drop { $0 == " " }.hasPrefix($0) } }
-        let configuration = try Fixture.configuration(kept.joined(separator: "\n"))
+    @Test func `a file with all of them has nothing wrong`() throws {
+        let configuration = try Fixture.configuration(Self.text)
         #expect(configuration.providers.count == 4)
         #expect(configuration.gateway.listeners.first?.certificates.count == 1)
     }

@@ -27,7 +27,16 @@ import Testing
         #expect(keys == ["apps", "assertion", "gateway", "providers", "sessions"])
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
         #expect(provider?["required"] == ["type", "client_id"])
-        #expect(provider?["properties"]?["tls"]?["properties"]?["pins"]?["not"] == [:])
+        let pins = provider?["properties"]?["tls"]?["properties"]?["pins"]?["anyOf"]?.array
+        #expect(pins?.count == 2)
+        let names: JSON = ["google-roots", "github-roots", "microsoft-roots"]
+        #expect(pins?.first?["anyOf"]?.array?.first?["enum"] == names)
+        #expect(pins?.last?["properties"]?["sha256"]?["maxItems"] == 64)
+        let hosts = pins?.last?["properties"]?["hosts"]
+        #expect(hosts?["maxProperties"] == 32)
+        let host = hosts?["patternProperties"]?.object?.values.first?["anyOf"]?.array?.last
+        #expect(host?["properties"]?["sha256"] != nil)
+        #expect(host?["properties"]?["hosts"] == nil)
     }
 
     @Test func `the example passes without a remark once its variables are set`() throws {

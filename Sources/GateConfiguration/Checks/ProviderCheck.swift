@@ -13,6 +13,7 @@ extension ProviderDraft {
         let before = reading.errors
         self.checkSecret(written, &reading)
         self.checkProfile(&reading)
+        self.checkPins(&reading)
         guard let type = self.type else { return }
         self.checkKeys(of: type, written, keys, &reading)
         if type.isOpenID, let scopes = self.scopes, !scopes.value.contains("openid") {

@@ -149,6 +149,15 @@ extension Mapping<ProviderDraft> {
             .init(),
             "How the provider's server is verified."
         ),
+        Key(
+            "proxy",
+            \.proxy,
+            .proxy,
+            .init(standard: .words("none"), example: "http://proxy.example.com:3128"),
+            "The HTTP proxy that the provider is reached through, by a CONNECT tunnel; verification and pins hold through "
+                + "it. Environment variables such as `HTTPS_PROXY` are never read. A provider with plain http, which is "
+                + "on loopback, is never reached through it."
+        ),
     ]
 }
 

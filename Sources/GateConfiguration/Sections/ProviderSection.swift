@@ -38,6 +38,7 @@ struct ProviderDraft: Sendable {
     var pushesAuthorization: Bool?
     var authorizationParameters: [Named<String>]?
     var tls: ProviderTLSDraft?
+    var proxy: WebAddress?
     var profile: [Named<[Located<String>]>]?
 }
 
@@ -50,6 +51,7 @@ enum GitHubRegistration: String, Sendable, CaseIterable {
 /// What is written of a provider's `tls`.
 struct ProviderTLSDraft: Sendable {
     var caFile: String?
+    var pins: PinSetDraft?
 }
 
 extension Mapping<ProviderDraft> {
@@ -83,7 +85,14 @@ extension Mapping<ProviderTLSDraft> {
                 .init(standard: .words("the system's certificates"), example: "tls/private-ca.pem"),
                 "A PEM file with the only certificates to trust for this provider; relative to the folder of this file."
             ),
-            Key(unsupported: "pins", "Pinned keys or certificates."),
+            Key(
+                "pins",
+                \.pins,
+                .pins,
+                .init(standard: .words("none"), example: "google-roots"),
+                "The keys or certificates that the provider's hosts have to show, beyond a chain that is valid: "
+                    + "`google-roots`, `github-roots`, `microsoft-roots`, or a mapping. All addresses must be https."
+            ),
         ]
     )
 }
@@ -130,6 +139,8 @@ extension ProviderDraft {
         settings.pushesAuthorization = self.pushesAuthorization ?? false
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }
         settings.caFile = self.tls?.caFile
+        settings.pins = self.tls?.pins?.policy
+        settings.proxy = self.proxy
         settings.profile = Dictionary((self.profile ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in first
         }
         return settings
