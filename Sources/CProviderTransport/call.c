@@ -29,19 +29,21 @@ static int append_head(call *self, const char *head) {
     return complete;
 }
 
-call *call_create(const char *method, const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                  size_t limit) {
+call *call_create(uint64_t id, const char *method, const char *address, const char *host, const char *head,
+                  const uint8_t *body, int64_t body_length) {
     call *self = calloc(1, sizeof *self);
     if (self == NULL) {
         return NULL;
     }
+    self->id = id;
     self->method = strdup(method);
     self->address = strdup(address);
+    self->host = strdup(host);
+    self->is_secure = strncmp(address, "https:", 6) == 0;
     self->head.limit = CALL_HEAD_LIMIT;
-    self->answer.limit = limit;
     self->has_body = body_length >= 0;
     self->body.limit = self->has_body ? (size_t)body_length : 0;
-    if (self->method == NULL || self->address == NULL || !append_head(self, head) ||
+    if (self->method == NULL || self->address == NULL || self->host == NULL || !append_head(self, head) ||
         !buffer_append(&self->body, body, self->body.limit)) {
         call_free(self);
         return NULL;
@@ -49,9 +51,11 @@ call *call_create(const char *method, const char *address, const char *head, con
     return self;
 }
 
-int call_collect_chain(call *self) {
-    self->chain = calloc(1, sizeof *self->chain);
-    return self->chain != NULL;
+void call_bind(call *self, const gate_terms *terms, const pin_set *pins) {
+    self->answer.limit = (size_t)terms->limit;
+    self->wants_chain = terms->wants_chain;
+    self->enforces_pins = terms->enforces_pins;
+    self->pins = pins;
 }
 
 static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
@@ -64,6 +68,15 @@ static size_t receive_body(char *bytes, size_t size, size_t count, void *context
     return length;
 }
 
+// The chain of this call's own handshake is there already.
+static int look_at_chain(call *self) {
+    if (self->chain == NULL && (self->handshake == NULL || self->handshake->chain == NULL)) {
+        self->chain = handshake_chain(self->easy);
+        return self->chain != NULL;
+    }
+    return 1;
+}
+
 // One header line at a time: interim answers are forgotten, trailers only counted.
 static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
     call *self = context;
@@ -73,7 +86,7 @@ static size_t receive_head(char *bytes, size_t size, size_t count, void *context
         self->stopped = GATE_HEAD_TOO_LARGE;
         return CURL_WRITEFUNC_ERROR;
     }
-    if (self->chain != NULL && self->chain->count == 0 && !chain_collect(self->chain, self->easy)) {
+    if (self->wants_chain && self->is_secure && !look_at_chain(self)) {
         self->stopped = GATE_TLS_FAILED;
         self->fault = GATE_TLS_CHAIN_TOO_LARGE;
         return CURL_WRITEFUNC_ERROR;
@@ -102,14 +115,47 @@ static int set_text(CURL *easy, CURLoption option, const char *value) {
     return curl_easy_setopt(easy, option, value) == CURLE_OK;
 }
 
+// libcurl has made a context for a new connection, whose handshake comes next.
+static CURLcode open_handshake(CURL *easy, void *context, void *caller) {
+    (void)easy;
+    call *self = caller;
+    handshake_release(self->handshake);
+    self->handshake = handshake_begin(context, self->host, self->pins, self->enforces_pins);
+    return self->handshake != NULL ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK;
+}
+
+// The last moment before the request leaves, on new and on kept connections.
+static int release_request(void *caller, char *remote, char *local, int remote_port, int local_port) {
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    call *self = caller;
+    if (!self->is_secure && !self->enforces_pins) {
+        return CURL_PREREQFUNC_OK;
+    }
+    if (self->is_secure && handshake_holds(self->easy, self->pins, self->enforces_pins)) {
+        return CURL_PREREQFUNC_OK;
+    }
+    self->stopped = GATE_TLS_FAILED;
+    self->fault = GATE_TLS_UNPROVEN;
+    return CURL_PREREQFUNC_ABORT;
+}
+
 // The peer must prove its name by a certificate that is trusted for this provider.
 //
-// The parsed certificates stay for ten minutes in the pool's own multi handle, where no other trust can meet them.
-// Without that each new connection parses the system's whole bundle, 18 ms during which every provider waits.
-static int secure(CURL *easy, const char *ca_file) {
+// The parsed certificates stay for ten minutes in the transport's own multi handle, where no other trust can meet
+// them. Without that each new connection parses the system's whole bundle, 18 ms during which other calls wait.
+static int secure(call *self, const char *ca_file) {
+    CURL *easy = self->easy;
     int set = set_number(easy, CURLOPT_SSL_VERIFYPEER, 1) && set_number(easy, CURLOPT_SSL_VERIFYHOST, 2) &&
               set_number(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
-              set_number(easy, CURLOPT_SSL_SESSIONID_CACHE, 0);
+              set_number(easy, CURLOPT_SSL_OPTIONS, 0) && set_number(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) &&
+              curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, open_handshake) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, self) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, release_request) == CURLE_OK &&
+              curl_easy_setopt(easy, CURLOPT_PREREQDATA, self) == CURLE_OK;
+    if (self->enforces_pins && self->pins != NULL && self->pins->text != NULL) {
+        // The same question once more, put to libcurl.
+        set = set && set_text(easy, CURLOPT_PINNEDPUBLICKEY, self->pins->text);
+    }
 #if LIBCURL_VERSION_NUM >= 0x075700
     set = set && set_number(easy, CURLOPT_CA_CACHE_TIMEOUT, CALL_TRUST_SECONDS);
 #endif
@@ -121,15 +167,27 @@ static int secure(CURL *easy, const char *ca_file) {
     return set_text(easy, CURLOPT_CAINFO, trusted) && set_text(easy, CURLOPT_CAPATH, NULL);
 }
 
+// Through a tunnel only, so that the proxy sees neither requests nor fields; without one, whatever the environment
+// says, directly. An address of this machine is never asked of a proxy.
+static int route(call *self, const char *proxy) {
+    CURL *easy = self->easy;
+    if (proxy == NULL || !self->is_secure) {
+        return set_text(easy, CURLOPT_PROXY, "") && set_text(easy, CURLOPT_NOPROXY, "*");
+    }
+    return set_text(easy, CURLOPT_PROXY, proxy) && set_text(easy, CURLOPT_NOPROXY, "") &&
+           set_number(easy, CURLOPT_HTTPPROXYTUNNEL, 1) && set_number(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
+           set_number(easy, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);
+}
+
 // Nothing of the environment, of earlier calls or of the answer changes where a call goes.
 //
 // HTTP/1.1, so that a call has its connection to itself: on a shared HTTP/2 connection of libcurl 7.88.1 the end of
 // one call can break another ("Stream error in the HTTP/2 framing layer").
-static int confine(CURL *easy, const char *address) {
-    const char *scheme = strncmp(address, "https:", 6) == 0 ? "https" : "http";
-    return set_text(easy, CURLOPT_PROTOCOLS_STR, scheme) && set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") &&
-           set_number(easy, CURLOPT_FOLLOWLOCATION, 0) && set_text(easy, CURLOPT_PROXY, "") &&
-           set_text(easy, CURLOPT_NOPROXY, "*") && set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
+static int confine(call *self) {
+    CURL *easy = self->easy;
+    return set_text(easy, CURLOPT_PROTOCOLS_STR, self->is_secure ? "https" : "http") &&
+           set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") && set_number(easy, CURLOPT_FOLLOWLOCATION, 0) &&
+           set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
            set_number(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1) && set_number(easy, CURLOPT_PATH_AS_IS, 1) &&
            set_number(easy, CURLOPT_HTTP09_ALLOWED, 0) && set_number(easy, CURLOPT_NOSIGNAL, 1) &&
            set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
@@ -160,13 +218,13 @@ static int receive(call *self) {
            curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)self->answer.limit) == CURLE_OK;
 }
 
-int call_prepare(call *self, const char *ca_file, int64_t timeout_milliseconds) {
+int call_prepare(call *self, const trust *trust, int64_t timeout_milliseconds) {
     self->easy = curl_easy_init();
     if (self->easy == NULL) {
         return 0;
     }
-    return secure(self->easy, ca_file) && confine(self->easy, self->address) && describe(self) && receive(self) &&
-           set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, CALL_CONNECT_MILLISECONDS) &&
+    return secure(self, trust->ca_file) && route(self, trust->proxy) && confine(self) && describe(self) &&
+           receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, CALL_CONNECT_MILLISECONDS) &&
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }
 
@@ -179,12 +237,18 @@ gate_outcome call_outcome(call *self, CURLcode code) {
     if (self->stopped != GATE_ANSWERED) {
         return self->stopped;
     }
+    long tunnel = 0;
+    curl_easy_getinfo(self->easy, CURLINFO_HTTP_CONNECTCODE, &tunnel);
+    if (tunnel != 0 && tunnel / 100 != 2) {
+        return GATE_PROXY_REFUSED;
+    }
     switch (code) {
     case CURLE_OK:
         return GATE_ANSWERED;
     case CURLE_OPERATION_TIMEDOUT:
         return GATE_TIMED_OUT;
     case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
         return GATE_UNREACHABLE;
     case CURLE_SSL_CONNECT_ERROR:
@@ -220,14 +284,13 @@ void call_free(call *self) {
         explicit_bzero(field->data, strlen(field->data));
     }
     curl_slist_free_all(self->fields);
-    if (self->chain != NULL) {
-        chain_empty(self->chain);
-        free(self->chain);
-    }
+    handshake_release(self->handshake);
+    chain_free(self->chain);
     buffer_free(&self->body);
     buffer_free(&self->head);
     buffer_free(&self->answer);
     free(self->method);
     free(self->address);
+    free(self->host);
     free(self);
 }

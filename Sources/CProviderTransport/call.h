@@ -6,15 +6,15 @@
 #include <curl/curl.h>
 
 #include "buffer.h"
+#include "handshake.h"
 #include "provider_transport.h"
-#include "tls.h"
+#include "trust.h"
 
 enum { CALL_HEAD_LIMIT = 64 * 1024, CALL_CONNECT_MILLISECONDS = 3000, CALL_TRUST_SECONDS = 600 };
 
 typedef struct call {
     struct call *next;
     uint64_t id;
-    size_t pool;
     int64_t deadline;
     // Guarded by the transport's lock: set by any thread, read by its own.
     int cancelled;
@@ -23,6 +23,11 @@ typedef struct call {
     CURL *easy;
     char *method;
     char *address;
+    char *host;
+    // NULL without pins.
+    const pin_set *pins;
+    int enforces_pins;
+    int is_secure;
     struct curl_slist *fields;
     buffer body;
     int has_body;
@@ -33,20 +38,23 @@ typedef struct call {
     int head_complete;
     gate_outcome stopped;
     gate_tls_fault fault;
-    // NULL unless the chain is wanted.
+    // Of the connection that this call opened; NULL if it has opened none.
+    handshake *handshake;
+    int wants_chain;
+    // The chain of a connection that was there already, if it is wanted.
     chain *chain;
     char text[CURL_ERROR_SIZE];
 } call;
 
 // A call with copies of everything, or NULL when memory ran out.
-call *call_create(const char *method, const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                  size_t limit);
+call *call_create(uint64_t id, const char *method, const char *address, const char *host, const char *head,
+                  const uint8_t *body, int64_t body_length);
 
-// Has the peer's chain collected with the answer; 0 when memory ran out.
-int call_collect_chain(call *self);
+// Binds the call to its bounds, and to pins that outlive it; NULL without pins.
+void call_bind(call *self, const gate_terms *terms, const pin_set *pins);
 
 // Makes the libcurl handle; 0 if an option was refused, since a call without all of them must not leave.
-int call_prepare(call *self, const char *ca_file, int64_t timeout_milliseconds);
+int call_prepare(call *self, const trust *trust, int64_t timeout_milliseconds);
 
 // What an ended transfer means; fills in the fault if TLS failed.
 gate_outcome call_outcome(call *self, CURLcode code);

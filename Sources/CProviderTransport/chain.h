@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TLS said of a peer: the certificates that it was verified with, or why it was refused.
-#ifndef GATEHOUSE_TLS_H
-#define GATEHOUSE_TLS_H
+// The certificates that a peer was verified with, copied out of OpenSSL.
+#ifndef GATEHOUSE_CHAIN_H
+#define GATEHOUSE_CHAIN_H
 
-#include <curl/curl.h>
+#include <openssl/x509.h>
 
 #include "provider_transport.h"
 
-enum { CHAIN_LENGTH = 10, CHAIN_BYTES = 64 * 1024, CHAIN_NAME = 512, CHAIN_HASH = 32 };
+enum { CHAIN_LENGTH = 10, CHAIN_BYTES = 64 * 1024, CHAIN_NAME = 512 };
 
 typedef struct chain_link {
     uint8_t *der;
     char subject[CHAIN_NAME];
     char issuer[CHAIN_NAME];
-    uint8_t key_hash[CHAIN_HASH];
+    uint8_t key_hash[GATE_PIN_LENGTH];
+    uint8_t certificate_hash[GATE_PIN_LENGTH];
 } chain_link;
 
 // A verified chain, leaf first; `certificates` point into `links`.
@@ -23,14 +24,16 @@ typedef struct chain {
     gate_certificate certificates[CHAIN_LENGTH];
 } chain;
 
-// Copies the chain that the connection of a transfer under way was verified with, nothing if it is a plain one.
-// 0 when a bound would be passed or memory ran out, with the chain empty.
-int chain_collect(chain *self, CURL *easy);
+// A copy of a built chain; NULL when a bound would be passed or memory ran out.
+chain *chain_copy(STACK_OF(X509) *certificates);
 
-// Frees what the links hold, not the chain itself.
-void chain_empty(chain *self);
+// Frees a copy.
+void chain_free(chain *self);
 
-// Why TLS failed; `text` are libcurl's words.
-gate_tls_fault tls_fault(CURL *easy, CURLcode code, const char *text);
+// SHA-256 over the SubjectPublicKeyInfo, 32 bytes to `hash`. RFC 7469 section 2.4. 0 when it cannot be had.
+int hash_key(uint8_t *hash, X509 *certificate);
+
+// SHA-256 over the whole certificate, 32 bytes to `hash`. 0 when it cannot be had.
+int hash_certificate(uint8_t *hash, X509 *certificate);
 
 #endif

@@ -1,93 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tls.h"
+#include "handshake.h"
 
-#include <openssl/bio.h>
-#include <openssl/evp.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-// RFC 2253 escapes whatever is not visible ASCII; a longer name is cut off.
-static int copy_name(char *text, X509_NAME *name) {
-    BIO *words = BIO_new(BIO_s_mem());
-    if (words == NULL) {
-        return 0;
-    }
-    int written = X509_NAME_print_ex(words, name, 0, XN_FLAG_RFC2253);
-    int length = written > 0 ? BIO_read(words, text, CHAIN_NAME - 1) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    BIO_free(words);
-    return written >= 0;
+static int slot = -1;
+
+static void freed(void *parent, void *value, CRYPTO_EX_DATA *data, int index, long number, void *pointer) {
+    (void)parent, (void)data, (void)index, (void)number, (void)pointer;
+    handshake_release(value);
 }
 
-static int64_t seconds(const ASN1_TIME *time) {
-    struct tm parts = {0};
-    return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
+int handshake_initialise(void) {
+    slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, freed);
+    return slot >= 0;
 }
 
-// SHA-256 over the SubjectPublicKeyInfo, as pins name it. RFC 7469 section 2.4.
-static int hash_key(uint8_t *hash, X509 *certificate) {
-    uint8_t *key = NULL;
-    int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
-    if (length <= 0) {
-        return 0;
+void handshake_release(handshake *self) {
+    if (self == NULL) {
+        return;
     }
-    unsigned int size = 0;
-    int made = EVP_Digest(key, (size_t)length, hash, &size, EVP_sha256(), NULL);
-    OPENSSL_free(key);
-    return made == 1 && size == CHAIN_HASH;
+    self->owners -= 1;
+    if (self->owners == 0) {
+        chain_free(self->chain);
+        free(self);
+    }
 }
 
-static int append(chain *self, X509 *certificate, size_t *total) {
-    int length = i2d_X509(certificate, NULL);
-    if (self->count >= CHAIN_LENGTH || length <= 0 || *total + (size_t)length > CHAIN_BYTES) {
-        return 0;
+// OpenSSL's verification comes first and is never overruled. Only the chain that it has built counts: the one that
+// was sent may hold whatever its sender likes. SSL_CTX_set_cert_verify_callback(3)
+static int verify(X509_STORE_CTX *store, void *context) {
+    handshake *self = context;
+    int result = X509_verify_cert(store);
+    if (result != 1) {
+        return result;
     }
-    chain_link *link = &self->links[self->count];
-    link->der = NULL;
-    if (i2d_X509(certificate, &link->der) != length) {
-        return 0;
-    }
-    *total += (size_t)length;
-    self->certificates[self->count] = (gate_certificate){
-        .der = link->der,
-        .der_length = (size_t)length,
-        .subject = link->subject,
-        .issuer = link->issuer,
-        .not_before = seconds(X509_get0_notBefore(certificate)),
-        .not_after = seconds(X509_get0_notAfter(certificate)),
-        .key_hash = link->key_hash,
-    };
-    self->count += 1;
-    return copy_name(link->subject, X509_get_subject_name(certificate)) &&
-           copy_name(link->issuer, X509_get_issuer_name(certificate)) && hash_key(link->key_hash, certificate);
-}
-
-int chain_collect(chain *self, CURL *easy) {
-    struct curl_tlssessioninfo *session = NULL;
-    CURLcode code = curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session);
-    if (code != CURLE_OK || session == NULL || session->backend != CURLSSLBACKEND_OPENSSL ||
-        session->internals == NULL) {
+    self->verified = 1;
+    if (self->pins == NULL) {
         return 1;
     }
-    STACK_OF(X509) *verified = SSL_get0_verified_chain(session->internals);
-    int count = verified == NULL ? 0 : sk_X509_num(verified);
-    size_t total = 0;
-    for (int index = 0; index < count; index += 1) {
-        if (!append(self, sk_X509_value(verified, index), &total)) {
-            chain_empty(self);
-            return 0;
-        }
+    STACK_OF(X509) *built = X509_STORE_CTX_get0_chain(store);
+    int found = pin_set_find(self->pins, built, &self->pin, &self->position);
+    self->verdict = found ? GATE_PIN_MATCHED : GATE_PIN_MISMATCHED;
+    chain_free(self->chain);
+    self->chain = chain_copy(built);
+    if (found || !self->enforced) {
+        return 1;
     }
-    return count > 0;
+    X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
 }
 
-void chain_empty(chain *self) {
-    for (size_t index = 0; index < self->count; index += 1) {
-        OPENSSL_free(self->links[index].der);
+// A certificate without names of hosts is for none; RFC 9525 section 2 leaves the common name out as well.
+static int expect(X509_VERIFY_PARAM *parameters, const char *host) {
+    X509_VERIFY_PARAM_set_hostflags(parameters,
+                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 ||
+           X509_VERIFY_PARAM_set1_host(parameters, host, strlen(host)) == 1;
+}
+
+handshake *handshake_begin(SSL_CTX *context, const char *host, const pin_set *pins, int enforced) {
+    // Under SSL_VERIFY_NONE the result of the callback would be ignored.
+    if ((SSL_CTX_get_verify_mode(context) & SSL_VERIFY_PEER) == 0 || SSL_CTX_get_ex_data(context, slot) != NULL ||
+        SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 || !expect(SSL_CTX_get0_param(context), host)) {
+        return NULL;
     }
-    self->count = 0;
+    handshake *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->owners = 2;
+    self->pins = pins;
+    self->enforced = enforced;
+    if (SSL_CTX_set_ex_data(context, slot, self) != 1) {
+        free(self);
+        return NULL;
+    }
+    // A resumed session and a renegotiated one would show no certificate that is looked at here.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+    SSL_CTX_set_cert_verify_callback(context, verify, self);
+    return self;
+}
+
+static SSL *connection(CURL *easy) {
+    struct curl_tlssessioninfo *session = NULL;
+    CURLcode code = curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session);
+    int known = code == CURLE_OK && session != NULL && session->backend == CURLSSLBACKEND_OPENSSL;
+    return known ? session->internals : NULL;
+}
+
+int handshake_holds(CURL *easy, const pin_set *pins, int enforced) {
+    SSL *ssl = connection(easy);
+    if (ssl == NULL || SSL_session_reused(ssl)) {
+        return 0;
+    }
+    const handshake *known = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot);
+    return known != NULL && known->verified && known->pins == pins &&
+           (!enforced || known->verdict == GATE_PIN_MATCHED);
+}
+
+chain *handshake_chain(CURL *easy) {
+    SSL *ssl = connection(easy);
+    STACK_OF(X509) *verified = ssl == NULL ? NULL : SSL_get0_verified_chain(ssl);
+    return verified == NULL || sk_X509_num(verified) == 0 ? NULL : chain_copy(verified);
 }
 
 static gate_tls_fault verification_fault(long result) {
@@ -105,6 +124,8 @@ static gate_tls_fault verification_fault(long result) {
     case X509_V_ERR_EE_KEY_TOO_SMALL:
     case X509_V_ERR_CA_KEY_TOO_SMALL:
     case X509_V_ERR_CA_MD_TOO_WEAK: return GATE_TLS_WEAK;
+    case X509_V_ERR_INVALID_PURPOSE: return GATE_TLS_WRONG_PURPOSE;
+    case X509_V_ERR_APPLICATION_VERIFICATION: return GATE_TLS_PIN;
     default: return GATE_TLS_OTHER;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread drives a libcurl multi handle for each pool, so that neither connections, DNS answers nor trust of one
-// provider can serve another. Each pool has an epoll descriptor of its own, which the thread's epoll watches.
+// One thread drives one libcurl multi handle. Each provider has a transport to itself, so that neither connections,
+// DNS answers, trust nor time of one provider can serve or hold up another.
 
 #include "provider_transport.h"
 
@@ -18,38 +18,27 @@
 #include "call.h"
 
 enum {
-    CONNECTIONS_PER_HOST = 16,
-    CONNECTIONS_PER_POOL = 16,
+    CONNECTIONS = 16,
     CONNECTIONS_KEPT = 4,
-    CALLS_ACTIVE = 64,
-    CALLS_ACTIVE_PER_POOL = 16,
-    CALLS_QUEUED = 4096,
-    CALLS_QUEUED_PER_POOL = 1024,
+    CALLS_ACTIVE = 16,
+    CALLS_QUEUED = 1024,
     EVENTS = 32,
 };
 
-typedef struct pool {
-    CURLM *multi;
-    int events;
-    // When libcurl wants to be called, in milliseconds; negative for never.
-    int64_t alarm;
-    size_t active;
-    size_t queued;
-    char *ca_file;
-} pool;
-
 struct gate_transport {
-    pool *pools;
-    size_t pool_count;
+    trust trust;
     gate_completion completion;
     void *context;
+    CURLM *multi;
     int events;
     int wake;
+    // When libcurl wants to be called, in milliseconds; negative for never.
+    int64_t alarm;
     pthread_t thread;
     size_t active;
 
     pthread_mutex_t lock;
-    // Guarded by the lock, like the counts of queued calls.
+    // Guarded by the lock, like the count of queued calls.
     call *calls;
     size_t queued;
     int running;
@@ -67,7 +56,7 @@ static int64_t now(void) {
 
 static int watch(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
     (void)easy;
-    pool *self = context;
+    gate_transport *self = context;
     if (what == CURL_POLL_REMOVE) {
         epoll_ctl(self->events, EPOLL_CTL_DEL, socket, NULL);
         return 0;
@@ -86,7 +75,7 @@ static int watch(CURL *easy, curl_socket_t socket, int what, void *context, void
 
 static int set_alarm(CURLM *multi, long milliseconds, void *context) {
     (void)multi;
-    pool *self = context;
+    gate_transport *self = context;
     self->alarm = milliseconds < 0 ? -1 : now() + milliseconds;
     return 0;
 }
@@ -94,15 +83,15 @@ static int set_alarm(CURLM *multi, long milliseconds, void *context) {
 // MARK: life
 
 static pthread_once_t initialised = PTHREAD_ONCE_INIT;
-static CURLcode initial;
+static int usable;
 
-static void initialise(void) { initial = curl_global_init(CURL_GLOBAL_DEFAULT); }
+static void initialise(void) { usable = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && handshake_initialise(); }
 
 const char *gate_transport_obstacle(void) {
     pthread_once(&initialised, initialise);
     const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
-    if (initial != CURLE_OK) {
-        return "libcurl could not be initialised";
+    if (!usable) {
+        return "libcurl and OpenSSL could not be initialised";
     }
     if (version->ssl_version == NULL || strncmp(version->ssl_version, "OpenSSL/", 8) != 0) {
         return "libcurl was not built with OpenSSL";
@@ -113,71 +102,60 @@ const char *gate_transport_obstacle(void) {
     return version->version_num < 0x075500 ? "libcurl is older than 7.85.0" : NULL;
 }
 
-static int pool_open(pool *self, int parent) {
+static int open_multi(gate_transport *self) {
     self->alarm = -1;
     self->events = epoll_create1(EPOLL_CLOEXEC);
+    self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     self->multi = curl_multi_init();
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = self};
-    return self->events >= 0 && self->multi != NULL &&
-           epoll_ctl(parent, EPOLL_CTL_ADD, self->events, &event) == 0 &&
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = self->wake};
+    return self->events >= 0 && self->wake >= 0 && self->multi != NULL &&
+           epoll_ctl(self->events, EPOLL_CTL_ADD, self->wake, &event) == 0 &&
            curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, watch) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, set_alarm) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
-           curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CONNECTIONS_PER_HOST) == CURLM_OK &&
-           curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_PER_POOL) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CONNECTIONS) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK;
 }
 
-static void pool_close(pool *self) {
-    if (self->multi != NULL) {
-        curl_multi_cleanup(self->multi);
-    }
-    if (self->events >= 0) {
-        close(self->events);
-    }
-    free(self->ca_file);
-}
-
-gate_transport *gate_transport_create(size_t pools, gate_completion completion, void *context) {
+gate_transport *gate_transport_create(gate_completion completion, void *context) {
     gate_transport *self = calloc(1, sizeof *self);
     if (self == NULL) {
         return NULL;
     }
     pthread_mutex_init(&self->lock, NULL);
+    self->events = -1;
+    self->wake = -1;
     self->completion = completion;
     self->context = context;
-    self->events = epoll_create1(EPOLL_CLOEXEC);
-    self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    self->pools = calloc(pools == 0 ? 1 : pools, sizeof *self->pools);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-    int open = self->events >= 0 && self->wake >= 0 && self->pools != NULL &&
-               epoll_ctl(self->events, EPOLL_CTL_ADD, self->wake, &event) == 0;
-    while (open && self->pool_count < pools) {
-        open = pool_open(&self->pools[self->pool_count], self->events);
-        self->pool_count += 1;
-    }
-    if (!open) {
+    if (!open_multi(self)) {
         gate_transport_destroy(self);
         return NULL;
     }
     return self;
 }
 
-int gate_transport_trust(gate_transport *self, size_t index, const char *ca_file) {
-    if (index >= self->pool_count) {
-        return 0;
-    }
-    free(self->pools[index].ca_file);
-    self->pools[index].ca_file = strdup(ca_file);
-    return self->pools[index].ca_file != NULL;
+static int replace(char **text, const char *with) {
+    free(*text);
+    *text = strdup(with);
+    return *text != NULL;
+}
+
+int gate_transport_trust(gate_transport *self, const char *ca_file) { return replace(&self->trust.ca_file, ca_file); }
+
+int gate_transport_tunnel(gate_transport *self, const char *proxy) { return replace(&self->trust.proxy, proxy); }
+
+int gate_transport_pin(gate_transport *self, gate_pin_match match, const uint8_t *pins, size_t count) {
+    return trust_pin(&self->trust, match, pins, count);
 }
 
 void gate_transport_destroy(gate_transport *self) {
-    for (size_t index = 0; index < self->pool_count; index += 1) {
-        pool_close(&self->pools[index]);
+    // Connections look at pins while they end, so they go first.
+    if (self->multi != NULL) {
+        curl_multi_cleanup(self->multi);
     }
-    free(self->pools);
+    trust_free(&self->trust);
     if (self->wake >= 0) {
         close(self->wake);
     }
@@ -199,11 +177,10 @@ static void wake(gate_transport *self) {
 
 // Under the lock: the list keeps the order of arrival.
 static gate_outcome enqueue(gate_transport *self, call *call) {
-    pool *pool = &self->pools[call->pool];
     if (!self->running || self->stopping) {
         return GATE_SHUT_DOWN;
     }
-    if (self->queued >= CALLS_QUEUED || pool->queued >= CALLS_QUEUED_PER_POOL) {
+    if (self->queued >= CALLS_QUEUED) {
         return GATE_QUEUE_FULL;
     }
     struct call **end = &self->calls;
@@ -212,28 +189,22 @@ static gate_outcome enqueue(gate_transport *self, call *call) {
     }
     *end = call;
     self->queued += 1;
-    pool->queued += 1;
     self->changed = 1;
     return GATE_ANSWERED;
 }
 
-gate_outcome gate_transport_submit(gate_transport *self, size_t pool, uint64_t id, const char *method,
-                                   const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                                   uint64_t limit, int64_t timeout_milliseconds, int wants_chain) {
-    if (pool >= self->pool_count) {
+gate_outcome gate_transport_submit(gate_transport *self, uint64_t id, const char *method, const char *address,
+                                   const char *host, const char *head, const uint8_t *body, int64_t body_length,
+                                   gate_terms terms) {
+    if (terms.pin_set >= (int64_t)self->trust.set_count) {
         return GATE_MALFORMED;
     }
-    call *call = call_create(method, address, head, body, body_length, limit);
+    call *call = call_create(id, method, address, host, head, body, body_length);
     if (call == NULL) {
         return GATE_OUT_OF_MEMORY;
     }
-    if (wants_chain && !call_collect_chain(call)) {
-        call_free(call);
-        return GATE_OUT_OF_MEMORY;
-    }
-    call->id = id;
-    call->pool = pool;
-    call->deadline = now() + timeout_milliseconds;
+    call_bind(call, &terms, terms.pin_set < 0 ? NULL : &self->trust.sets[terms.pin_set]);
+    call->deadline = now() + terms.timeout_milliseconds;
     pthread_mutex_lock(&self->lock);
     gate_outcome outcome = enqueue(self, call);
     pthread_mutex_unlock(&self->lock);
@@ -265,7 +236,6 @@ void gate_transport_cancel(gate_transport *self, uint64_t id) {
 
 // Takes a call off the list and off libcurl.
 static void detach(gate_transport *self, call *call) {
-    pool *pool = &self->pools[call->pool];
     pthread_mutex_lock(&self->lock);
     struct call **link = &self->calls;
     while (*link != NULL && *link != call) {
@@ -276,13 +246,11 @@ static void detach(gate_transport *self, call *call) {
     }
     if (!call->active) {
         self->queued -= 1;
-        pool->queued -= 1;
     }
     self->changed = 1;
     pthread_mutex_unlock(&self->lock);
     if (call->active) {
-        curl_multi_remove_handle(pool->multi, call->easy);
-        pool->active -= 1;
+        curl_multi_remove_handle(self->multi, call->easy);
         self->active -= 1;
     }
 }
@@ -290,10 +258,12 @@ static void detach(gate_transport *self, call *call) {
 // The words for a failure; only classes whose text libcurl makes from host names and certificates keep libcurl's own.
 static const char *words(const call *call, gate_outcome outcome, CURLcode code) {
     int own = outcome == GATE_TIMED_OUT || outcome == GATE_UNREACHABLE || outcome == GATE_TLS_FAILED;
+    // What libcurl says of a call that we stopped ourselves is that it was stopped.
+    own = own && call->stopped == GATE_ANSWERED;
     if (own && call->text[0] != '\0') {
         return call->text;
     }
-    return code == CURLE_OK ? "" : curl_easy_strerror(code);
+    return code == CURLE_OK || call->stopped != GATE_ANSWERED ? "" : curl_easy_strerror(code);
 }
 
 static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLcode code) {
@@ -312,9 +282,16 @@ static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLc
         result.body = call->answer.bytes;
         result.body_length = call->answer.length;
     }
-    if (call->chain != NULL) {
-        result.certificates = call->chain->certificates;
-        result.certificate_count = call->chain->count;
+    const handshake *handshake = call->handshake;
+    if (handshake != NULL) {
+        result.pins = handshake->verdict;
+        result.pin = handshake->pin;
+        result.pin_position = handshake->position;
+    }
+    const chain *chain = handshake != NULL && handshake->chain != NULL ? handshake->chain : call->chain;
+    if (chain != NULL) {
+        result.certificates = chain->certificates;
+        result.certificate_count = chain->count;
     }
     result.text = words(call, outcome, code);
     self->completion(self->context, &result);
@@ -322,17 +299,14 @@ static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLc
 }
 
 static void start(gate_transport *self, call *call) {
-    pool *pool = &self->pools[call->pool];
     pthread_mutex_lock(&self->lock);
     call->active = 1;
     self->queued -= 1;
-    pool->queued -= 1;
     pthread_mutex_unlock(&self->lock);
-    pool->active += 1;
     self->active += 1;
     int64_t left = call->deadline - now();
-    int ready = call_prepare(call, pool->ca_file, left > 1 ? left : 1);
-    if (!ready || curl_multi_add_handle(pool->multi, call->easy) != CURLM_OK) {
+    int ready = call_prepare(call, &self->trust, left > 1 ? left : 1);
+    if (!ready || curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
         finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
     }
 }
@@ -352,8 +326,7 @@ static decision decide(const gate_transport *self, const call *call, int64_t tim
     if (call->deadline <= time) {
         return EXPIRE;
     }
-    int room = self->active < CALLS_ACTIVE && self->pools[call->pool].active < CALLS_ACTIVE_PER_POOL;
-    return room ? START : KEEP;
+    return self->active < CALLS_ACTIVE ? START : KEEP;
 }
 
 // Under the lock: the first call that something has to be done with, or NULL.
@@ -389,10 +362,10 @@ static void settle(gate_transport *self) {
     }
 }
 
-static void reap(gate_transport *self, pool *pool) {
+static void reap(gate_transport *self) {
     int left = 0;
     CURLMsg *message;
-    while ((message = curl_multi_info_read(pool->multi, &left)) != NULL) {
+    while ((message = curl_multi_info_read(self->multi, &left)) != NULL) {
         call *call = NULL;
         CURLcode code = message->data.result;
         if (message->msg != CURLMSG_DONE) {
@@ -405,27 +378,18 @@ static void reap(gate_transport *self, pool *pool) {
     }
 }
 
-static void serve_sockets(pool *pool) {
-    struct epoll_event events[EVENTS];
-    int count = epoll_wait(pool->events, events, EVENTS, 0);
-    for (int index = 0; index < count; index += 1) {
-        uint32_t seen = events[index].events;
-        int what = ((seen & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) | ((seen & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
-                   ((seen & EPOLLERR) ? CURL_CSELECT_ERR : 0);
-        int running = 0;
-        curl_multi_socket_action(pool->multi, events[index].data.fd, what, &running);
-    }
+static void serve_socket(gate_transport *self, int socket, uint32_t seen) {
+    int what = ((seen & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) | ((seen & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
+               ((seen & EPOLLERR) ? CURL_CSELECT_ERR : 0);
+    int running = 0;
+    curl_multi_socket_action(self->multi, socket, what, &running);
 }
 
-static void serve_alarms(gate_transport *self) {
-    int64_t time = now();
-    for (size_t index = 0; index < self->pool_count; index += 1) {
-        pool *pool = &self->pools[index];
-        if (pool->alarm >= 0 && pool->alarm <= time) {
-            int running = 0;
-            pool->alarm = -1;
-            curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        }
+static void serve_alarm(gate_transport *self) {
+    if (self->alarm >= 0 && self->alarm <= now()) {
+        int running = 0;
+        self->alarm = -1;
+        curl_multi_socket_action(self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
 }
 
@@ -434,12 +398,9 @@ static int patience(gate_transport *self) {
     pthread_mutex_lock(&self->lock);
     int64_t least = self->queued > 0 ? 50 : 60000;
     pthread_mutex_unlock(&self->lock);
-    int64_t time = now();
-    for (size_t index = 0; index < self->pool_count; index += 1) {
-        int64_t alarm = self->pools[index].alarm;
-        if (alarm >= 0 && alarm - time < least) {
-            least = alarm - time;
-        }
+    int64_t left = self->alarm < 0 ? least : self->alarm - now();
+    if (left < least) {
+        least = left;
     }
     return least < 0 ? 0 : (int)least;
 }
@@ -449,17 +410,15 @@ static void turn(gate_transport *self) {
     int count = epoll_wait(self->events, events, EVENTS, patience(self));
     for (int index = 0; index < count; index += 1) {
         uint64_t value;
-        if (events[index].data.ptr != NULL) {
-            serve_sockets(events[index].data.ptr);
+        if (events[index].data.fd != self->wake) {
+            serve_socket(self, events[index].data.fd, events[index].events);
         } else if (read(self->wake, &value, sizeof value) < 0) {
             continue;
         }
     }
-    serve_alarms(self);
-    for (size_t index = 0; index < self->pool_count; index += 1) {
-        if (self->pools[index].active > 0) {
-            reap(self, &self->pools[index]);
-        }
+    serve_alarm(self);
+    if (self->active > 0) {
+        reap(self);
     }
     settle(self);
 }

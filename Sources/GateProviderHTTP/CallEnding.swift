@@ -19,6 +19,7 @@ struct CallEnding: Sendable {
         case shutDown
         case queueFull
         case outOfMemory
+        case proxyRefused
     }
 
     let reason: Reason
@@ -30,8 +31,10 @@ struct CallEnding: Sendable {
     var body: [UInt8] = []
     /// libcurl's words for a failure.
     var text = ""
-    /// The chain as verified, leaf first, if it was wanted.
+    /// The chain as verified, leaf first, if it was wanted or pins were looked at.
     var certificates: [ProviderCertificate] = []
+    /// What the pins said of the handshake.
+    var verdict = PinVerdict.unasked
 
     /// The answer, or the failure that this ending is.
     ///
@@ -58,7 +61,8 @@ struct CallEnding: Sendable {
             fault: self.fault,
             status: self.status,
             head: self.head,
-            text: self.text
+            text: self.text,
+            certificates: self.certificates
         )
         let answer = try head.response(from: origin)
         guard !origin.isSecure || !self.certificates.isEmpty else {
@@ -72,7 +76,15 @@ struct CallEnding: Sendable {
         return switch self.reason {
         case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
         case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
+        case .tlsFailed where self.fault == .pin:
+            Failure(.providerFailed, "provider.pin_mismatch", self.stranger(at: origin))
         case .tlsFailed: Failure(.providerFailed, "provider.tls", self.refusal(of: origin))
+        case .proxyRefused:
+            Failure(
+                .providerFailed,
+                "provider.proxy",
+                "\(origin): the proxy answered \(self.status) and made no tunnel"
+            )
         case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
         case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
         case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
@@ -82,6 +94,23 @@ struct CallEnding: Sendable {
         case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin)")
         case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
         }
+    }
+
+    /// What happened in the handshake with a host that has pins.
+    func handshake(_ provider: String, _ origin: Origin, _ pins: PinRule) -> PinnedHandshake {
+        PinnedHandshake(
+            provider: provider,
+            origin: origin,
+            set: pins.set,
+            isEnforced: pins.isEnforced,
+            verdict: self.verdict,
+            certificates: self.certificates
+        )
+    }
+
+    private func stranger(at origin: Origin) -> String {
+        let shown = self.certificates.first?.publicKeyPin.map { ", whose own is \($0)" } ?? ""
+        return "\(origin): \(self.fault.words)\(shown)"
     }
 
     /// Our words first, libcurl's for what they leave open.

@@ -5,42 +5,55 @@ package import GateCore
 package import GateOpenID
 internal import Synchronization
 
-/// Reaches providers through libcurl: verified TLS, no redirects, no proxy, bounded in time and bytes.
+/// Reaches one provider through libcurl: verified TLS, pins, no redirects, no proxy but the one that was asked for,
+/// bounded in time and bytes.
 ///
-/// One thread of its own drives all calls; each provider has connections and trusted certificates of its own, so that
-/// one provider can neither answer for another nor slow it down. This is the file that faces C: a pointer to the
-/// C transport and one to the table of callers live here, and nowhere else.
-@safe package final class CurlTransport: ProviderTransport {
-    private let pools: [String: Int]
+/// One thread of its own drives all calls; nothing is shared with other providers, so that one can neither answer for
+/// another nor slow it down. This is the file that faces C: a pointer to the C transport and one to the table of
+/// callers live here, and nowhere else.
+@safe package final class CurlTransport: Sendable {
+    private let provider: String
+    private let pinning: Pinning?
+    private let observe: @Sendable (PinnedHandshake) -> Void
     private let callers: CallTable
     nonisolated(unsafe) private let engine: OpaquePointer
 
     /// Starts the thread.
     ///
-    /// - Parameter trust: For each provider's id, the PEM file with the only certificates to trust, nil for the
-    ///   system's.
+    /// - Parameters:
+    ///   - provider: The provider's name, for what is observed.
+    ///   - trust: Whom to believe.
+    ///   - clock: Tells whether pins have expired.
+    ///   - observe: Told of each handshake with a host that has pins, on the caller's task.
     /// - Throws: A `Failure` if the libcurl at hand is not the OpenSSL flavour, or the system is out of resources.
-    package init(trust: [String: String?]) throws(Failure) {
+    package init(
+        to provider: String,
+        trust: ProviderTrust,
+        clock: WallClock = .system,
+        observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
+    ) throws(Failure) {
         if let obstacle = unsafe gate_transport_obstacle() {
             throw Failure(.internalFault, "transport.unsupported_library", unsafe String(cString: obstacle))
         }
         let callers = CallTable()
         let context = unsafe Unmanaged.passRetained(callers)
-        let engine = unsafe gate_transport_create(trust.count, CurlTransport.completion, context.toOpaque())
-        guard let engine = unsafe engine else {
+        guard let engine = unsafe gate_transport_create(CurlTransport.completion, context.toOpaque()) else {
             unsafe context.release()
             throw Failure(.internalFault, "transport.no_resources", "no memory or descriptors for provider calls")
         }
+        self.provider = provider
+        self.pinning = trust.pins.map { Pinning($0, clock: clock) }
+        self.observe = observe
         self.callers = callers
         unsafe self.engine = engine
-        self.pools = Dictionary(uniqueKeysWithValues: zip(trust.keys.sorted(), 0...))
-        var ready = true
-        for (id, pool) in self.pools {
-            guard case .some(.some(let file)) = trust[id] else { continue }
-            ready = unsafe gate_transport_trust(engine, pool, file) != 0 && ready
+        var isReady = trust.caFile.map { unsafe gate_transport_trust(engine, $0) != 0 } ?? true
+        isReady = trust.proxy.map { unsafe gate_transport_tunnel(engine, "\($0)") != 0 } ?? true && isReady
+        for set in self.pinning?.sets ?? [] {
+            let bytes = set.pins.flatMap(\.bytes)
+            isReady = unsafe gate_transport_pin(engine, set.match.lent, bytes, set.pins.count) != 0 && isReady
         }
-        guard ready, unsafe gate_transport_start(engine) != 0 else {
-            throw Failure(.internalFault, "transport.no_resources", "no thread for provider calls")
+        guard isReady, unsafe gate_transport_start(engine) != 0 else {
+            throw Failure(.internalFault, "transport.no_resources", "no memory or thread for provider calls")
         }
     }
 
@@ -57,28 +70,22 @@ internal import Synchronization
 
     /// Makes one call; a cancelled task gets `provider.cancelled` at once, and the transfer ends.
     ///
-    /// - Parameters:
-    ///   - request: The call, `GET` or `POST`.
-    ///   - provider: An id that the transport was made with.
+    /// - Parameter request: The call, `GET` or `POST`.
     /// - Returns: What the provider answered, whatever the status.
     /// - Throws: A `Failure` whose code says how the call failed and whose detail names the host.
-    package func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-        try await self.ending(of: request, provider: provider).response(from: request.address.origin)
+    package func response(to request: ProviderRequest) async throws(Failure) -> ProviderResponse {
+        try await self.ending(of: request).response(from: request.address.origin)
     }
 
     /// Calls `GET /` and says who answers: the verified chain and the head of the answer.
     ///
     /// - Parameters:
     ///   - origin: The host to ask; nothing secret is sent to it.
-    ///   - provider: An id that the transport was made with, which decides about trust.
     ///   - timeout: How long the exchange may take.
     /// - Returns: The chain, empty over plain http, and the answer without its body.
     /// - Throws: A `Failure` as for every other call; a chain that is not trusted is never shown.
-    package func greeting(
-        at origin: Origin,
-        provider: String,
-        timeout: Duration = .seconds(5)
-    ) async throws(Failure) -> ProviderGreeting {
+    package func greeting(at origin: Origin, timeout: Duration = .seconds(5)) async throws(Failure) -> ProviderGreeting
+    {
         let request = ProviderRequest(
             method: "GET",
             address: WebAddress(origin: origin),
@@ -87,47 +94,49 @@ internal import Synchronization
             limit: 0,
             timeout: timeout
         )
-        return try await self.ending(of: request, provider: provider, wantsChain: true).greeting(from: origin)
+        return try await self.ending(of: request, wantsChain: true).greeting(from: origin)
     }
 
     /// The certificates that a host was verified with, leaf first and trusted root last; empty over plain http.
-    package func chain(at origin: Origin, provider: String) async throws(Failure) -> [ProviderCertificate] {
-        try await self.greeting(at: origin, provider: provider).certificates
+    package func chain(at origin: Origin) async throws(Failure) -> [ProviderCertificate] {
+        try await self.greeting(at: origin).certificates
     }
 
-    private func ending(
-        of request: ProviderRequest,
-        provider: String,
-        wantsChain: Bool = false
-    ) async throws(Failure) -> CallEnding {
-        guard let pool = self.pools[provider] else {
-            throw Failure(.internalFault, "provider.unknown", "no connections were set up for \(provider)")
-        }
+    private func ending(of request: ProviderRequest, wantsChain: Bool = false) async throws(Failure) -> CallEnding {
+        let origin = request.address.origin
+        let pins = try self.pinning?.rule(for: origin)
         let call = try OutgoingCall(request)
         let id = self.callers.newID()
-        return await withTaskCancellationHandler {
+        let ending = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.callers.insert(continuation, id: id)
-                self.submit(call, pool: pool, id: id, wantsChain: wantsChain)
+                self.submit(call, id: id, pins: pins, wantsChain: wantsChain)
             }
         } onCancel: {
             unsafe gate_transport_cancel(self.engine, id)
         }
+        if let pins, ending.verdict != .unasked { self.observe(ending.handshake(self.provider, origin, pins)) }
+        return ending
     }
 
-    private func submit(_ call: OutgoingCall, pool: Int, id: UInt64, wantsChain: Bool) {
+    private func submit(_ call: OutgoingCall, id: UInt64, pins: PinRule?, wantsChain: Bool) {
+        let terms = gate_terms(
+            limit: call.limit,
+            timeout_milliseconds: call.timeoutMilliseconds,
+            pin_set: pins.map { Int64($0.number) } ?? -1,
+            enforces_pins: pins?.isEnforced == true ? 1 : 0,
+            wants_chain: wantsChain ? 1 : 0,
+        )
         let outcome = unsafe gate_transport_submit(
             self.engine,
-            pool,
             id,
             call.method,
             call.address,
+            call.host,
             call.head,
             call.body ?? [],
             call.body.map { Int64($0.count) } ?? -1,
-            call.limit,
-            call.timeoutMilliseconds,
-            wantsChain ? 1 : 0,
+            terms,
         )
         if outcome != GATE_ANSWERED {
             self.callers.end(id, with: CallEnding(reason: CallEnding.Reason(outcome)))
@@ -152,6 +161,7 @@ internal import Synchronization
             body: Array(body),
             text: String(cString: result.text),
             certificates: certificates.map { unsafe ProviderCertificate($0) },
+            verdict: unsafe PinVerdict(result),
         )
         unsafe callers.end(result.id, with: ending)
     }
@@ -166,8 +176,35 @@ extension ProviderCertificate {
             notBefore: Instant(seconds: lent.not_before),
             notAfter: Instant(seconds: lent.not_after),
             der: Array(UnsafeBufferPointer(start: lent.der, count: lent.der_length)),
-            publicKeyHash: Array(UnsafeBufferPointer(start: lent.key_hash, count: 32)),
+            publicKeyPin: unsafe Pin(lent: lent.key_hash),
+            certificatePin: unsafe Pin(lent: lent.certificate_hash),
         )
+    }
+}
+
+extension Pin {
+    fileprivate init?(lent bytes: UnsafePointer<UInt8>) {
+        unsafe self.init(Array(UnsafeBufferPointer(start: bytes, count: Pin.length)))
+    }
+}
+
+extension PinSet.Match {
+    fileprivate var lent: gate_pin_match {
+        switch self {
+        case .publicKey: GATE_PIN_PUBLIC_KEY
+        case .certificate: GATE_PIN_CERTIFICATE
+        case .chain: GATE_PIN_CHAIN
+        }
+    }
+}
+
+extension PinVerdict {
+    fileprivate init(_ result: gate_result) {
+        switch unsafe result.pins {
+        case GATE_PIN_MATCHED: self = unsafe .matched(pin: result.pin, position: result.pin_position)
+        case GATE_PIN_MISMATCHED: self = .mismatched
+        default: self = .unasked
+        }
     }
 }
 
@@ -184,6 +221,9 @@ extension TLSFault {
         case GATE_TLS_NOT_SPOKEN: self = .notSpoken
         case GATE_TLS_TRUST_FILE: self = .trustFile
         case GATE_TLS_CHAIN_TOO_LARGE: self = .chainTooLarge
+        case GATE_TLS_WRONG_PURPOSE: self = .wrongPurpose
+        case GATE_TLS_PIN: self = .pin
+        case GATE_TLS_UNPROVEN: self = .unproven
         default: self = .other
         }
     }
@@ -203,6 +243,7 @@ extension CallEnding.Reason {
         case GATE_SHUT_DOWN: self = .shutDown
         case GATE_QUEUE_FULL: self = .queueFull
         case GATE_OUT_OF_MEMORY: self = .outOfMemory
+        case GATE_PROXY_REFUSED: self = .proxyRefused
         default: self = .malformed
         }
     }

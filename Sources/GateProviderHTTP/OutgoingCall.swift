@@ -10,6 +10,8 @@ struct OutgoingCall: Sendable {
 
     let method: String
     let address: String
+    /// The host alone, without brackets.
+    let host: String
     /// Header lines parted by LF.
     let head: String
     let body: [UInt8]?
@@ -40,6 +42,7 @@ struct OutgoingCall: Sendable {
         }
         self.method = request.method
         self.address = request.address.description
+        self.host = origin.host.filter { $0 != "[" && $0 != "]" }
         self.head = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
             .joined(separator: "\n")
         self.body = request.method == "POST" ? request.body ?? [] : request.body

@@ -15,10 +15,12 @@ package struct ProviderCertificate: Sendable, Hashable {
     package let notAfter: Instant
     /// The certificate itself.
     package let der: [UInt8]
-    /// SHA-256 over the SubjectPublicKeyInfo, 32 bytes.
+    /// SHA-256 over the SubjectPublicKeyInfo.
     ///
     /// RFC 7469 §2.4.
-    package let publicKeyHash: [UInt8]
+    package let publicKeyPin: Pin?
+    /// SHA-256 over the certificate.
+    package let certificatePin: Pin?
 
     /// Describes a certificate.
     package init(
@@ -27,14 +29,16 @@ package struct ProviderCertificate: Sendable, Hashable {
         notBefore: Instant,
         notAfter: Instant,
         der: [UInt8] = [],
-        publicKeyHash: [UInt8] = []
+        publicKeyPin: Pin? = nil,
+        certificatePin: Pin? = nil
     ) {
         self.subject = subject
         self.issuer = issuer
         self.notBefore = notBefore
         self.notAfter = notAfter
         self.der = der
-        self.publicKeyHash = publicKeyHash
+        self.publicKeyPin = publicKeyPin
+        self.certificatePin = certificatePin
     }
 }
 

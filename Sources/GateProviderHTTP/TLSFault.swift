@@ -13,6 +13,9 @@ enum TLSFault: Sendable, CaseIterable {
     case notSpoken
     case trustFile
     case chainTooLarge
+    case wrongPurpose
+    case pin
+    case unproven
 
     /// What is wrong, and what to do about it.
     var words: String {
@@ -40,6 +43,12 @@ enum TLSFault: Sendable, CaseIterable {
             "the file of tls.ca_file cannot be read or holds no certificate"
         case .chainTooLarge:
             "its chain has more than 10 certificates or 64 KiB"
+        case .wrongPurpose:
+            "a certificate of it is not meant for servers; it has to be made anew there"
+        case .pin:
+            "none of the pins in tls.pins is among the keys that it showed"
+        case .unproven:
+            "the connection was not verified in a full handshake, so nothing was sent over it"
         }
     }
 }

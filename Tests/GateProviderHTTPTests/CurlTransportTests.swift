@@ -10,14 +10,13 @@ import Testing
 /// Against a real server with real certificates; each test has a transport of its own.
 @Suite struct CurlTransportTests {
     private let server: LocalProvider
-    private let transport: CurlTransport
+    private let transport: ProviderSwitchboard
 
     init() throws {
         self.server = try LocalProvider.shared.get()
-        let trust: [String: String?] = [
+        self.transport = try .trusting([
             "id": self.server.ca, "stranger": self.server.otherCA, "system": nil, "lost": self.server.ca + ".missing",
-        ]
-        self.transport = try CurlTransport(trust: trust)
+        ])
     }
 
     private func answer(

@@ -10,30 +10,29 @@ import Testing
 /// Who answers, shown by real certificates.
 @Suite struct GreetingTests {
     private let server: LocalProvider
-    private let transport: CurlTransport
+    private let transport: ProviderSwitchboard
 
     init() throws {
         self.server = try LocalProvider.shared.get()
-        let trust: [String: String?] = [
+        self.transport = try .trusting([
             "id": self.server.ca, "stranger": self.server.otherCA, "lost": self.server.ca + ".missing",
-        ]
-        self.transport = try CurlTransport(trust: trust)
+        ])
     }
 
     private func origin(_ port: String) throws -> Origin { try #require(self.server.address(port, "/")).origin }
 
     @Test func `the chain comes leaf first and ends with the root that is trusted`() async throws {
-        let chain = try await self.transport.chain(at: try self.origin("tls"), provider: "id")
+        let chain = try await self.transport.line(to: "id").chain(at: try self.origin("tls"))
         let openssl = try self.server.openssl()
         #expect(chain.map(\.subject) == ["CN=localhost,O=Acme\\C2\\9B\\, Inc", "CN=ca"])
         #expect(chain.map(\.issuer) == ["CN=ca", "CN=ca"])
         #expect(chain.first?.der == openssl.der)
-        let pin = chain.first?.publicKeyHash.map { String(format: "%02x", $0) }.joined()
-        #expect(pin == openssl.pin)
+        #expect(chain.first?.publicKeyPin?.description == openssl.pin)
+        #expect(chain.first?.certificatePin?.description == openssl.certificatePin)
     }
 
     @Test func `a certificate says from when until when it is valid`() async throws {
-        let chain = try await self.transport.chain(at: try self.origin("tls"), provider: "id")
+        let chain = try await self.transport.line(to: "id").chain(at: try self.origin("tls"))
         let leaf = try #require(chain.first)
         let now = Int64(Date().timeIntervalSince1970)
         #expect(leaf.notAfter.since(leaf.notBefore) == .seconds(2 * 86_400))
@@ -41,7 +40,7 @@ import Testing
     }
 
     @Test func `the head of the answer comes too, and the body is left unread however long it is`() async throws {
-        let greeting = try await self.transport.greeting(at: try self.origin("tls"), provider: "id")
+        let greeting = try await self.transport.line(to: "id").greeting(at: try self.origin("tls"))
         #expect(greeting.answer.status == 200)
         #expect(greeting.answer.header("date")?.isEmpty == false)
         #expect(greeting.answer.body.isEmpty)
@@ -58,11 +57,11 @@ import Testing
             timeout: .seconds(10),
         )
         #expect(try await self.transport.response(to: request, provider: "id").status == 200)
-        #expect(try await self.transport.chain(at: address.origin, provider: "id").count == 2)
+        #expect(try await self.transport.line(to: "id").chain(at: address.origin).count == 2)
     }
 
     @Test func `plain http has no chain`() async throws {
-        #expect(try await self.transport.chain(at: try self.origin("plain"), provider: "id").isEmpty)
+        #expect(try await self.transport.line(to: "id").chain(at: try self.origin("plain")).isEmpty)
     }
 
     @Test(arguments: [
@@ -78,7 +77,7 @@ import Testing
     ) async throws {
         let origin = try self.origin(port)
         let failure = await #expect(throws: Failure.self) {
-            try await self.transport.chain(at: origin, provider: provider)
+            try await self.transport.line(to: provider).chain(at: origin)
         }
         #expect(failure?.code == "provider.tls")
         #expect(failure?.detail.contains(words) == true, "\(failure?.detail ?? "")")
@@ -88,7 +87,7 @@ import Testing
         let port = try self.origin("plain").port
         let origin = try #require(Origin(scheme: "https", host: "localhost", port: port))
         let failure = await #expect(throws: Failure.self) {
-            try await self.transport.chain(at: origin, provider: "id")
+            try await self.transport.line(to: "id").chain(at: origin)
         }
         #expect(failure?.detail.contains("does not speak TLS") == true, "\(failure?.detail ?? "")")
     }

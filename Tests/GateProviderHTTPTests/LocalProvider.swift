@@ -4,6 +4,8 @@ import Foundation
 import GateCore
 import Synchronization
 
+@testable import GateProviderHTTP
+
 /// A real server on loopback in a process of its own, which ends with the test process.
 final class LocalProvider: Sendable {
     /// One for all tests, since making certificates takes a while.
@@ -55,10 +57,17 @@ final class LocalProvider: Sendable {
     /// A certificate authority that signed none of them.
     var otherCA: String { self.folder + "/other.pem" }
 
-    /// What openssl says of the good certificate: its DER, and SHA-256 over its public key in hexadecimal digits.
-    func openssl() throws -> (der: [UInt8], pin: String) {
+    /// What openssl says of the good certificate: its DER, and SHA-256 in base64 over its public key and over itself.
+    func openssl() throws -> (der: [UInt8], pin: String, certificatePin: String) {
         let der = try Data(contentsOf: URL(filePath: self.folder + "/good.der"))
-        return (Array(der), try String(contentsOfFile: self.folder + "/good.pin", encoding: .utf8))
+        return (Array(der), try self.pin("good"), try self.text("good.certificate"))
+    }
+
+    /// The pin of the public key of a certificate: `good`, `ca`, `other`, `bad`.
+    func pin(_ name: String) throws -> String { try self.text(name + ".pin") }
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOfFile: self.folder + "/" + name, encoding: .utf8)
     }
 
     /// How many connections were opened to the TLS port, and what requests did, as the server counted.
@@ -68,9 +77,20 @@ final class LocalProvider: Sendable {
     }
 }
 
+extension ProviderSwitchboard {
+    /// A board whose providers trust these files of authorities.
+    static func trusting(_ files: [String: String?]) throws -> ProviderSwitchboard {
+        let board = ProviderSwitchboard()
+        for (name, file) in files {
+            board.connect(name, over: try CurlTransport(to: name, trust: ProviderTrust(caFile: file)))
+        }
+        return board
+    }
+}
+
 /// The server's program: certificates by openssl, answers by path.
 private let localServer = #"""
-    import hashlib, http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
+    import base64, hashlib, http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
     folder = sys.argv[1]
     os.chdir(folder)
 
@@ -104,9 +124,12 @@ private let localServer = #"""
     with open("deep.pem", "a") as bundle:
         bundle.writelines(open("i%d.pem" % index).read() for index in reversed(range(10)))
     run("openssl", "x509", "-in", "good.pem", "-outform", "DER", "-out", "good.der")
-    key = run("openssl", "x509", "-in", "good.pem", "-noout", "-pubkey")
-    key = run("openssl", "pkey", "-pubin", "-outform", "DER", input=key)
-    open("good.pin", "w").write(hashlib.sha256(key).hexdigest())
+    def pin(der):
+        return base64.b64encode(hashlib.sha256(der).digest()).decode()
+    for name in ("good", "ca", "other", "bad"):
+        key = run("openssl", "x509", "-in", name + ".pem", "-noout", "-pubkey")
+        open(name + ".pin", "w").write(pin(run("openssl", "pkey", "-pubin", "-outform", "DER", input=key)))
+    open("good.certificate", "w").write(pin(open("good.der", "rb").read()))
 
     def tally(name):
         open("count-" + name, "a").write("x")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls to identity providers over libcurl, all on one thread. The caller sees no libcurl type.
+// Calls to one identity provider over libcurl, all on one thread. The caller sees no libcurl type.
 #ifndef GATEHOUSE_PROVIDER_TRANSPORT_H
 #define GATEHOUSE_PROVIDER_TRANSPORT_H
 
@@ -24,6 +24,8 @@ typedef enum gate_outcome {
     GATE_SHUT_DOWN,
     GATE_QUEUE_FULL,
     GATE_OUT_OF_MEMORY,
+    // The proxy made no tunnel; the status is its answer.
+    GATE_PROXY_REFUSED,
 } gate_outcome;
 
 // Why TLS failed.
@@ -39,7 +41,45 @@ typedef enum gate_tls_fault {
     GATE_TLS_NOT_SPOKEN,
     GATE_TLS_TRUST_FILE,
     GATE_TLS_CHAIN_TOO_LARGE,
+    GATE_TLS_WRONG_PURPOSE,
+    // The peer was verified and showed no pinned key.
+    GATE_TLS_PIN,
+    // A connection whose verification could not be shown; nothing was sent over it.
+    GATE_TLS_UNPROVEN,
 } gate_tls_fault;
+
+enum { GATE_PIN_LENGTH = 32 };
+
+// What is compared with pins.
+typedef enum gate_pin_match {
+    // SHA-256 over the SubjectPublicKeyInfo of the peer's own certificate.
+    GATE_PIN_PUBLIC_KEY = 0,
+    // SHA-256 over the peer's own certificate.
+    GATE_PIN_CERTIFICATE,
+    // SHA-256 over the SubjectPublicKeyInfo of any certificate of the chain that was built and verified.
+    GATE_PIN_CHAIN,
+} gate_pin_match;
+
+// What the pins said of the handshake that a call made.
+typedef enum gate_pin_verdict {
+    // There were no pins, or the call used a connection that was there already, or TLS failed before.
+    GATE_PIN_UNASKED = 0,
+    GATE_PIN_MATCHED,
+    GATE_PIN_MISMATCHED,
+} gate_pin_verdict;
+
+// The bounds of a call, and what it wants of its connection.
+typedef struct gate_terms {
+    // The most bytes that the body of the answer may have.
+    uint64_t limit;
+    int64_t timeout_milliseconds;
+    // The number of the host's pin set, in the order in which they were added; negative for none.
+    int64_t pin_set;
+    // Whether a mismatch ends the call before anything is sent.
+    int enforces_pins;
+    // Whether the certificates are wanted even from a connection that was there already.
+    int wants_chain;
+} gate_terms;
 
 // One certificate of a verified chain; names as RFC 2253 writes them, times in seconds since 1970.
 typedef struct gate_certificate {
@@ -51,6 +91,8 @@ typedef struct gate_certificate {
     int64_t not_after;
     // 32 bytes: SHA-256 over the SubjectPublicKeyInfo.
     const uint8_t *key_hash;
+    // 32 bytes: SHA-256 over the certificate.
+    const uint8_t *certificate_hash;
 } gate_certificate;
 
 // What came of a call; the pointers are valid until the completion returns.
@@ -68,7 +110,12 @@ typedef struct gate_result {
     size_t body_length;
     // libcurl's words for a failure; never holds an address' query, a field value or a body.
     const char *text;
-    // The chain as verified, leaf first, if it was wanted; at most 10 certificates of 64 KiB in all.
+    gate_pin_verdict pins;
+    // Of meaning with a match: the number of the pin in its set, and the position in the chain, 0 for the leaf.
+    size_t pin;
+    size_t pin_position;
+    // The chain as built and verified, leaf first, if it was wanted or pins were looked at; at most 10 certificates of
+    // 64 KiB in all.
     const gate_certificate *_Nullable certificates;
     size_t certificate_count;
 } gate_result;
@@ -79,21 +126,31 @@ typedef void (*gate_completion)(void *context, const gate_result *result);
 // Why the libcurl at hand cannot be used, or NULL if it can: OpenSSL flavour with a resolver that does not block.
 const char *_Nullable gate_transport_obstacle(void);
 
-// A transport with `pools` separate sets of connections, numbered from 0; NULL when memory or descriptors ran out.
-gate_transport *_Nullable gate_transport_create(size_t pools, gate_completion completion, void *context);
+// A transport with connections, DNS answers and trust of its own; NULL when memory or descriptors ran out.
+gate_transport *_Nullable gate_transport_create(gate_completion completion, void *context);
 
-// The PEM file with the only certificates to trust in a pool; to be called before the start. 0 when memory ran out.
-int gate_transport_trust(gate_transport *transport, size_t pool, const char *ca_file);
+// The PEM file with the only certificates to trust; without it, the system's. Like the next two, to be called before
+// the start; 0 when memory ran out.
+int gate_transport_trust(gate_transport *transport, const char *ca_file);
+
+// The http proxy to tunnel through; without it, none, whatever the environment says.
+int gate_transport_tunnel(gate_transport *transport, const char *proxy);
+
+// Adds a set of `count` pins of 32 bytes each, one behind the other. The first set has the number 0.
+int gate_transport_pin(gate_transport *transport, gate_pin_match match, const uint8_t *pins, size_t count);
 
 // Starts the thread; 0 when the system refused it.
 int gate_transport_start(gate_transport *transport);
 
-// Queues a call. `head` holds header lines parted by LF. A negative `body_length` means no body. With `wants_chain`
-// the result has the certificates of the connection, which was verified as for every other call.
-// GATE_ANSWERED says accepted: the completion will be called. Anything else says refused: it will not.
-gate_outcome gate_transport_submit(gate_transport *transport, size_t pool, uint64_t id, const char *method,
-                                   const char *address, const char *head, const uint8_t *body, int64_t body_length,
-                                   uint64_t limit, int64_t timeout_milliseconds, int wants_chain);
+// Queues a call; everything is copied. GATE_ANSWERED says accepted: the completion will be called. Anything else says
+// refused: it will not.
+//
+// - `host` is that of the address, without brackets and port.
+// - `head` holds header lines parted by LF.
+// - A negative `body_length` means no body.
+gate_outcome gate_transport_submit(gate_transport *transport, uint64_t id, const char *method, const char *address,
+                                   const char *host, const char *head, const uint8_t *body, int64_t body_length,
+                                   gate_terms terms);
 
 // Ends a call early; its completion says GATE_CANCELLED. No effect on a call that has ended.
 void gate_transport_cancel(gate_transport *transport, uint64_t id);

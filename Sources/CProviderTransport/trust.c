@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trust.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+
+static const char label[] = "sha256//";
+
+enum { BASE64_LENGTH = (GATE_PIN_LENGTH + 2) / 3 * 4, ENTRY_LENGTH = sizeof label + BASE64_LENGTH };
+
+// `sha256//…;sha256//…`: a space behind the semicolon would make libcurl refuse the entry.
+static char *text_of(const pin_set *self) {
+    char *text = malloc(self->count * ENTRY_LENGTH + 1);
+    if (text == NULL) {
+        return NULL;
+    }
+    char *end = text;
+    for (size_t index = 0; index < self->count; index += 1) {
+        if (index > 0) {
+            *end++ = ';';
+        }
+        memcpy(end, label, sizeof label - 1);
+        end += sizeof label - 1;
+        end += EVP_EncodeBlock((uint8_t *)end, self->pins + index * GATE_PIN_LENGTH, GATE_PIN_LENGTH);
+    }
+    *end = '\0';
+    return text;
+}
+
+static void set_free(pin_set *self) {
+    free(self->pins);
+    free(self->text);
+}
+
+int trust_pin(trust *self, gate_pin_match match, const uint8_t *pins, size_t count) {
+    pin_set *sets = realloc(self->sets, (self->set_count + 1) * sizeof *sets);
+    if (sets == NULL) {
+        return 0;
+    }
+    self->sets = sets;
+    pin_set made = {.match = match, .count = count, .pins = malloc(count * GATE_PIN_LENGTH + 1)};
+    if (made.pins != NULL) {
+        memcpy(made.pins, pins, count * GATE_PIN_LENGTH);
+    }
+    int has_text = match == GATE_PIN_PUBLIC_KEY && count > 0;
+    if (made.pins != NULL && has_text) {
+        made.text = text_of(&made);
+    }
+    if (made.pins == NULL || (has_text && made.text == NULL)) {
+        set_free(&made);
+        return 0;
+    }
+    sets[self->set_count] = made;
+    self->set_count += 1;
+    return 1;
+}
+
+void trust_free(trust *self) {
+    for (size_t index = 0; index < self->set_count; index += 1) {
+        set_free(&self->sets[index]);
+    }
+    free(self->sets);
+    free(self->ca_file);
+    free(self->proxy);
+}
+
+// What stands above the leaf has to be an authority, whatever its key.
+static int counts(X509 *certificate, int position) { return position == 0 || X509_check_ca(certificate) > 0; }
+
+int pin_set_find(const pin_set *self, STACK_OF(X509) *built, size_t *pin, size_t *position) {
+    int whole = self->match == GATE_PIN_CHAIN ? sk_X509_num(built) : 1;
+    int found = 0;
+    for (int index = 0; index < whole && index < sk_X509_num(built); index += 1) {
+        X509 *certificate = sk_X509_value(built, index);
+        uint8_t hash[GATE_PIN_LENGTH];
+        int made = self->match == GATE_PIN_CERTIFICATE ? hash_certificate(hash, certificate)
+                                                       : hash_key(hash, certificate);
+        if (!made || !counts(certificate, index)) {
+            continue;
+        }
+        for (size_t number = 0; number < (found ? *pin : self->count); number += 1) {
+            if (CRYPTO_memcmp(hash, self->pins + number * GATE_PIN_LENGTH, GATE_PIN_LENGTH) == 0) {
+                *pin = number;
+                *position = (size_t)index;
+                found = 1;
+                break;
+            }
+        }
+    }
+    return found;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// Whom the gateway believes to be one provider, and the way there.
+package struct ProviderTrust: Sendable, Hashable {
+    /// A PEM file with the only certificates to trust; nil for the system's.
+    package var caFile: String?
+    /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
+    package var pins: PinPolicy?
+    /// The http proxy to tunnel through; nil for none.
+    package var proxy: WebAddress?
+
+    /// Puts the parts together.
+    package init(caFile: String? = nil, pins: PinPolicy? = nil, proxy: WebAddress? = nil) {
+        self.caFile = caFile
+        self.pins = pins
+        self.proxy = proxy
+    }
+
+    /// The same trust with every pin set in mode `report`, to look at what a host shows.
+    package var reporting: ProviderTrust {
+        guard var pins = self.pins else { return self }
+        pins.standard = pins.standard.reporting
+        pins.hosts = pins.hosts.mapValues(\.reporting)
+        return ProviderTrust(caFile: self.caFile, pins: pins, proxy: self.proxy)
+    }
+}
+
+extension PinSet {
+    fileprivate var reporting: PinSet {
+        var copy = self
+        copy.mode = .report
+        copy.expired = .report
+        return copy
+    }
+}
