@@ -83,7 +83,7 @@ struct DemoConfiguration {
     }
 
     /// The gateway's file.
-    func text(caFile: String) -> String {
+    func text(caFile: String, pins: DemoPins) -> String {
         """
         # The demo's configuration: simulated providers and one sample app, all on this machine.
         gateway:
@@ -94,7 +94,7 @@ struct DemoConfiguration {
           state: \(quoted("\(self.folder)/state"))
 
         providers:
-        \(self.providers.map { self.lines(of: $0.simulation, $0.stage, caFile: caFile) }.joined(separator: "\n"))
+        \(self.providers.map { self.lines(of: $0.simulation, $0.stage, caFile: caFile, pins: pins) }.joined(separator: "\n"))
 
         apps:
           sample:
@@ -106,9 +106,15 @@ struct DemoConfiguration {
         """
     }
 
-    private func lines(of simulation: DemoSimulation, _ stage: DemoStage, caFile: String) -> String {
+    private func lines(
+        of simulation: DemoSimulation,
+        _ stage: DemoStage,
+        caFile: String,
+        pins: DemoPins,
+    ) -> String {
         let common = ["client_id: \(quoted(stage.client.id))"] + simulation.credentials(stage.client)
-        let lines = simulation.lines(stage) + common + ["tls:", "  ca_file: \(quoted(caFile))"]
+        let trust = ["ca_file: \(quoted(caFile))"] + pins.lines(stage.quirks, provider: simulation.name)
+        let lines = simulation.lines(stage) + common + ["tls:"] + trust.map { "  \($0)" }
         return (["  \(simulation.name):"] + lines.map { "    \($0)" }).joined(separator: "\n")
     }
 }

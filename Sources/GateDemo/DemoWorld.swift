@@ -52,7 +52,7 @@ package final class DemoWorld: Sendable {
             configuration.simulator(of: pair.name).map { pair.serve($0) }
         }
         servers.app.serve(configuration.app(clock: clock))
-        let text = configuration.text(caFile: caFile)
+        let text = configuration.text(caFile: caFile, pins: authority.pins)
         return DemoWorld(configurationText: text, caFile: caFile, servers: servers.all)
     }
 

@@ -77,6 +77,13 @@ package final class RelyingParty: Sendable {
         try await self.keys?.prepare()
     }
 
+    /// The endpoints that the gateway itself calls: the token endpoint first.
+    ///
+    /// Of metadata that are fresh or, unless they are there, fetched.
+    package func called() async throws(Failure) -> [WebAddress] {
+        ProviderFindings.Endpoints(try await self.metadata()).called
+    }
+
     /// The provider's endpoints.
     func metadata() async throws(Failure) -> ProviderMetadata {
         switch (self.definition.signIn, self.discovery) {

@@ -22,13 +22,6 @@ extension CommandToCome {
     }
 }
 
-/// The command `gatehouse pins`.
-struct PinsCommand: CommandToCome {
-    static let name = "pins"
-    static let purpose = "Prints the pins of a host's certificates."
-    @Argument(parsing: .allUnrecognized) var arguments: [String] = []
-}
-
 /// The command `gatehouse policy`.
 struct PolicyCommand: CommandToCome {
     static let name = "policy"

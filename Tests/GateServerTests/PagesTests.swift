@@ -71,7 +71,7 @@ import Testing
     @Test func `values in pages are escaped`() {
         let page = Pages.signOut(action: "\"><script>", user: "<b>&\"Eve\"")
         #expect(!page.contains("<script>") && !page.contains("<b>"))
-        let chooser = Pages.chooser([("javascript:\"><i>", "<i>")], app: "<i>")
+        let chooser = Pages.chooser([PageButton(address: "javascript:\"><i>", text: "<i>")], app: "<i>")
         #expect(!chooser.contains("<i>"))
     }
 }

@@ -19,7 +19,7 @@ package struct DemoQuirk: Sendable, Hashable {
     }
 
     /// Every quirk, those of one provider together, in the order of the catalogue.
-    package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + DemoFaults.quirks
+    package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + PinQuirk.quirks + DemoFaults.quirks
 }
 
 /// The quirks that are switched on.
@@ -55,7 +55,9 @@ package struct DemoQuirks: Sendable, Hashable {
 
     /// The simulated providers that have these quirks.
     package var providers: [String] {
-        DemoCatalogue.all.filter { $0.quirks.contains { self.on.contains($0.name) } }.map(\.name)
+        DemoCatalogue.all.map(\.name).filter { provider in
+            DemoQuirk.all.contains { $0.provider == provider && self.on.contains($0.name) }
+        }
     }
 }
 

@@ -14,6 +14,8 @@ struct DemoAuthority {
     let certificate: String
     /// TLS for a server at `localhost` and 127.0.0.1.
     let tls: NIOSSLContext
+    /// The pins of that server's key and of one that would replace it.
+    let pins: DemoPins
 
     init() throws {
         let key = P256.Signing.PrivateKey()
@@ -43,6 +45,10 @@ struct DemoAuthority {
         )
         self.certificate = try authority.serializeAsPEM().pemString
         self.tls = try Self.context(certificate: server, key: serverKey)
+        self.pins = DemoPins(
+            used: DemoPins.pin(of: serverKey.publicKey),
+            backup: DemoPins.pin(of: P256.Signing.PrivateKey().publicKey),
+        )
     }
 
     private static func certificate(

@@ -9,24 +9,43 @@ internal import GateSessions
 
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
-    func signIn(_ request: OwnRequest) throws(Failure) -> Answer {
+    func signIn(_ request: OwnRequest) -> Answer {
         let path = request.returnPath
         guard self.isAtGate(request) else {
             return self.site.invitation.redirect(to: path, on: request.origin, route: nil)
         }
         let destination = self.destination(of: path, now: request.now)
         let accepted = self.site.accepted(by: destination)
-        let query = Form([Form.Field("rd", path.value)]).encoded
-        if accepted.count == 1, let only = accepted.first {
-            return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/start/\(only.id)?\(query)")
-        }
-        let buttons = accepted.map { ("\(self.site.publicOrigin)/oauth2/start/\($0.id)?\(query)", $0.buttonText) }
+        let buttons = self.buttons(for: accepted, returningTo: path)
+        if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
         return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
+    }
+
+    private func buttons(for providers: [SiteProvider], returningTo path: ReturnPath) -> [PageButton] {
+        let query = Form([Form.Field("rd", path.value)]).encoded
+        return providers.map { provider in
+            PageButton(
+                address: "\(self.site.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
+                text: provider.buttonText
+            )
+        }
+    }
+
+    /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
+    func otherWays(for request: OwnRequest, after failure: Failure) -> [PageButton] {
+        let parts = request.path.split(separator: "/").map(String.init)
+        guard failure.kind == .providerFailed || failure.code == "provider.busy", parts.count == 3 else { return [] }
+        let attempt =
+            parts[1] == OwnAddress.callback.rawValue
+            ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
+        let path = attempt?.returnPath ?? request.returnPath
+        let accepted = self.site.accepted(by: self.destination(of: path, now: request.now))
+        return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
     }
 
     /// Begins an attempt with a provider and sends the browser there.
     func start(_ request: OwnRequest, provider id: String) async throws(Failure) -> Answer {
-        guard !id.isEmpty, self.isAtGate(request) else { return try self.signIn(request) }
+        guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
         guard let provider = self.site.provider(id) else {
             throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
         }
@@ -35,6 +54,7 @@ extension Endpoints {
         }
         guard provider.waiting.enter() else { throw provider.busy }
         defer { provider.waiting.leave() }
+        try await provider.standing.admit()
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
@@ -119,7 +139,7 @@ extension Endpoints {
     }
 
     /// The attempt that the callback's `state` names, if this browser holds it.
-    private func attempt(named answer: Form, in request: OwnRequest) -> Attempt? {
+    func attempt(named answer: Form, in request: OwnRequest) -> Attempt? {
         guard let state = answer["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id) else {
             return nil
         }

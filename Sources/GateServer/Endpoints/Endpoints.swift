@@ -16,7 +16,8 @@ struct Endpoints: Sendable {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
-            return self.site.rendering.answer(to: error, for: request.visitor)
+            let others = request.visitor.wantsPage ? self.otherWays(for: request, after: error) : []
+            return self.site.rendering.answer(to: error, for: request.visitor, others: others)
         }
     }
 
@@ -34,11 +35,10 @@ struct Endpoints: Sendable {
         else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
         switch address {
-        case .signIn: return try self.signIn(request)
+        case .signIn: return self.signIn(request)
         case .start: return try await self.start(request, provider: provider)
         case .callback:
-            let answer = request.method == .post ? request.form : request.query
-            return try await self.callback(request, provider: provider, answer: answer)
+            return try await self.callback(request, provider: provider, answer: request.callbackAnswer)
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .userinfo: return try await self.userinfo(request)

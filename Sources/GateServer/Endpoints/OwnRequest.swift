@@ -71,6 +71,9 @@ struct OwnRequest: Sendable {
         return Ticket(text)
     }
 
+    /// What a provider has the browser bring back: the form that it posts, or the query.
+    var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
+
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
     var returnPath: ReturnPath {
         (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } ?? .root

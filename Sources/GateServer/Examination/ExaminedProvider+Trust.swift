@@ -40,28 +40,42 @@ extension ExaminedProvider {
             guard let leaf = greeting.certificates.first, let root = greeting.certificates.last else {
                 return self.line(.tls, .good, "\(origin): plain http, which only this machine may use")
             }
-            let chain = "\(origin): \(self.name(leaf.subject)) below \(self.name(root.subject))"
-            return self.judgement(of: greeting.certificates, chain)
+            let chain = "\(origin): \(leaf.name) below \(root.name)"
+            return self.judgement(of: greeting.certificates, chain, self.pins(of: origin, greeting.certificates))
         }
     }
 
     /// The certificate that ends first decides.
     ///
     /// Some authorities sign for less than 14 days; for those only the last third of the life is short.
-    private func judgement(of certificates: [ProviderCertificate], _ chain: String) -> ExaminationLine {
+    private func judgement(
+        of certificates: [ProviderCertificate],
+        _ chain: String,
+        _ pins: (text: String, isGood: Bool)
+    ) -> ExaminationLine {
         guard let first = certificates.min(by: { $0.notAfter < $1.notAfter }) else {
             return self.line(.tls, .unasked, chain)
         }
         let left = first.notAfter.since(self.now)
         let days = "\(left.components.seconds / 86_400) days left"
         let isShort = left < ExaminedProvider.shortRemainder && left * 3 < first.notAfter.since(first.notBefore)
-        guard isShort else { return self.line(.tls, .good, "\(chain), \(days)") }
-        return self.line(
-            .tls,
-            .warning,
-            "\(chain), only \(days) of \(self.name(first.subject)); it has to be renewed there"
-        )
+        guard isShort else {
+            return self.line(.tls, pins.isGood ? .good : .warning, "\(chain), \(days)\(pins.text)")
+        }
+        let text = "\(chain), only \(days) of \(first.name); it has to be renewed there\(pins.text)"
+        return self.line(.tls, .warning, text)
     }
 
-    private func name(_ subject: String) -> String { subject.isEmpty ? "a certificate without subject" : subject }
+    /// What the pins say of a host that was not refused.
+    private func pins(of origin: Origin, _ chain: [ProviderCertificate]) -> (text: String, isGood: Bool) {
+        guard let set = self.settings.pins?.set(for: origin.host) else { return ("", true) }
+        let host = PinnedHost(set: set, chain: chain)
+        let remarks = PinAdvice.remarks(on: host, now: self.now).map { "; \($0)" }.joined()
+        guard let match = host.firstMatch else {
+            return ("; no pin matches, which is only noted in mode report\(remarks)", false)
+        }
+        let isBackup = match.pin > 0 && set.preset == nil
+        let advice = isBackup ? ", a backup: put it first and add another" : ""
+        return ("; pin \(match.pin + 1) of \(set.pins.count) matches\(advice)\(remarks)", !isBackup && remarks.isEmpty)
+    }
 }

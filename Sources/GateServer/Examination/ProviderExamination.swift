@@ -18,7 +18,7 @@ package struct ProviderExamination: Sendable {
     private let providers: [ProviderSettings]
     private let publicURL: Origin
     private let clock: WallClock
-    private let transport: CurlTransport
+    private let switchboard = ProviderSwitchboard()
 
     /// An examination of all providers, or of one.
     ///
@@ -36,13 +36,14 @@ package struct ProviderExamination: Sendable {
         self.providers = providers
         self.publicURL = configuration.gateway.publicURL
         self.clock = clock
-        let trust = Dictionary(providers.map { ($0.id, $0.caFile) }) { first, _ in first }
-        self.transport = try CurlTransport(trust: trust)
+        for settings in providers {
+            self.switchboard.connect(settings.id, over: try CurlTransport(to: settings.id, trust: settings.trust))
+        }
     }
 
     /// Asks, and says what was found: the providers in the order of the file.
     package func lines() async throws(Failure) -> [ExaminationLine] {
-        defer { self.transport.shutdown() }
+        defer { self.switchboard.shutdown() }
         let examined = await self.examinedByID()
         var lines: [ExaminationLine] = []
         for settings in self.providers {
@@ -76,7 +77,7 @@ package struct ProviderExamination: Sendable {
         let definition = try ProviderDefinition(settings)
         let redirectURI = self.publicURL.callback(of: settings.id)
         let way = ExaminationTransport(
-            self.transport,
+            self.switchboard,
             clock: self.clock,
             deadline: .now + Self.timePerProvider,
             longest: Self.timePerCall
@@ -126,7 +127,7 @@ package struct ProviderExamination: Sendable {
     ) async -> Result<ProviderGreeting, Failure> {
         do throws(Failure) {
             let patience = max(way.patience, .milliseconds(1))
-            let greeting = try await self.transport.greeting(at: origin, provider: provider, timeout: patience)
+            let greeting = try await self.switchboard.line(to: provider).greeting(at: origin, timeout: patience)
             way.note(greeting.answer)
             return .success(greeting)
         } catch {
@@ -139,9 +140,15 @@ package struct ProviderExamination: Sendable {
 enum ProviderHosts {
     /// Each host once, in the order in which a sign-in meets them.
     static func called(_ findings: ProviderFindings, _ definition: ProviderDefinition) -> [Origin] {
-        var addresses = [findings.discovery].compactMap { $0 }
-        if case .success(let endpoints) = findings.endpoints { addresses += endpoints.called }
-        addresses += definition.apiCalls.map(\.address) + definition.lookups.map(\.address)
+        let endpoints = try? findings.endpoints.get()
+        return self.called(endpoints?.called ?? [], definition)
+    }
+
+    /// Each host once, in the order in which a sign-in meets them, given the endpoints that the gateway calls.
+    static func called(_ endpoints: [WebAddress], _ definition: ProviderDefinition) -> [Origin] {
+        var addresses: [WebAddress] = []
+        if case .openID(let discovery) = definition.signIn { addresses.append(discovery) }
+        addresses += endpoints + definition.apiCalls.map(\.address) + definition.lookups.map(\.address)
         var origins: [Origin] = []
         for address in addresses where !origins.contains(address.origin) {
             origins.append(address.origin)

@@ -47,6 +47,7 @@ package final class Gateway: Sendable {
     let group: MultiThreadedEventLoopGroup
     let operationsGroup: MultiThreadedEventLoopGroup
     let workshop: Workshop
+    let pinWatch: PinWatch
     let gate = Turnstile(limit: DownstreamLimits().connections)
     let metrics = SiteMetrics()
     let state: Mutex<State>
@@ -66,6 +67,7 @@ package final class Gateway: Sendable {
         logger: Logger,
         groups: (main: MultiThreadedEventLoopGroup, operations: MultiThreadedEventLoopGroup),
         workshop: Workshop,
+        pinWatch: PinWatch,
         state: State,
         loops: [NIOLoopBound<LoopState>]
     ) {
@@ -74,6 +76,7 @@ package final class Gateway: Sendable {
         self.group = groups.main
         self.operationsGroup = groups.operations
         self.workshop = workshop
+        self.pinWatch = pinWatch
         self.state = Mutex(state)
         self.loops = loops
     }
@@ -96,7 +99,9 @@ package final class Gateway: Sendable {
         }
         _ = Gateway.registry
         let feed = RevocationFeed()
-        let workshop = Workshop(log: SiteLog(logger: logger), feed: feed)
+        let log = SiteLog(logger: logger)
+        let pinWatch = PinWatch(log: log, clock: .system)
+        let workshop = Workshop(log: log, feed: feed, watch: pinWatch)
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: Processors.allowed)
@@ -112,6 +117,7 @@ package final class Gateway: Sendable {
             logger: logger,
             groups: (group, MultiThreadedEventLoopGroup(numberOfThreads: 1)),
             workshop: workshop,
+            pinWatch: pinWatch,
             state: State(configuration: configuration, files: result.files, site: site, loadedAt: now),
             loops: loops
         )

@@ -58,6 +58,7 @@ final class GatewayReport: Sendable {
         Gauge(label: "gatehouse_connections").record(self.gateway.gate.count)
         Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
+        self.gateway.pinWatch.record()
         let loaded = self.gateway.state.withLock { $0.loadedAt }
         Gauge(label: "gatehouse_config_loaded_timestamp_seconds").record(loaded.seconds)
         let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
@@ -81,6 +82,8 @@ final class GatewayReport: Sendable {
             "requests_in_flight": .int(Int64(await self.gateway.requestsInFlight())),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil),
+            "provider_hosts": self.gateway.pinWatch.hostsJSON,
+            "security_events": self.gateway.pinWatch.eventsJSON,
         ]
         return Answer(200, fields: [.contentType: "application/json"], body: Array((value.pretty() + "\n").utf8))
     }

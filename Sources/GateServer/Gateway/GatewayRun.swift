@@ -16,6 +16,7 @@ extension Gateway {
         let work = [
             Task { await self.watchFiles { source.yield(.reload) } },
             Task { await self.tidyRepeatedly() },
+            Task { await self.surveyRepeatedly() },
             Task {
                 for await signal in await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint) {
                     source.yield(signal == .sighup ? .reload : .stop(isGraceful: signal == .sigterm))
@@ -46,7 +47,9 @@ extension Gateway {
         for await event in events {
             switch event {
             case .reload:
-                await self.reload(show: show)
+                guard await self.reload(show: show) else { continue }
+                // Beside the next event, which may be the end.
+                Task { await self.survey() }
             case .drained(let complete):
                 return complete
             case .stop where isDraining:
@@ -86,6 +89,18 @@ extension Gateway {
     private func fingerprints() -> [String: FileFingerprint] {
         let files = self.state.withLock { $0.files } + [self.options.configurationFile]
         return Dictionary(files.map { ($0, FileFingerprint(of: $0)) }) { first, _ in first }
+    }
+
+    /// Looks every hour for providers whose survey is due, which it is after a day or after one that failed.
+    private func surveyRepeatedly() async {
+        while !Task.isCancelled {
+            await self.survey()
+            try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    private func survey() async {
+        await self.workshop.survey(self.state.withLock { $0.site })
     }
 
     private func tidyRepeatedly() async {

@@ -20,13 +20,18 @@ actor Workshop {
     private let feed: RevocationFeed
     private let spent = SpentAttempts()
     private let metrics = SiteMetrics()
+    private let watch: PinWatch
+    private let switchboard = ProviderSwitchboard()
+    private let survey: PinSurvey
     private var store: (settings: StoreSettings, store: any SessionStore)?
-    private var transport: TrustedTransport?
+    private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: SiteProvider] = [:]
 
-    init(log: SiteLog, feed: RevocationFeed) {
+    init(log: SiteLog, feed: RevocationFeed, watch: PinWatch) {
         self.log = log
         self.feed = feed
+        self.watch = watch
+        self.survey = PinSurvey(watch: watch, switchboard: self.switchboard)
     }
 
     /// A site for a configuration.
@@ -38,8 +43,8 @@ actor Workshop {
         let secrets = try self.secrets(configuration.gateway)
         let sealer = Sealer(secrets, random: self.random)
         let store = try self.store(for: configuration.sessions.store)
-        let transport = try self.transport(for: configuration.providers)
-        let providers = try self.providers(for: configuration, over: transport.transport)
+        let lines = try self.lines(for: configuration.providers)
+        let providers = try self.providers(for: configuration, over: lines)
         let lifetimes = SessionLifetimes(
             idle: configuration.sessions.idleTimeout,
             absolute: configuration.sessions.lifetime
@@ -74,7 +79,7 @@ actor Workshop {
         )
         let site = Site(parts, routes: routes, providers: providers.map(\.provider))
         self.keep(store: store, for: configuration.sessions.store)
-        self.keep(transport)
+        self.keep(lines, for: configuration.providers)
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
         return site
     }
@@ -98,9 +103,14 @@ actor Workshop {
         _ = try? await store.removeExpired(at: self.clock.now, idle: .seconds(30 * 86_400))
     }
 
+    /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
+    nonisolated func survey(_ site: Site) async {
+        await self.survey.run(site.providers.map(\.relyingParty))
+    }
+
     /// Closes the store and the connections to providers.
     func close() async {
-        self.transport?.transport.shutdown()
+        self.switchboard.shutdown()
         await self.store?.store.close()
     }
 
@@ -143,19 +153,19 @@ actor Workshop {
         Workshop.later { await old?.store.close() }
     }
 
-    /// The providers of a configuration; those whose settings stay keep what they have learned.
+    /// The providers of a configuration; those whose settings and trust stay keep what they have learned.
     private func providers(
         for configuration: Configuration,
-        over transport: CurlTransport
+        over lines: [String: TrustedLine]
     ) throws(Failure) -> [(settings: ProviderSettings, provider: SiteProvider)] {
-        let known = transport === self.transport?.transport ? self.providers : [:]
         var made: [(settings: ProviderSettings, provider: SiteProvider)] = []
         for settings in configuration.providers {
             let redirect = configuration.gateway.publicURL.callback(of: settings.id)
-            if let old = known[settings], old.relyingParty.redirectURI == redirect {
+            let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
+            if isSameLine, let old = self.providers[settings], old.relyingParty.redirectURI == redirect {
                 made.append((settings, old))
             } else {
-                made.append((settings, try self.provider(settings, redirectURI: redirect, over: transport)))
+                made.append((settings, try self.provider(settings, redirectURI: redirect)))
             }
         }
         return made
@@ -163,8 +173,7 @@ actor Workshop {
 
     private func provider(
         _ settings: ProviderSettings,
-        redirectURI: String,
-        over transport: CurlTransport
+        redirectURI: String
     ) throws(Failure) -> SiteProvider {
         let definition = try ProviderDefinition(settings)
         let (log, metrics) = (self.log, self.metrics)
@@ -172,7 +181,7 @@ actor Workshop {
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: transport,
+            transport: self.switchboard,
             clock: self.clock,
             random: self.random,
             spent: self.spent
@@ -181,34 +190,52 @@ actor Workshop {
             guard failure.code != "provider.groups_incomplete" else { return metrics.groupsIncomplete(settings.id) }
             metrics.providerFailed(settings.id)
         }
-        return SiteProvider(id: settings.id, buttonText: definition.buttonText, relyingParty: party)
+        let standing = PinStanding(of: settings.id, watch: self.watch, switchboard: self.switchboard)
+        return SiteProvider(
+            id: settings.id,
+            buttonText: definition.buttonText,
+            relyingParty: party,
+            standing: standing
+        )
     }
 
-    /// A way to the providers, and the certificates that it trusts.
-    private struct TrustedTransport {
-        let trust: [String: [UInt8]?]
-        let transport: CurlTransport
+    /// The way to a provider, and all that decides whom it trusts.
+    private struct TrustedLine {
+        let trust: ProviderTrust
+        /// The content of the file of authorities, which may change under its name.
+        let authorities: [UInt8]?
+        let line: CurlTransport
     }
 
-    /// The way to the providers; a new one when a provider's trusted certificates have changed.
-    private func transport(for providers: [ProviderSettings]) throws(Failure) -> TrustedTransport {
-        var trust: [String: [UInt8]?] = [:]
-        var files: [String: String?] = [:]
+    /// The ways to the providers; a new one where trust has changed, so that no connection outlives it.
+    private func lines(for providers: [ProviderSettings]) throws(Failure) -> [String: TrustedLine] {
+        var lines: [String: TrustedLine] = [:]
         for provider in providers {
-            files[provider.id] = .some(provider.caFile)
-            trust[provider.id] = .some(
-                provider.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) }
-            )
+            let trust = provider.trust
+            let authorities = trust.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) }
+            if let old = self.lines[provider.id], old.trust == trust, old.authorities == authorities {
+                lines[provider.id] = old
+            } else {
+                let watch = self.watch
+                let line = try CurlTransport(to: provider.id, trust: trust, clock: self.clock) { watch.observe($0) }
+                lines[provider.id] = TrustedLine(trust: trust, authorities: authorities, line: line)
+            }
         }
-        if let transport, transport.trust == trust { return transport }
-        return TrustedTransport(trust: trust, transport: try CurlTransport(trust: files))
+        return lines
     }
 
-    private func keep(_ made: TrustedTransport) {
-        let old = self.transport
-        guard old?.transport !== made.transport else { return }
-        self.transport = made
-        Workshop.later { old?.transport.shutdown() }
+    /// Puts the ways into use; sign-ins under way go on over them, those with providers that are gone for a while yet.
+    private func keep(_ made: [String: TrustedLine], for providers: [ProviderSettings]) {
+        let gone = self.lines.filter { made[$0.key] == nil }
+        self.lines = made
+        self.switchboard.replace(with: made.merging(gone) { new, _ in new }.mapValues(\.line))
+        self.watch.adopt(Dictionary(providers.map { ($0.id, $0.pins) }) { first, _ in first })
+        guard !gone.isEmpty else { return }
+        Workshop.later { await self.forget(Array(gone.keys)) }
+    }
+
+    private func forget(_ providers: [String]) {
+        for provider in providers where self.lines[provider] == nil { self.switchboard.disconnect(provider) }
     }
 
     /// Does something once what is under way has had time to end.

@@ -48,8 +48,18 @@ final class PrometheusRegistry: MetricsFactory {
     }
 
     func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
+
+    /// Takes a gauge away, when what it measured is there no more.
+    func destroyRecorder(_ handler: any RecorderHandler) {
+        self.series.withLock { series in
+            let gone = series.first { _, kept in
+                guard case .gauge(let gauge) = kept else { return false }
+                return gauge === handler
+            }
+            if let gone { series[gone.key] = nil }
+        }
+    }
 
     /// All series as text, sorted by name and labels.
     var text: String {

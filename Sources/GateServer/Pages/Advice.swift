@@ -52,6 +52,13 @@ struct Advice {
         case .methodNotAllowed: self.init("That does not work here", "This address takes other requests.", nil)
         case .tooLarge: self.init("That is too large", "The request has more bytes than are accepted here.", nil)
         case .tooMany: self.init("Too many requests", "Please wait a moment and try again.", nil)
+        case .providerFailed where failure.comesOfPins:
+            self.init(
+                "This way to sign in is not available right now",
+                "The gateway could not make sure that it speaks with the real sign-in service, so it sent nothing there. "
+                    + "Those who run it have been told. Choose another way to sign in, or try again later.",
+                again
+            )
         case .providerFailed:
             self.init(
                 "The sign-in service does not answer properly",

@@ -2,17 +2,24 @@
 
 internal import Mustache
 
+/// A link that looks like a button.
+struct PageButton: Sendable, Hashable {
+    let address: String
+    let text: String
+
+    fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
+}
+
 /// The gateway's own pages.
 ///
 /// Values are escaped by the templates; no page holds bytes of the request.
 enum Pages {
     /// The page that offers the accepted providers.
-    static func chooser(_ buttons: [(address: String, text: String)], app: String?) -> String {
-        let rows = buttons.map { ["address": $0.address, "text": $0.text] }
-        return self.render(
+    static func chooser(_ buttons: [PageButton], app: String?) -> String {
+        self.render(
             self.chooserTemplate,
             title: "Sign in",
-            ["buttons": rows, "app": app ?? "", "hasApp": app != nil]
+            ["buttons": buttons.map(\.values), "app": app ?? "", "hasApp": app != nil]
         )
     }
 
@@ -22,10 +29,12 @@ enum Pages {
         text: String,
         code: String,
         incident: String,
-        link: (address: String, text: String)?
+        buttons: [PageButton]
     ) -> String {
-        var values: [String: Any] = ["text": text, "code": code, "incident": incident]
-        if let link { values["link"] = ["address": link.address, "text": link.text] }
+        let values: [String: Any] = [
+            "text": text, "code": code, "incident": incident, "buttons": buttons.map(\.values),
+            "hasButtons": !buttons.isEmpty,
+        ]
         return self.render(self.errorTemplate, title: title, values)
     }
 
@@ -88,9 +97,13 @@ enum Pages {
     private static let errorTemplate = try? MustacheTemplate(
         string: """
             <p>{{text}}</p>
-            {{#link}}
-            <p><a class="button" href="{{address}}">{{text}}</a></p>
-            {{/link}}
+            {{#hasButtons}}
+            <ul class="providers">
+            {{#buttons}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/buttons}}
+            </ul>
+            {{/hasButtons}}
             <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
 
             """

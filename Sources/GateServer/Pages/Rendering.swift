@@ -14,15 +14,23 @@ struct Rendering: Sendable {
     /// The answer to a failure: a page for people, JSON for scripts.
     ///
     /// Both show the code and a random incident id, by which the log line with the detail can be found.
-    func answer(to failure: Failure, for visitor: Visitor) -> Answer {
+    ///
+    /// - Parameters:
+    ///   - failure: What went wrong.
+    ///   - visitor: Who is to be told.
+    ///   - others: What a page offers instead.
+    /// - Returns: The answer, complete.
+    func answer(to failure: Failure, for visitor: Visitor, others: [PageButton] = []) -> Answer {
         let incident = self.random.token(9)
         self.log.refused(failure, incident: incident)
         var answer =
             visitor.wantsPage
-            ? self.page(failure, incident: incident)
+            ? self.page(failure, incident: incident, others: others)
             : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
         switch failure.kind {
         case .overloaded: answer.head.headerFields[.retryAfter] = failure.code == "upstream.overflow" ? "1" : "2"
+        case .providerFailed where Rendering.status(of: failure) == 503:
+            answer.head.headerFields[.retryAfter] = "30"
         case .tooMany: answer.head.headerFields[.retryAfter] = "10"
         default: break
         }
@@ -70,14 +78,16 @@ struct Rendering: Sendable {
         return Answer(303, fields: fields)
     }
 
-    private func page(_ failure: Failure, incident: String) -> Answer {
+    private func page(_ failure: Failure, incident: String, others: [PageButton]) -> Answer {
         let advice = Advice(for: failure)
         let html = Pages.error(
             title: advice.title,
             text: advice.text,
             code: failure.code,
             incident: incident,
-            link: advice.link.map { ("\(self.publicOrigin)\($0.path)", $0.text) }
+            buttons: others.isEmpty
+                ? advice.link.map { [PageButton(address: "\(self.publicOrigin)\($0.path)", text: $0.text)] } ?? []
+                : others
         )
         return Rendering.page(Rendering.status(of: failure), html)
     }
@@ -96,6 +106,7 @@ struct Rendering: Sendable {
         case .methodNotAllowed: 405
         case .tooLarge: 413
         case .tooMany: 429
+        case .providerFailed where failure.comesOfPins: 503
         case .providerFailed, .upstreamFailed: 502
         case .upstreamTimedOut: 504
         case .overloaded: 503
@@ -106,6 +117,15 @@ struct Rendering: Sendable {
     private static let protections: [(HTTPField.Name, String)] = [
         (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
     ]
+}
+
+extension Failure {
+    /// Whether a provider is not called because of its pins.
+    var comesOfPins: Bool {
+        [
+            "provider.pin_mismatch", "provider.pins_expired", "provider.pin_missing", "provider.pin_insecure",
+        ].contains(self.code)
+    }
 }
 
 extension HTTPField.Name {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProviderHTTP
 internal import Logging
 
 /// What is worth a line in the log.
@@ -71,6 +72,62 @@ struct SiteLog: Sendable {
         )
     }
 
+    /// Somebody has to know of something about a provider's certificates.
+    func security(_ event: SecurityEvent) {
+        let levels: [SecurityEvent.Severity: Logger.Level] = [
+            .notice: .notice, .warning: .warning, .critical: .critical,
+        ]
+        self.logger.log(
+            level: levels[event.severity] ?? .critical,
+            "security event",
+            metadata: [
+                "event": "\(event.name.rawValue)", "severity": "\(event.severity.rawValue)",
+                "provider": "\(event.provider)", "host": "\(event.host ?? "all")",
+                "presented": "\(event.presented.map { "\($0)" }.joined(separator: " "))",
+                "detail": "\(SiteLog.plain(event.detail))",
+            ]
+        )
+    }
+
+    /// The certificates of a provider's host.
+    func providerChain(_ host: PinnedHost, _ key: PinnedHost.Key, now: Instant) {
+        let chain = host.chain.enumerated().map { position, certificate in
+            let pin = certificate.publicKeyPin.map { "\($0)" } ?? "-"
+            let match = host.pin(at: position).map { " is pin \($0 + 1)" } ?? ""
+            let days = certificate.notAfter.days(from: now)
+            return "\(position) \(certificate.name) sha256 \(pin)\(match), \(days) days left"
+        }
+        self.logger.info(
+            "provider chain",
+            metadata: [
+                "provider": "\(key.provider)", "host": "\(key.origin.authority)",
+                "pins": "\(host.set.map { "\($0.match.rawValue) \($0.mode.rawValue)" } ?? "none")",
+                "chain": "\(SiteLog.plain(chain.joined(separator: "; "), limit: 2000))",
+            ]
+        )
+    }
+
+    /// Something about pins is doubtful.
+    func pinAdvice(_ remark: String, _ key: PinnedHost.Key) {
+        self.logger.warning(
+            "pins",
+            metadata: [
+                "provider": "\(key.provider)", "host": "\(key.origin.authority)", "detail": "\(SiteLog.plain(remark))",
+            ]
+        )
+    }
+
+    /// Pins that protect nobody yet.
+    func pinsOnlyReported(_ provider: String, host: String?, preset: String?) {
+        self.logger.warning(
+            "pins are in mode report",
+            metadata: [
+                "provider": "\(provider)", "host": "\(host ?? "all")", "preset": "\(preset ?? "none")",
+                "detail": "a mismatch is noted and the connection used; mode: enforce refuses it",
+            ]
+        )
+    }
+
     /// Who has to act decides.
     private static func level(of kind: Failure.Kind) -> Logger.Level {
         switch kind {
@@ -81,10 +138,10 @@ struct SiteLog: Sendable {
         }
     }
 
-    /// At most 500 characters, control characters replaced, so that no text can forge or flood a line.
-    private static func plain(_ text: String) -> String {
+    /// At most so many characters, control characters replaced, so that no text can forge or flood a line.
+    private static func plain(_ text: String, limit: Int = 500) -> String {
         String(
-            text.prefix(500).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" }
+            text.prefix(limit).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" }
         )
     }
 }

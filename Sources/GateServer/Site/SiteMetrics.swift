@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProviderHTTP
 internal import Metrics
 
 /// The counters that do not belong to a route.
@@ -39,6 +40,28 @@ struct SiteMetrics: Sendable {
     /// A call to a provider failed.
     func providerFailed(_ provider: String) {
         Counter(label: "gatehouse_provider_failures_total", dimensions: [("provider", provider)]).increment()
+    }
+
+    /// A host that has pins made a handshake.
+    func handshake(_ handshake: PinnedHandshake) {
+        let place = [("provider", handshake.provider), ("host", handshake.origin.authority)]
+        switch handshake.verdict {
+        case .matched(let pin, let position):
+            let which = [("pin", "\(handshake.set.pins[pin])"), ("position", "\(position)")]
+            Counter(label: "gatehouse_pin_matches_total", dimensions: place + which).increment()
+        case .mismatched:
+            let mode = [("mode", handshake.isEnforced ? "enforce" : "report")]
+            Counter(label: "gatehouse_pin_mismatches_total", dimensions: place + mode).increment()
+        case .unasked: break
+        }
+    }
+
+    /// Something about a provider's certificates has to be known.
+    func security(_ event: SecurityEvent) {
+        Counter(
+            label: "gatehouse_security_events_total",
+            dimensions: [("event", event.name.rawValue), ("severity", event.severity.rawValue)]
+        ).increment()
     }
 
     /// The configuration was read again.

@@ -31,7 +31,7 @@ package final class Trial: Sendable {
     package let callback: String
 
     private let party: RelyingParty
-    private let transport: CurlTransport
+    private let switchboard: ProviderSwitchboard
     private let group: MultiThreadedEventLoopGroup
     private let attempt = Mutex<Attempt?>(nil)
     private let outcomes: AsyncStream<Outcome>
@@ -42,13 +42,13 @@ package final class Trial: Sendable {
 
     private init(
         party: RelyingParty,
-        transport: CurlTransport,
+        switchboard: ProviderSwitchboard,
         group: MultiThreadedEventLoopGroup,
         base: String,
         start: String
     ) {
         self.party = party
-        self.transport = transport
+        self.switchboard = switchboard
         self.group = group
         self.start = start
         self.address = "\(base)\(start)"
@@ -71,18 +71,19 @@ package final class Trial: Sendable {
     ) async throws(Failure) -> Trial {
         let base = "http://\(host):\(port)"
         try Trial.check(settings, redirectingTo: base)
-        let transport = try CurlTransport(trust: [settings.id: settings.caFile])
+        let line = try CurlTransport(to: settings.id, trust: settings.trust)
+        let switchboard = ProviderSwitchboard([settings.id: line])
         let party = try RelyingParty(
             definition: try ProviderDefinition(settings),
             settings: settings,
             redirectURI: "\(base)/oauth2/callback/\(settings.id)",
-            transport: transport,
+            transport: switchboard,
             clock: .system,
             random: .system
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let start = "/\(RandomBytes.system.token(9))"
-        let trial = Trial(party: party, transport: transport, group: group, base: base, start: start)
+        let trial = Trial(party: party, switchboard: switchboard, group: group, base: base, start: start)
         do throws(Failure) {
             try await trial.listen(on: "127.0.0.1", port: port)
             if host == "localhost" { try await trial.listenAlsoOnVersion6(port: port) }
@@ -146,7 +147,7 @@ package final class Trial: Sendable {
         for listener in self.listeners.withLock({ $0 }) {
             await listener.close()
         }
-        self.transport.shutdown()
+        self.switchboard.shutdown()
         try? await self.group.shutdownGracefully()
     }
 }

@@ -6,6 +6,7 @@ import GateCore
 import GateHTTP
 import GateOpenID
 import GatePolicy
+import GateProviderHTTP
 import GateProviders
 import GateSessions
 import GateWire
@@ -89,7 +90,9 @@ struct Rig {
             clock: clock,
             random: random
         )
-        return SiteProvider(id: id, buttonText: definition.buttonText, relyingParty: party)
+        let watch = PinWatch(log: SiteLog(logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() }), clock: clock)
+        let standing = PinStanding(of: id, watch: watch, switchboard: ProviderSwitchboard())
+        return SiteProvider(id: id, buttonText: definition.buttonText, relyingParty: party, standing: standing)
     }
 
     private static func apps() throws -> [AppSettings] {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviderHTTP
+internal import GateProviders
+
+/// What is doubtful about pins, given what the host shows.
+enum PinAdvice {
+    /// How old a list that ships with the gateway may be; Google asks for a fresh one at least every six months.
+    private static let presetLife = Duration.seconds(180 * 86_400)
+    /// Below this age a key may well be one that is made anew with every certificate.
+    private static let youngLeaf = Duration.seconds(100 * 86_400)
+
+    /// The remarks, each in one line.
+    static func remarks(on host: PinnedHost, now: Instant) -> [String] {
+        guard let set = host.set else { return [] }
+        var remarks: [String] = []
+        if let preset = set.preset.flatMap({ PinPreset(rawValue: $0) }), let date = Instant(date: preset.date),
+            now.since(date) > self.presetLife
+        {
+            remarks.append("the list \(preset.name) is of \(preset.date); a newer gatehouse has a newer one")
+        }
+        guard let leaf = host.chain.first, set.match != .chain else { return remarks }
+        if set.match == .certificate {
+            remarks.append("its certificate ends on \(leaf.notAfter.date), and no renewed one will match these pins")
+        }
+        if set.pins.count == 1, now.since(leaf.notBefore) < self.youngLeaf {
+            remarks.append(
+                "there is one pin, and its certificate is of \(leaf.notBefore.date); if it gets a new key with each "
+                    + "renewal, nobody can sign in from then on"
+            )
+        }
+        return remarks
+    }
+}

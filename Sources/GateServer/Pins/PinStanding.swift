@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviderHTTP
+internal import Synchronization
+
+/// Whether a provider may be used for new sign-ins, as its hosts' keys decide.
+///
+/// After a refused handshake nobody is sent to the provider until a probe has found a pinned key again; existing sessions
+/// do not ask here.
+final class PinStanding: Sendable {
+    /// How long one probe's answer holds.
+    private static let pause = Duration.seconds(10)
+
+    private let provider: String
+    private let watch: PinWatch
+    private let switchboard: ProviderSwitchboard
+    private let probe = Mutex<(at: ContinuousClock.Instant, task: Task<Void, Never>)?>(nil)
+
+    init(of provider: String, watch: PinWatch, switchboard: ProviderSwitchboard) {
+        self.provider = provider
+        self.watch = watch
+        self.switchboard = switchboard
+    }
+
+    /// Lets a sign-in begin.
+    ///
+    /// - Throws: `provider.pin_mismatch` while a host of the provider shows no pinned key.
+    func admit() async throws(Failure) {
+        guard let refused = self.watch.refusal(of: self.provider) else { return }
+        await self.probed(refused.origin).value
+        if let still = self.watch.refusal(of: self.provider) { throw still.failure }
+    }
+
+    /// The probe that is under way or was made a moment ago, or a new one.
+    private func probed(_ origin: Origin) -> Task<Void, Never> {
+        self.probe.withLock { probe in
+            if let probe, ContinuousClock.now - probe.at < PinStanding.pause { return probe.task }
+            let task = Task { [switchboard, provider] in
+                _ = try? await switchboard.line(to: provider).greeting(at: origin)
+            }
+            probe = (.now, task)
+            return task
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+internal import GateProviderHTTP
+internal import GateProviders
+internal import Synchronization
+
+/// Looks at the chains of all providers at the start, after a reload that changed their trust, and once a day.
+///
+/// It also fetches what a first sign-in would otherwise have to wait for, and leaves connections open behind it. Providers
+/// on plain http are left alone. At most eight are asked at a time.
+final class PinSurvey: Sendable {
+    private static let atOnce = 8
+    private static let mostHosts = 8
+    private static let interval = Duration.seconds(86_400)
+
+    private let watch: PinWatch
+    private let switchboard: ProviderSwitchboard
+    /// The lines over which a survey found all it looked for, and when.
+    private let done = Mutex<[String: (line: ObjectIdentifier, at: ContinuousClock.Instant)]>([:])
+
+    init(watch: PinWatch, switchboard: ProviderSwitchboard) {
+        self.watch = watch
+        self.switchboard = switchboard
+    }
+
+    /// Surveys the providers whose survey is due.
+    func run(_ providers: [RelyingParty]) async {
+        let due = providers.filter { self.isDue($0.definition.id) }
+        await withTaskGroup(of: Void.self) { group in
+            for (index, party) in due.enumerated() {
+                if index >= PinSurvey.atOnce { await group.next() }
+                group.addTask { await self.survey(party) }
+            }
+        }
+    }
+
+    private func isDue(_ provider: String) -> Bool {
+        guard let line = try? self.switchboard.line(to: provider) else { return false }
+        return self.done.withLock { done in
+            guard let last = done[provider], last.line == ObjectIdentifier(line) else { return true }
+            return ContinuousClock.now - last.at >= PinSurvey.interval
+        }
+    }
+
+    private func survey(_ party: RelyingParty) async {
+        let definition = party.definition
+        let known = ProviderHosts.called([], definition)
+        guard known.first?.isSecure ?? true, let line = try? self.switchboard.line(to: definition.id) else { return }
+        var isComplete = true
+        var origins = known
+        do throws(Failure) {
+            try await party.prepare()
+            origins = ProviderHosts.called(try await party.called(), definition)
+        } catch {
+            isComplete = false
+        }
+        for origin in origins.filter(\.isSecure).prefix(PinSurvey.mostHosts) {
+            if let chain = try? await line.chain(at: origin) {
+                self.watch.survey(definition.id, at: origin, chain)
+            } else {
+                isComplete = false
+            }
+        }
+        guard isComplete else { return }
+        self.done.withLock { $0[definition.id] = (ObjectIdentifier(line), .now) }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// Something about a provider's certificates that somebody has to know of, and mostly to act on.
+struct SecurityEvent: Sendable, Equatable {
+    /// What happened.
+    enum Name: String, Sendable, CaseIterable {
+        /// A host showed no pinned key.
+        case mismatch = "pin.mismatch"
+        /// A certificate or a pin set ends soon, or has ended.
+        case expiring = "pin.expiring"
+        /// Not the pin in use matched but a backup, so that a new backup is needed.
+        case backupMatched = "pin.backup_matched"
+        /// Pins that were enforced are not any more.
+        case bypassed = "pin.bypassed"
+    }
+
+    /// How urgent it is.
+    enum Severity: String, Sendable, CaseIterable {
+        /// It will need somebody some day.
+        case notice
+        /// It needs somebody soon.
+        case warning
+        /// It needs somebody now.
+        case critical
+    }
+
+    let name: Name
+    let severity: Severity
+    /// The provider's name in the file.
+    let provider: String
+    /// The host and its port; nil for all of them.
+    let host: String?
+    /// The pins of the public keys in the chain that the host showed, its own first.
+    var presented: [Pin] = []
+    /// What happened and what to do, in one line.
+    let detail: String
+    /// When it happened.
+    let at: Instant
+
+    /// The event as `/status` shows it.
+    var json: JSON {
+        [
+            "event": .string(self.name.rawValue), "severity": .string(self.severity.rawValue),
+            "provider": .string(self.provider), "host": self.host.map { .string($0) } ?? .null,
+            "presented": .array(self.presented.map { .string("\($0)") }), "detail": .string(self.detail),
+            "at": .int(self.at.seconds),
+        ]
+    }
+}
+
+/// The last events, and which of them need not be told again yet.
+struct SecurityEvents: Sendable {
+    /// How many events are kept.
+    static let kept = 50
+    /// How long an event that goes on happening is not told again.
+    static let silence = Duration.seconds(600)
+
+    /// The events, the newest last.
+    private(set) var all: [SecurityEvent] = []
+    private var told: [String: Instant] = [:]
+
+    /// Keeps an event unless the same was told within the `silence`; says whether it has to be told.
+    mutating func keep(_ event: SecurityEvent, silence: Duration = SecurityEvents.silence) -> Bool {
+        let key =
+            "\(event.name.rawValue) \(event.severity.rawValue) \(event.provider) \(event.host ?? "") "
+            + "\(event.presented.first.map { "\($0)" } ?? "") \(event.detail)"
+        if let last = self.told[key], event.at >= last, event.at.since(last) < silence { return false }
+        if self.told.count >= 1000 { self.told.removeAll() }
+        self.told[key] = event.at
+        self.all.append(event)
+        if self.all.count > SecurityEvents.kept { self.all.removeFirst() }
+        return true
+    }
+}
