@@ -15,6 +15,10 @@ static void freed(void *parent, void *value, CRYPTO_EX_DATA *data, int index, lo
 }
 
 int handshake_initialise(void) {
+    // A process that ends while a handshake is under way would have OpenSSL's tables taken from under it.
+    if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) != 1) {
+        return 0;
+    }
     slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, freed);
     return slot >= 0;
 }

@@ -24,7 +24,8 @@ typedef struct handshake {
     chain *chain;
 } handshake;
 
-// Makes room for handshakes in OpenSSL's contexts; 0 when that is impossible. To be called once.
+// Makes OpenSSL ready, with room for handshakes in its contexts; 0 when that is impossible. To be called once, before
+// libcurl or anybody else uses OpenSSL.
 int handshake_initialise(void);
 
 // Makes a context of libcurl verify a peer as it always does, its name strictly, and then the pins.
