@@ -68,15 +68,6 @@ static size_t receive_body(char *bytes, size_t size, size_t count, void *context
     return length;
 }
 
-// The chain of this call's own handshake is there already.
-static int look_at_chain(call *self) {
-    if (self->chain == NULL && (self->handshake == NULL || self->handshake->chain == NULL)) {
-        self->chain = handshake_chain(self->easy);
-        return self->chain != NULL;
-    }
-    return 1;
-}
-
 // One header line at a time: interim answers are forgotten, trailers only counted.
 static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
     call *self = context;
@@ -84,11 +75,6 @@ static size_t receive_head(char *bytes, size_t size, size_t count, void *context
     self->head_seen += length;
     if (self->head_seen > CALL_HEAD_LIMIT) {
         self->stopped = GATE_HEAD_TOO_LARGE;
-        return CURL_WRITEFUNC_ERROR;
-    }
-    if (self->wants_chain && self->is_secure && !look_at_chain(self)) {
-        self->stopped = GATE_TLS_FAILED;
-        self->fault = GATE_TLS_CHAIN_TOO_LARGE;
         return CURL_WRITEFUNC_ERROR;
     }
     if (length >= 5 && memcmp(bytes, "HTTP/", 5) == 0) {
@@ -124,19 +110,35 @@ static CURLcode open_handshake(CURL *easy, void *context, void *caller) {
     return self->handshake != NULL ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK;
 }
 
+// The chain of this call's own handshake is there already.
+static int look_at_chain(call *self) {
+    if (self->chain == NULL && (self->handshake == NULL || self->handshake->chain == NULL)) {
+        self->chain = handshake_chain(self->easy);
+        return self->chain != NULL;
+    }
+    return 1;
+}
+
+static int hold_back(call *self, gate_tls_fault fault) {
+    self->stopped = GATE_TLS_FAILED;
+    self->fault = fault;
+    return CURL_PREREQFUNC_ABORT;
+}
+
 // The last moment before the request leaves, on new and on kept connections.
 static int release_request(void *caller, char *remote, char *local, int remote_port, int local_port) {
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     call *self = caller;
-    if (!self->is_secure && !self->enforces_pins) {
-        return CURL_PREREQFUNC_OK;
+    if (!self->is_secure) {
+        return self->enforces_pins ? hold_back(self, GATE_TLS_UNPROVEN) : CURL_PREREQFUNC_OK;
     }
-    if (self->is_secure && handshake_holds(self->easy, self->pins, self->enforces_pins)) {
-        return CURL_PREREQFUNC_OK;
+    if (!handshake_holds(self->easy, self->pins, self->enforces_pins)) {
+        return hold_back(self, GATE_TLS_UNPROVEN);
     }
-    self->stopped = GATE_TLS_FAILED;
-    self->fault = GATE_TLS_UNPROVEN;
-    return CURL_PREREQFUNC_ABORT;
+    if (self->wants_chain && !look_at_chain(self)) {
+        return hold_back(self, GATE_TLS_CHAIN_TOO_LARGE);
+    }
+    return CURL_PREREQFUNC_OK;
 }
 
 // The peer must prove its name by a certificate that is trusted for this provider.
@@ -196,7 +198,9 @@ static int confine(call *self) {
 
 static int describe(call *self) {
     CURL *easy = self->easy;
-    int set = set_text(easy, CURLOPT_URL, self->address) && set_text(easy, CURLOPT_CUSTOMREQUEST, self->method) &&
+    int set = set_text(easy, CURLOPT_URL, self->address) &&
+              set_number(easy, CURLOPT_NOBODY, strcmp(self->method, "HEAD") == 0) &&
+              set_text(easy, CURLOPT_CUSTOMREQUEST, self->method) &&
               curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->fields) == CURLE_OK;
     if (!self->has_body || !set) {
         return set;

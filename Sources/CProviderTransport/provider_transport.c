@@ -85,7 +85,7 @@ static int set_alarm(CURLM *multi, long milliseconds, void *context) {
 static pthread_once_t initialised = PTHREAD_ONCE_INIT;
 static int usable;
 
-static void initialise(void) { usable = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && handshake_initialise(); }
+static void initialise(void) { usable = handshake_initialise() && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; }
 
 const char *gate_transport_obstacle(void) {
     pthread_once(&initialised, initialise);
@@ -271,10 +271,10 @@ static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLc
     static const uint8_t nothing[1];
     gate_result result = {.id = call->id, .outcome = outcome, .fault = call->fault, .head = nothing, .body = nothing};
     if (call->easy != NULL) {
-        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &result.status);
+        int is_of_proxy = outcome == GATE_PROXY_REFUSED;
+        curl_easy_getinfo(call->easy, is_of_proxy ? CURLINFO_HTTP_CONNECTCODE : CURLINFO_RESPONSE_CODE, &result.status);
     }
-    int cut = outcome == GATE_BODY_TOO_LARGE && call->head_complete;
-    if ((outcome == GATE_ANSWERED || cut) && call->head.length > 0) {
+    if (outcome == GATE_ANSWERED && call->head.length > 0) {
         result.head = call->head.bytes;
         result.head_length = call->head.length;
     }

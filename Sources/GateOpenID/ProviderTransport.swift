@@ -4,7 +4,7 @@ package import GateCore
 
 /// One request to a provider.
 package struct ProviderRequest: Sendable {
-    /// `GET` or `POST`.
+    /// `GET`, `POST` or `HEAD`.
     package let method: String
     /// Where it goes.
     package let address: WebAddress

@@ -49,26 +49,19 @@ struct CallEnding: Sendable {
         return ProviderResponse(status: self.status, headers: headers, body: self.body)
     }
 
-    /// The chain and the head of the answer; that its body was not read to the end is no failure here.
+    /// The chain, and the head of the answer if there was one: who a host is shows before it answers.
     ///
     /// - Parameter origin: Where the call went.
     /// - Returns: The greeting, without body.
-    /// - Throws: A `Failure` for every ending without a whole head, and for a chain that is missing.
+    /// - Throws: A `Failure` if the chain was refused or is missing, or a host without TLS did not answer.
     func greeting(from origin: Origin) throws(Failure) -> ProviderGreeting {
-        let cut = self.reason == .bodyTooLarge && self.status != 0
-        let head = CallEnding(
-            reason: cut ? .answered : self.reason,
-            fault: self.fault,
-            status: self.status,
-            head: self.head,
-            text: self.text,
-            certificates: self.certificates
-        )
-        let answer = try head.response(from: origin)
+        guard self.reason == .answered || self.reason != .tlsFailed && !self.certificates.isEmpty else {
+            throw self.failure(at: origin)
+        }
         guard !origin.isSecure || !self.certificates.isEmpty else {
             throw Failure(.providerFailed, "provider.tls", "\(origin): its certificates could not be read")
         }
-        return ProviderGreeting(certificates: self.certificates, answer: answer)
+        return ProviderGreeting(certificates: self.certificates, answer: try? self.response(from: origin))
     }
 
     private func failure(at origin: Origin) -> Failure {

@@ -16,6 +16,7 @@ internal import Synchronization
     private let pinning: Pinning?
     private let observe: @Sendable (PinnedHandshake) -> Void
     private let callers: CallTable
+    private let answers = Mutex<[Origin: ContinuousClock.Instant]>([:])
     nonisolated(unsafe) private let engine: OpaquePointer
 
     /// Starts the thread.
@@ -70,14 +71,14 @@ internal import Synchronization
 
     /// Makes one call; a cancelled task gets `provider.cancelled` at once, and the transfer ends.
     ///
-    /// - Parameter request: The call, `GET` or `POST`.
+    /// - Parameter request: The call, `GET`, `POST` or `HEAD`.
     /// - Returns: What the provider answered, whatever the status.
     /// - Throws: A `Failure` whose code says how the call failed and whose detail names the host.
     package func response(to request: ProviderRequest) async throws(Failure) -> ProviderResponse {
         try await self.ending(of: request).response(from: request.address.origin)
     }
 
-    /// Calls `GET /` and says who answers: the verified chain and the head of the answer.
+    /// Calls `HEAD /` and says who answers: the verified chain and the head of the answer.
     ///
     /// - Parameters:
     ///   - origin: The host to ask; nothing secret is sent to it.
@@ -87,7 +88,7 @@ internal import Synchronization
     package func greeting(at origin: Origin, timeout: Duration = .seconds(5)) async throws(Failure) -> ProviderGreeting
     {
         let request = ProviderRequest(
-            method: "GET",
+            method: "HEAD",
             address: WebAddress(origin: origin),
             headers: [],
             body: nil,
@@ -100,6 +101,23 @@ internal import Synchronization
     /// The certificates that a host was verified with, leaf first and trusted root last; empty over plain http.
     package func chain(at origin: Origin) async throws(Failure) -> [ProviderCertificate] {
         try await self.greeting(at: origin).certificates
+    }
+
+    /// Opens a connection for a call to come, unless there was an answer over one a moment ago.
+    ///
+    /// - Parameters:
+    ///   - origin: The host; nothing is done for plain http.
+    ///   - moment: How long a connection is taken to last, less than what libcurl and most servers keep one for.
+    package func warm(_ origin: Origin, unlessUsedWithin moment: Duration = .seconds(50)) async {
+        let now = ContinuousClock.now
+        let isCold = self.answers.withLock { answers in
+            if let last = answers[origin], now - last < moment { return false }
+            // Whoever comes next need not do the same.
+            answers[origin] = now
+            return true
+        }
+        guard isCold, origin.isSecure else { return }
+        _ = try? await self.greeting(at: origin)
     }
 
     private func ending(of request: ProviderRequest, wantsChain: Bool = false) async throws(Failure) -> CallEnding {
@@ -116,6 +134,12 @@ internal import Synchronization
             unsafe gate_transport_cancel(self.engine, id)
         }
         if let pins, ending.verdict != .unasked { self.observe(ending.handshake(self.provider, origin, pins)) }
+        if ending.reason == .answered {
+            self.answers.withLock { answers in
+                if answers.count >= 64 { answers.removeAll() }
+                answers[origin] = .now
+            }
+        }
         return ending
     }
 

@@ -27,7 +27,7 @@ struct OutgoingCall: Sendable {
         guard origin.isSecure || origin.isLoopback else {
             throw Failure(.providerFailed, "provider.insecure_address", "\(origin) is plain http and not this machine")
         }
-        guard request.method == "GET" || request.method == "POST" else {
+        guard ["GET", "POST", "HEAD"].contains(request.method) else {
             throw Failure(
                 .internalFault,
                 "provider.bad_request",

@@ -46,11 +46,11 @@ package struct ProviderCertificate: Sendable, Hashable {
 package struct ProviderGreeting: Sendable {
     /// The chain as verified, leaf first and trusted root last, at most 10; empty over plain http.
     package let certificates: [ProviderCertificate]
-    /// The head of its answer to `GET /`, whatever the status; the body is left unread.
-    package let answer: ProviderResponse
+    /// The head of its answer to `HEAD /`, whatever the status; nil if it gave none in time.
+    package let answer: ProviderResponse?
 
     /// Puts the parts together.
-    package init(certificates: [ProviderCertificate], answer: ProviderResponse) {
+    package init(certificates: [ProviderCertificate], answer: ProviderResponse?) {
         self.certificates = certificates
         self.answer = answer
     }

@@ -114,6 +114,16 @@ import Testing
         #expect(self.seen.verdicts.count == 1)
     }
 
+    @Test func `a call after a warming makes no handshake, and a warming after a call none either`() async throws {
+        let transport = try self.transport(try self.set(["good", "other"], .publicKey))
+        let origin = try self.request("/exact").address.origin
+        await transport.warm(origin)
+        #expect(self.seen.verdicts.count == 1)
+        #expect(await self.code(transport, "/exact") == "200")
+        await transport.warm(origin)
+        #expect(self.seen.verdicts.count == 1)
+    }
+
     @Test func `a host has the set of its own name, whatever the port`() async throws {
         let right = try self.set(["good", "other"], .publicKey)
         let wrong = try self.set(["other", "ca"], .publicKey)

@@ -102,8 +102,7 @@ typedef struct gate_result {
     // Of meaning with GATE_TLS_FAILED only.
     gate_tls_fault fault;
     long status;
-    // Header lines of the final answer, each with its line end, without the status line; also of an answer that was
-    // cut off behind them because of its length.
+    // Header lines of the final answer, each with its line end, without the status line.
     const uint8_t *head;
     size_t head_length;
     const uint8_t *body;

@@ -54,13 +54,14 @@ extension Endpoints {
         }
         guard provider.waiting.enter() else { throw provider.busy }
         defer { provider.waiting.leave() }
-        try await provider.standing.admit()
+        try await provider.reach.admit()
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: request.returnPath,
             handover: isCrossSite ? request.ticket?.text : nil
         )
+        Task { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
         }

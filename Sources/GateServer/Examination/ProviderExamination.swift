@@ -128,7 +128,7 @@ package struct ProviderExamination: Sendable {
         do throws(Failure) {
             let patience = max(way.patience, .milliseconds(1))
             let greeting = try await self.switchboard.line(to: provider).greeting(at: origin, timeout: patience)
-            way.note(greeting.answer)
+            if let answer = greeting.answer { way.note(answer) }
             return .success(greeting)
         } catch {
             return .failure(error)

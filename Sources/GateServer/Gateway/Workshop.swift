@@ -190,12 +190,12 @@ actor Workshop {
             guard failure.code != "provider.groups_incomplete" else { return metrics.groupsIncomplete(settings.id) }
             metrics.providerFailed(settings.id)
         }
-        let standing = PinStanding(of: settings.id, watch: self.watch, switchboard: self.switchboard)
+        let reach = ProviderReach(of: settings.id, watch: self.watch, switchboard: self.switchboard)
         return SiteProvider(
             id: settings.id,
             buttonText: definition.buttonText,
             relyingParty: party,
-            standing: standing
+            reach: reach
         )
     }
 

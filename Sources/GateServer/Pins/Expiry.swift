@@ -24,10 +24,10 @@ enum Expiry {
     /// The events of a host whose chain was looked at.
     static func events(of host: PinnedHost, _ key: PinnedHost.Key, at now: Instant) -> [SecurityEvent] {
         var events: [SecurityEvent] = []
-        func add(_ severity: SecurityEvent.Severity, _ detail: String) {
+        func add(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) {
             events.append(
                 SecurityEvent(
-                    name: .expiring,
+                    name: name,
                     severity: severity,
                     provider: key.provider,
                     host: key.origin.authority,
@@ -41,13 +41,18 @@ enum Expiry {
             let life = certificate.notAfter.since(certificate.notBefore)
             guard let severity = self.severity(of: certificate.notAfter, life: life, at: now) else { continue }
             let end = "\(self.left(certificate.notAfter, now)) on \(certificate.notAfter.date)"
-            add(severity, "the certificate of \(certificate.name) ends \(end); it has to be renewed there")
+            add(.expiring, severity, "the certificate of \(certificate.name) ends \(end); it has to be renewed there")
+        }
+        if let set = host.set, set.mode == .enforce, set.demand(at: now) == .report {
+            let since = set.expires.map { " on \($0.date)" } ?? ""
+            let help = "mismatches are only noted since; write other pins or a later date"
+            add(.bypassed, .warning, "the pins have expired\(since), and \(help)")
         }
         if let set = host.set, let expires = set.expires, let severity = self.severity(of: expires, at: now) {
             let then =
                 set.expired == .refuse
                 ? "all connections are refused from then on" : "mismatches are only noted from then on"
-            add(severity, "the pins expire \(self.left(expires, now)) on \(expires.date); \(then)")
+            add(.expiring, severity, "the pins expire \(self.left(expires, now)) on \(expires.date); \(then)")
         }
         return events
     }

@@ -85,6 +85,7 @@ final class PinWatch: Sendable {
             var host = state.hosts[key] ?? PinnedHost()
             host.set = policy?.set(for: origin.host)
             host.chain = chain
+            host.surveyedAt = now
             state.hosts[key] = host
             let ending = Expiry.events(of: host, key, at: now)
             return (host, ending.filter { state.events.keep($0, silence: Expiry.silence) })

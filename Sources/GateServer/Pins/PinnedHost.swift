@@ -25,6 +25,8 @@ struct PinnedHost: Sendable {
     var matchedAt: Instant?
     /// When none matched last.
     var mismatchedAt: Instant?
+    /// When its whole chain was looked at last.
+    var surveyedAt: Instant?
     /// Why its connections are refused; nil while they are not.
     var refusal: Failure?
 
@@ -69,6 +71,7 @@ struct PinnedHost: Sendable {
         }
         var members: [String: JSON] = [
             "provider": .string(key.provider), "host": .string("\(key.origin)"), "chain": .array(chain),
+            "surveyed_at": self.surveyedAt.map { .int($0.seconds) } ?? .null,
         ]
         guard let set else { return .object(members) }
         members["match"] = .string(set.match.rawValue)

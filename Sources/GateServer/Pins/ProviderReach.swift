@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateOpenID
 internal import GateProviderHTTP
 internal import Synchronization
 
-/// Whether a provider may be used for new sign-ins, as its hosts' keys decide.
+/// What a new sign-in needs of the way to its provider: hosts that show a pinned key, and a connection that waits.
 ///
 /// After a refused handshake nobody is sent to the provider until a probe has found a pinned key again; existing sessions
 /// do not ask here.
-final class PinStanding: Sendable {
+final class ProviderReach: Sendable {
     /// How long one probe's answer holds.
     private static let pause = Duration.seconds(10)
 
@@ -32,10 +33,16 @@ final class PinStanding: Sendable {
         if let still = self.watch.refusal(of: self.provider) { throw still.failure }
     }
 
+    /// Opens a connection to the token endpoint while the person is at the provider, unless one waits already.
+    func warm(_ party: RelyingParty) async {
+        guard let token = try? await party.called().first else { return }
+        await (try? self.switchboard.line(to: self.provider))?.warm(token.origin)
+    }
+
     /// The probe that is under way or was made a moment ago, or a new one.
     private func probed(_ origin: Origin) -> Task<Void, Never> {
         self.probe.withLock { probe in
-            if let probe, ContinuousClock.now - probe.at < PinStanding.pause { return probe.task }
+            if let probe, ContinuousClock.now - probe.at < ProviderReach.pause { return probe.task }
             let task = Task { [switchboard, provider] in
                 _ = try? await switchboard.line(to: provider).greeting(at: origin)
             }

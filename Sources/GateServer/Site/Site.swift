@@ -109,8 +109,8 @@ struct SiteProvider: Sendable {
     /// What the button says.
     let buttonText: String
     let relyingParty: RelyingParty
-    /// Whether its hosts show the keys that are pinned.
-    let standing: PinStanding
+    /// The way there.
+    let reach: ProviderReach
     /// Those who wait for this provider, so few that the others' people still find room.
     let waiting = Turnstile(limit: 400)
 

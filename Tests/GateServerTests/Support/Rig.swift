@@ -91,8 +91,8 @@ struct Rig {
             random: random
         )
         let watch = PinWatch(log: SiteLog(logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() }), clock: clock)
-        let standing = PinStanding(of: id, watch: watch, switchboard: ProviderSwitchboard())
-        return SiteProvider(id: id, buttonText: definition.buttonText, relyingParty: party, standing: standing)
+        let reach = ProviderReach(of: id, watch: watch, switchboard: ProviderSwitchboard())
+        return SiteProvider(id: id, buttonText: definition.buttonText, relyingParty: party, reach: reach)
     }
 
     private static func apps() throws -> [AppSettings] {
