@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .PHONY: demo test check build bench bench-script format clean deps deps-test venv unit end-to-end
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
-TEST_PACKAGES := chromium curl nginx-light openssl python3 python3-venv systemd
+TEST_PACKAGES := chromium curl nginx-light openssl python3 python3-venv systemd tinyproxy
 VENV := .venv
 BENCH ?= ../shared/bench/bench.py
 

@@ -30,7 +30,7 @@ def blocks(name, language):
 # The files
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/start.md", "docs/profile.md", *PAGES])
+@pytest.mark.parametrize("name", ["README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", *PAGES])
 def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
     files = [block for block in blocks(name, "yaml") if "apps:" in block]
     assert files

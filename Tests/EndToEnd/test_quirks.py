@@ -230,6 +230,8 @@ WRONG = [
     # One fetch at the first sign-in and one for the first unknown key; no third within half a minute.
     Row("token-unknown-keys", outcomes=[refused(502, "id_token.key_unknown")] * 4, counts={KEYS: 2}),
     Row("discovery-wrong-issuer", outcomes=[refused(502, "openid.issuer_mismatch")]),
+    Row("wrong-pin", outcomes=[refused(503, "provider.pin_mismatch")]),
+    Row("backup-pin"),
     Row("discovery-down", outcomes=[refused(502, "provider.unavailable")]),
     Row("keys-too-large", outcomes=[refused(502, "provider.answer_too_large")]),
     Row("keys-repeated-id"),

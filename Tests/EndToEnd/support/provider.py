@@ -94,6 +94,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.answer(b"")
 
+    def do_HEAD(self):
+        self.answer(b"")
+
     def do_POST(self):
         self.answer(self.rfile.read(int(self.headers.get("content-length", 0))))
 
@@ -140,7 +143,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         try:
-            self.wfile.write(body)
+            self.wfile.write(b"" if self.command == "HEAD" else body)
         except OSError:
             pass
 
