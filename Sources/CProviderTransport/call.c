@@ -54,6 +54,7 @@ call *call_create(uint64_t id, const char *method, const char *address, const ch
 void call_bind(call *self, const gate_terms *terms, const pin_set *pins) {
     self->answer.limit = (size_t)terms->limit;
     self->wants_chain = terms->wants_chain;
+    self->wants_handshake = terms->wants_handshake;
     self->enforces_pins = terms->enforces_pins;
     self->pins = pins;
 }
@@ -152,6 +153,7 @@ static int secure(call *self, const char *ca_file) {
               set_number(easy, CURLOPT_SSL_OPTIONS, 0) && set_number(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) &&
               curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, open_handshake) == CURLE_OK &&
               curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, self) == CURLE_OK &&
+              set_number(easy, CURLOPT_FRESH_CONNECT, self->wants_handshake) &&
               curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, release_request) == CURLE_OK &&
               curl_easy_setopt(easy, CURLOPT_PREREQDATA, self) == CURLE_OK;
     if (self->enforces_pins && self->pins != NULL && self->pins->text != NULL) {

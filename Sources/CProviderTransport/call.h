@@ -41,6 +41,7 @@ typedef struct call {
     // Of the connection that this call opened; NULL if it has opened none.
     handshake *handshake;
     int wants_chain;
+    int wants_handshake;
     // The chain of a connection that was there already, if it is wanted.
     chain *chain;
     char text[CURL_ERROR_SIZE];

@@ -83,10 +83,14 @@ internal import Synchronization
     /// - Parameters:
     ///   - origin: The host to ask; nothing secret is sent to it.
     ///   - timeout: How long the exchange may take.
+    ///   - isFresh: Whether a new connection is made, to see what the host shows now.
     /// - Returns: The chain, empty over plain http, and the answer without its body.
     /// - Throws: A `Failure` as for every other call; a chain that is not trusted is never shown.
-    package func greeting(at origin: Origin, timeout: Duration = .seconds(5)) async throws(Failure) -> ProviderGreeting
-    {
+    package func greeting(
+        at origin: Origin,
+        timeout: Duration = .seconds(5),
+        isFresh: Bool = false
+    ) async throws(Failure) -> ProviderGreeting {
         let request = ProviderRequest(
             method: "HEAD",
             address: WebAddress(origin: origin),
@@ -95,12 +99,19 @@ internal import Synchronization
             limit: 0,
             timeout: timeout
         )
-        return try await self.ending(of: request, wantsChain: true).greeting(from: origin)
+        return try await self.ending(of: request, look: isFresh ? .anew : .atChain).greeting(from: origin)
     }
 
-    /// The certificates that a host was verified with, leaf first and trusted root last; empty over plain http.
+    /// The certificates that a host shows now, leaf first and trusted root last; empty over plain http.
     package func chain(at origin: Origin) async throws(Failure) -> [ProviderCertificate] {
-        try await self.greeting(at: origin).certificates
+        try await self.greeting(at: origin, isFresh: true).certificates
+    }
+
+    /// That a call to a host could be made at all, as far as its pins decide before it is asked.
+    ///
+    /// - Throws: `provider.pins_expired`, `provider.pin_missing` or `provider.pin_insecure`.
+    package func permit(_ origin: Origin) throws(Failure) {
+        _ = try self.pinning?.rule(for: origin)
     }
 
     /// Opens a connection for a call to come, unless there was an answer over one a moment ago.
@@ -113,14 +124,14 @@ internal import Synchronization
         let isCold = self.answers.withLock { answers in
             if let last = answers[origin], now - last < moment { return false }
             // Whoever comes next need not do the same.
-            answers[origin] = now
+            CurlTransport.note(origin, at: now, &answers)
             return true
         }
         guard isCold, origin.isSecure else { return }
         _ = try? await self.greeting(at: origin)
     }
 
-    private func ending(of request: ProviderRequest, wantsChain: Bool = false) async throws(Failure) -> CallEnding {
+    private func ending(of request: ProviderRequest, look: Look = .away) async throws(Failure) -> CallEnding {
         let origin = request.address.origin
         let pins = try self.pinning?.rule(for: origin)
         let call = try OutgoingCall(request)
@@ -128,28 +139,42 @@ internal import Synchronization
         let ending = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.callers.insert(continuation, id: id)
-                self.submit(call, id: id, pins: pins, wantsChain: wantsChain)
+                self.submit(call, id: id, pins: pins, look: look)
             }
         } onCancel: {
             unsafe gate_transport_cancel(self.engine, id)
         }
         if let pins, ending.verdict != .unasked { self.observe(ending.handshake(self.provider, origin, pins)) }
-        if ending.reason == .answered {
-            self.answers.withLock { answers in
-                if answers.count >= 64 { answers.removeAll() }
-                answers[origin] = .now
-            }
-        }
+        if ending.reason == .answered { self.answers.withLock { CurlTransport.note(origin, at: .now, &$0) } }
         return ending
     }
 
-    private func submit(_ call: OutgoingCall, id: UInt64, pins: PinRule?, wantsChain: Bool) {
+    /// Hosts come from the provider's documents, so there is a bound to how many are kept in mind.
+    private static func note(
+        _ origin: Origin,
+        at now: ContinuousClock.Instant,
+        _ answers: inout [Origin: ContinuousClock.Instant]
+    ) {
+        if answers.count >= 64 { answers.removeAll() }
+        answers[origin] = now
+    }
+
+    /// What a call wants to see of the host's certificates.
+    private enum Look {
+        case away
+        case atChain
+        /// At the chain of a new connection.
+        case anew
+    }
+
+    private func submit(_ call: OutgoingCall, id: UInt64, pins: PinRule?, look: Look) {
         let terms = gate_terms(
             limit: call.limit,
             timeout_milliseconds: call.timeoutMilliseconds,
             pin_set: pins.map { Int64($0.number) } ?? -1,
             enforces_pins: pins?.isEnforced == true ? 1 : 0,
-            wants_chain: wantsChain ? 1 : 0,
+            wants_chain: look == .away ? 0 : 1,
+            wants_handshake: look == .anew ? 1 : 0,
         )
         let outcome = unsafe gate_transport_submit(
             self.engine,
@@ -199,7 +224,6 @@ extension ProviderCertificate {
             issuer: String(cString: lent.issuer),
             notBefore: Instant(seconds: lent.not_before),
             notAfter: Instant(seconds: lent.not_after),
-            der: Array(UnsafeBufferPointer(start: lent.der, count: lent.der_length)),
             publicKeyPin: unsafe Pin(lent: lent.key_hash),
             certificatePin: unsafe Pin(lent: lent.certificate_hash),
         )

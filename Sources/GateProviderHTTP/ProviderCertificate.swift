@@ -13,8 +13,6 @@ package struct ProviderCertificate: Sendable, Hashable {
     package let notBefore: Instant
     /// When it ceases to be valid.
     package let notAfter: Instant
-    /// The certificate itself.
-    package let der: [UInt8]
     /// SHA-256 over the SubjectPublicKeyInfo.
     ///
     /// RFC 7469 §2.4.
@@ -28,7 +26,6 @@ package struct ProviderCertificate: Sendable, Hashable {
         issuer: String,
         notBefore: Instant,
         notAfter: Instant,
-        der: [UInt8] = [],
         publicKeyPin: Pin? = nil,
         certificatePin: Pin? = nil
     ) {
@@ -36,7 +33,6 @@ package struct ProviderCertificate: Sendable, Hashable {
         self.issuer = issuer
         self.notBefore = notBefore
         self.notAfter = notAfter
-        self.der = der
         self.publicKeyPin = publicKeyPin
         self.certificatePin = certificatePin
     }

@@ -6,29 +6,19 @@ internal import Synchronization
 
 /// The ways to all providers, by name; whom one of them trusts can be exchanged while calls are under way.
 ///
-/// A new trust holds for every call that begins after ``replace(with:)``, whoever makes it: that call gets a connection
+/// A new trust holds for every call that begins after ``connect(_:over:)``, whoever makes it: that call gets a connection
 /// of its own, and the connections made before are closed when the calls on them have ended.
 package final class ProviderSwitchboard: ProviderTransport {
     private let lines = Mutex<[String: CurlTransport]>([:])
 
     /// A board with the ways to these providers.
     package init(_ lines: [String: CurlTransport] = [:]) {
-        self.replace(with: lines)
-    }
-
-    /// Exchanges all ways at once.
-    package func replace(with lines: [String: CurlTransport]) {
-        // The last reference to a transport waits for its thread, which should not happen under the lock.
-        let old = self.lines.withLock { current in
-            let old = current
-            current = lines
-            return old
-        }
-        withExtendedLifetime(old) {}
+        for (provider, line) in lines { self.connect(provider, over: line) }
     }
 
     /// Adds or exchanges one way.
     package func connect(_ provider: String, over line: CurlTransport) {
+        // The last reference to a transport waits for its thread, which should not happen under the lock.
         let old = self.lines.withLock { $0.updateValue(line, forKey: provider) }
         withExtendedLifetime(old) {}
     }

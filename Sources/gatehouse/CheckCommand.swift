@@ -39,6 +39,9 @@ struct CheckCommand: AsyncParsableCommand {
             complain("\(self.file.config): error: \(fault.detail)")
         }
         guard obstacles.isEmpty, faults.isEmpty else { throw ExitCode(1) }
+        for remark in Rehearsal.expiredPins(in: configuration, at: WallClock.system.now) {
+            complain("\(self.file.config): warning: \(remark)")
+        }
         let providers = count(configuration.providers.count, "provider")
         say("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
         if self.online { try await self.examine(configuration) }

@@ -59,7 +59,9 @@ struct PinsCommand: AsyncParsableCommand {
             throw ExitCode(1)
         }
         say(inspection.text(now: WallClock.system.now))
-        guard inspection.isGood else { throw ExitCode(1) }
+        guard !inspection.isGood else { return }
+        if self.host != nil, self.caFile == nil { complain("gatehouse: a private authority is named with --ca-file") }
+        throw ExitCode(1)
     }
 
     private func inspection() async throws -> PinInspection {

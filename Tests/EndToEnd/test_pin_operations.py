@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from support.browser import Browser, links
-from support.chains import Authority
+from support.chains import Authority, bundle
 from support.demo import Demo
 from support.gateway import Gateway, oidc, run
 from support.pinned import (
@@ -243,6 +243,37 @@ def test_after_a_mismatch_the_first_visitor_finds_out_that_it_is_over(outage, se
     assert not hosts(outage, "staff")[0]["refused"]
 
 
+def test_a_probe_does_not_ask_a_connection_that_was_good_before(place, server, realm, tmp_path, apps):
+    """One bad answer of a balancer, while all connections from before are busy; then all is well again."""
+    hold = realm.holds["token"] = threading.Event()
+    with Gateway(tmp_path, {"staff": pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)}, apps) as gateway:
+        surveyed(gateway, "staff")
+        kept = [connection for connection in server.connections if not connection.ended.is_set()]
+        crowd = [threading.Thread(target=sign_in, args=(gateway, )) for _ in kept]
+        for one in crowd:
+            one.start()
+        eventually(lambda: realm.count("token") == len(kept), "every connection redeems a code")
+        server.use(*place.leaf.renew(same_key=False).files(tmp_path, "odd"))
+        assert sign_in(gateway)[0].status == 503
+        hold.set()
+        for one in crowd:
+            one.join(20)
+        server.use(*place.leaf.files(tmp_path, "even"))
+        assert Browser(gateway).begin("staff")
+
+
+def test_a_host_that_is_not_called_any_more_blocks_nobody(place, server, realm, provider_server, tmp_path, apps):
+    server.use(*place.leaf.renew(same_key=False).files(tmp_path, "odd"))
+    provider = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
+    with SecureProviderServer(*place.leaf.files(tmp_path, "next")) as following, \
+            Gateway(tmp_path, {"staff": provider}, apps) as gateway:
+        assert sign_in(gateway)[0].status == 503
+        provider["issuer"] = paired(following, provider_server, "pins-moved").issuer
+        reload(gateway)
+        assert sign_in(gateway)[0].status == 200
+        eventually(lambda: [host["host"] for host in hosts(gateway, "staff")] == [following.origin], "only it is left")
+
+
 # MARK: what is told
 
 
@@ -308,6 +339,16 @@ def test_expired_pins_that_matched_are_a_bypass_that_is_told(place, realm, tmp_p
         assert [event["severity"] for event in events(gateway, "pin.bypassed")] == ["warning"]
 
 
+def test_a_check_tells_of_pins_that_have_expired(place, server, tmp_path):
+    issuer = server.realm("expired").issuer
+    for mode, words in {"report": "a mismatch is only noted", "refuse": "every connection is refused"}.items():
+        provider = pinned(issuer, place.ca, place.leaf.pin, STRANGER, expires="2020-01-01", on_expiry=mode)
+        result = check(tmp_path, provider)
+        assert f"warning: provider 'staff': the pins have expired on 2020-01-01, so {words}" in result.stderr
+    line = check(tmp_path, pinned(issuer, place.ca, place.leaf.pin, STRANGER, expires="2020-01-01")).stdout
+    assert "warn" in line and "the pins have expired on 2020-01-01" in line
+
+
 # MARK: gatehouse pins
 
 
@@ -322,6 +363,27 @@ def test_what_pins_prints_for_a_host_can_be_pasted_and_enforced(place, server, t
     issuer = server.realm("pasted").issuer
     enforced = pinned(issuer, place.ca, *found["sha256"], match=found["match"])
     assert "pin 1 of 2 matches" in check(tmp_path, enforced).stdout
+
+
+def test_hosts_below_different_roots_get_a_set_each(place, server, realm, tmp_path):
+    """The document is below one root, the tokens below another one without an intermediate."""
+    other = Authority("Other root")
+    both = bundle(tmp_path, "both", place.root, other)
+    with SecureProviderServer(*other.issue("x.localhost").files(tmp_path, "x"), host="x.localhost") as tokens:
+        realm.metadata["token_endpoint"] = f"{tokens.origin}/token"
+        gateway = Gateway(tmp_path, {"staff": oidc(realm.issuer, tls={"ca_file": both})}, APPS)
+        gateway.write()
+        result = run("pins", "--provider", "staff", "--config", gateway.path)
+        assert result.returncode == 0, result.stdout
+        found = pasted(result.stdout)
+        assert {host: entry["sha256"] for host, entry in found["hosts"].items()} == {
+            "localhost": [place.root.pin, place.between.pin], "x.localhost": [other.pin],
+        }
+        assert "allow_single_pin" in result.stdout
+        gateway.configuration["providers"]["staff"]["tls"]["pins"] = {**found, "mode": "enforce", "allow_single_pin": True}
+        gateway.write()
+        online = run("check", "--online", "--config", gateway.path).stdout
+        assert online.count("pin 1 of ") == 2 and "no failures" in online, online
 
 
 @pytest.mark.parametrize("spelling", ["localhost:{port}", "https://localhost:{port}", "https://localhost:{port}/realms/x"])

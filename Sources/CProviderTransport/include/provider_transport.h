@@ -79,6 +79,8 @@ typedef struct gate_terms {
     int enforces_pins;
     // Whether the certificates are wanted even from a connection that was there already.
     int wants_chain;
+    // Whether a new connection has to be made, to see what the peer shows now.
+    int wants_handshake;
 } gate_terms;
 
 // One certificate of a verified chain; names as RFC 2253 writes them, times in seconds since 1970.

@@ -226,12 +226,12 @@ actor Workshop {
 
     /// Puts the ways into use; sign-ins under way go on over them, those with providers that are gone for a while yet.
     private func keep(_ made: [String: TrustedLine], for providers: [ProviderSettings]) {
-        let gone = self.lines.filter { made[$0.key] == nil }
+        let gone = self.lines.keys.filter { made[$0] == nil }
         self.lines = made
-        self.switchboard.replace(with: made.merging(gone) { new, _ in new }.mapValues(\.line))
         self.watch.adopt(Dictionary(providers.map { ($0.id, $0.pins) }) { first, _ in first })
+        for (provider, line) in made { self.switchboard.connect(provider, over: line.line) }
         guard !gone.isEmpty else { return }
-        Workshop.later { await self.forget(Array(gone.keys)) }
+        Workshop.later { await self.forget(gone) }
     }
 
     private func forget(_ providers: [String]) {

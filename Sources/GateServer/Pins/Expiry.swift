@@ -21,40 +21,40 @@ enum Expiry {
         return self.stages.first { left <= .seconds($0.days * 86_400) }?.severity
     }
 
-    /// The events of a host whose chain was looked at.
-    static func events(of host: PinnedHost, _ key: PinnedHost.Key, at now: Instant) -> [SecurityEvent] {
-        var events: [SecurityEvent] = []
-        func add(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) {
-            events.append(
-                SecurityEvent(
-                    name: name,
-                    severity: severity,
-                    provider: key.provider,
-                    host: key.origin.authority,
-                    presented: host.chain.compactMap(\.publicKeyPin),
-                    detail: detail,
-                    at: now
-                )
+    /// The events of a chain that was looked at.
+    static func events(of chain: [ProviderCertificate], _ key: PinnedHost.Key, at now: Instant) -> [SecurityEvent] {
+        chain.compactMap { certificate in
+            let life = certificate.notAfter.since(certificate.notBefore)
+            guard let severity = self.severity(of: certificate.notAfter, life: life, at: now) else { return nil }
+            let end = "\(self.left(certificate.notAfter, now)) on \(certificate.notAfter.date)"
+            return SecurityEvent(
+                name: .expiring,
+                severity: severity,
+                provider: key.provider,
+                host: key.origin.authority,
+                presented: chain.compactMap(\.publicKeyPin),
+                detail: "the certificate of \(certificate.name) ends \(end); it has to be renewed there",
+                at: now
             )
         }
-        for certificate in host.chain {
-            let life = certificate.notAfter.since(certificate.notBefore)
-            guard let severity = self.severity(of: certificate.notAfter, life: life, at: now) else { continue }
-            let end = "\(self.left(certificate.notAfter, now)) on \(certificate.notAfter.date)"
-            add(.expiring, severity, "the certificate of \(certificate.name) ends \(end); it has to be renewed there")
+    }
+
+    /// The events of a pin set: that it ends, and that it has ended and protects nobody any more.
+    static func events(of set: PinSet, _ provider: String, host: String?, at now: Instant) -> [SecurityEvent] {
+        guard let expires = set.expires, let severity = self.severity(of: expires, at: now) else { return [] }
+        func event(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) -> SecurityEvent {
+            SecurityEvent(name: name, severity: severity, provider: provider, host: host, detail: detail, at: now)
         }
-        if let set = host.set, set.mode == .enforce, set.demand(at: now) == .report {
-            let since = set.expires.map { " on \($0.date)" } ?? ""
-            let help = "mismatches are only noted since; write other pins or a later date"
-            add(.bypassed, .warning, "the pins have expired\(since), and \(help)")
-        }
-        if let set = host.set, let expires = set.expires, let severity = self.severity(of: expires, at: now) {
-            let then =
-                set.expired == .refuse
-                ? "all connections are refused from then on" : "mismatches are only noted from then on"
-            add(.expiring, severity, "the pins expire \(self.left(expires, now)) on \(expires.date); \(then)")
-        }
-        return events
+        let then =
+            set.expired == .refuse
+            ? "all connections are refused from then on" : "mismatches are only noted from then on"
+        let end = "the pins expire \(self.left(expires, now)) on \(expires.date); \(then)"
+        guard set.mode == .enforce, set.demand(at: now) == .report else { return [event(.expiring, severity, end)] }
+        let past = "the pins have expired on \(expires.date), and mismatches are only noted since"
+        return [
+            event(.expiring, severity, end),
+            event(.bypassed, .warning, "\(past); write other pins or a later date"),
+        ]
     }
 
     private static func left(_ end: Instant, _ now: Instant) -> String {

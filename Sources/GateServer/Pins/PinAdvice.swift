@@ -11,10 +11,20 @@ enum PinAdvice {
     /// Below this age a key may well be one that is made anew with every certificate.
     private static let youngLeaf = Duration.seconds(100 * 86_400)
 
+    /// That a set has expired, and what follows; nil if it has not.
+    static func expiry(of set: PinSet, now: Instant) -> String? {
+        guard let expires = set.expires, now >= expires, set.mode == .enforce || set.expired == .refuse else {
+            return nil
+        }
+        let then = set.expired == .refuse ? "every connection is refused" : "a mismatch is only noted"
+        return "the pins have expired on \(expires.date), so \(then)"
+    }
+
     /// The remarks, each in one line.
     static func remarks(on host: PinnedHost, now: Instant) -> [String] {
         guard let set = host.set else { return [] }
         var remarks: [String] = []
+        if let expiry = self.expiry(of: set, now: now) { remarks.append(expiry) }
         if let preset = set.preset.flatMap({ PinPreset(rawValue: $0) }), let date = Instant(date: preset.date),
             now.since(date) > self.presetLife
         {

@@ -17,8 +17,8 @@ final class PinSurvey: Sendable {
 
     private let watch: PinWatch
     private let switchboard: ProviderSwitchboard
-    /// The lines over which a survey found all it looked for, and when.
-    private let done = Mutex<[String: (line: ObjectIdentifier, at: ContinuousClock.Instant)]>([:])
+    /// Whose survey found all it looked for, and when; another code flow for the same provider is another survey.
+    private let done = Mutex<[String: (party: RelyingParty, at: ContinuousClock.Instant)]>([:])
 
     init(watch: PinWatch, switchboard: ProviderSwitchboard) {
         self.watch = watch
@@ -27,7 +27,10 @@ final class PinSurvey: Sendable {
 
     /// Surveys the providers whose survey is due.
     func run(_ providers: [RelyingParty]) async {
-        let due = providers.filter { self.isDue($0.definition.id) }
+        self.watch.tick()
+        let names = Set(providers.map(\.definition.id))
+        self.done.withLock { done in done = done.filter { names.contains($0.key) } }
+        let due = providers.filter { self.isDue($0) }
         await withTaskGroup(of: Void.self) { group in
             for (index, party) in due.enumerated() {
                 if index >= PinSurvey.atOnce { await group.next() }
@@ -36,10 +39,9 @@ final class PinSurvey: Sendable {
         }
     }
 
-    private func isDue(_ provider: String) -> Bool {
-        guard let line = try? self.switchboard.line(to: provider) else { return false }
-        return self.done.withLock { done in
-            guard let last = done[provider], last.line == ObjectIdentifier(line) else { return true }
+    private func isDue(_ party: RelyingParty) -> Bool {
+        self.done.withLock { done in
+            guard let last = done[party.definition.id], last.party === party else { return true }
             return ContinuousClock.now - last.at >= PinSurvey.interval
         }
     }
@@ -64,6 +66,7 @@ final class PinSurvey: Sendable {
             }
         }
         guard isComplete else { return }
-        self.done.withLock { $0[definition.id] = (ObjectIdentifier(line), .now) }
+        self.watch.surveyed(definition.id, origins)
+        self.done.withLock { $0[definition.id] = (party, .now) }
     }
 }

@@ -14,7 +14,7 @@ extension PinWatch {
     }
 
     /// The last security events, the newest first.
-    var eventsJSON: JSON { .array(self.state.withLock(\.events).all.reversed().map(\.json)) }
+    var eventsJSON: JSON { .array(self.state.withLock(\.events).newest.map(\.json)) }
 
     /// Sets the gauges to what is known now; those of hosts that are gone are taken away.
     func record() {

@@ -17,7 +17,7 @@ final class PinWatch: Sendable {
     }
 
     /// The most hosts that are kept in mind for one provider; more come only from a provider that invents them.
-    private static let mostHosts = 64
+    static let mostHosts = 64
 
     let state = Mutex(State())
     let clock: WallClock
@@ -40,6 +40,7 @@ final class PinWatch: Sendable {
             state.hosts = state.hosts.filter { key, _ in
                 policies[key.provider].map { $0 == before[key.provider] } ?? false
             }
+            state.events.keepOnly(policies.keys)
             let bypassed = policies.sorted { $0.key < $1.key }.compactMap { provider, policy in
                 PinChange(provider, from: before[provider] ?? nil, to: policy).event(at: now)
             }
@@ -47,32 +48,41 @@ final class PinWatch: Sendable {
         }
         for event in events { self.tell(event) }
         for (provider, policy) in policies.sorted(by: { $0.key < $1.key }) {
-            guard let policy else { continue }
-            for (host, set) in policy.all where !set.pins.isEmpty && set.mode == .report {
+            for (host, set) in policy?.all ?? [] where !set.pins.isEmpty && set.mode == .report {
                 self.log.pinsOnlyReported(provider, host: host, preset: set.preset)
             }
         }
+        self.tick()
+    }
+
+    /// Tells of pin sets that expire or have expired; called now and then, since no host has to be asked for it.
+    func tick() {
+        let now = self.clock.now
+        let events = self.state.withLock { state -> [SecurityEvent] in
+            let all = state.policies.sorted { $0.key < $1.key }.flatMap { provider, policy in
+                (policy?.all ?? []).flatMap { Expiry.events(of: $0.set, provider, host: $0.host, at: now) }
+            }
+            return all.filter { state.events.keep($0, silence: Expiry.silence) }
+        }
+        for event in events { self.tell(event) }
     }
 
     /// A host that has pins made a handshake.
     func observe(_ handshake: PinnedHandshake) {
         let now = self.clock.now
         let key = PinnedHost.Key(provider: handshake.provider, origin: handshake.origin)
-        let event = self.state.withLock { state -> SecurityEvent? in
+        let (isKnown, event) = self.state.withLock { state -> (Bool, SecurityEvent?) in
             // A handshake under pins that were exchanged meanwhile says nothing of those that are in force.
             guard let policy = state.policies[handshake.provider], policy?.set(for: key.origin.host) == handshake.set,
-                state.hosts[key] != nil
-                    || state.hosts.keys.count(where: { $0.provider == key.provider }) < Self.mostHosts
-            else { return nil }
-            var host = state.hosts[key] ?? PinnedHost()
+                var host = state.host(key)
+            else { return (false, nil) }
             host.set = handshake.set
             if !handshake.certificates.isEmpty { host.chain = handshake.certificates }
-            host.note(handshake, at: now)
+            let event = host.note(handshake, key, at: now)
             state.hosts[key] = host
-            guard let event = host.event(of: handshake, at: now) else { return nil }
-            return state.events.keep(event) ? event : nil
+            return (true, event.flatMap { state.events.keep($0) ? $0 : nil })
         }
-        self.metrics.handshake(handshake)
+        if isKnown { self.metrics.handshake(handshake) }
         if let event { self.tell(event) }
     }
 
@@ -80,30 +90,50 @@ final class PinWatch: Sendable {
     func survey(_ provider: String, at origin: Origin, _ chain: [ProviderCertificate]) {
         let now = self.clock.now
         let key = PinnedHost.Key(provider: provider, origin: origin)
-        let (host, events) = self.state.withLock { state -> (PinnedHost, [SecurityEvent]) in
-            guard let policy = state.policies[provider] else { return (PinnedHost(), []) }
-            var host = state.hosts[key] ?? PinnedHost()
+        let surveyed = self.state.withLock { state -> (host: PinnedHost, events: [SecurityEvent])? in
+            guard let policy = state.policies[provider], var host = state.host(key) else { return nil }
             host.set = policy?.set(for: origin.host)
             host.chain = chain
             host.surveyedAt = now
             state.hosts[key] = host
-            let ending = Expiry.events(of: host, key, at: now)
+            let ending = Expiry.events(of: chain, key, at: now)
             return (host, ending.filter { state.events.keep($0, silence: Expiry.silence) })
         }
-        guard !host.chain.isEmpty else { return }
-        self.log.providerChain(host, key, now: now)
-        for remark in PinAdvice.remarks(on: host, now: now) { self.log.pinAdvice(remark, key) }
+        guard let surveyed else { return }
+        self.log.providerChain(surveyed.host, key, now: now)
+        for remark in PinAdvice.remarks(on: surveyed.host, now: now) { self.log.pinAdvice(remark, key) }
+        for event in surveyed.events { self.tell(event) }
+    }
+
+    /// All hosts of a provider were looked at: those that are not called any more are forgotten, and backups in use told of.
+    func surveyed(_ provider: String, _ origins: [Origin]) {
+        let now = self.clock.now
+        let events = self.state.withLock { state -> [SecurityEvent] in
+            state.hosts = state.hosts.filter { $0.key.provider != provider || origins.contains($0.key.origin) }
+            let hosts = state.hosts.filter { $0.key.provider == provider }.sorted { $0.key < $1.key }
+            // Of a list that several hosts share, each uses its own pin.
+            let backups = hosts.compactMap { key, host -> SecurityEvent? in
+                guard let pin = host.match?.pin, pin > 0 else { return nil }
+                let isUsedBefore = hosts.contains { $0.value.set == host.set && ($0.value.match?.pin ?? pin) < pin }
+                return isUsedBefore ? nil : host.backupMatched(pin, key, at: now)
+            }
+            return backups.filter { state.events.keep($0, silence: Expiry.silence) }
+        }
         for event in events { self.tell(event) }
     }
 
-    /// Why a provider cannot be used for new sign-ins: one of its hosts showed no pinned key when it was asked last.
-    func refusal(of provider: String) -> (origin: Origin, failure: Failure)? {
-        self.state.withLock { state in
-            let refused = state.hosts.filter { $0.key.provider == provider && $0.value.refusal != nil }
-            guard let first = refused.min(by: { $0.key < $1.key }), let failure = first.value.refusal else {
-                return nil
+    /// Whether a provider has pins.
+    func hasPins(_ provider: String) -> Bool { self.state.withLock { $0.policies[provider] ?? nil } != nil }
+
+    /// Which of a provider's hosts are refused: they showed no pinned key when they were asked last.
+    func refusals(of provider: String, among origins: [Origin]) -> [(origin: Origin, failure: Failure)] {
+        let now = self.clock.now
+        return self.state.withLock { state in
+            origins.compactMap { origin in
+                let host = state.hosts[PinnedHost.Key(provider: provider, origin: origin)]
+                guard let host, let failure = host.refusal, host.set?.demand(at: now) == .enforce else { return nil }
+                return (origin, failure)
             }
-            return (first.key.origin, failure)
         }
     }
 
@@ -113,49 +143,62 @@ final class PinWatch: Sendable {
     }
 }
 
+extension PinWatch.State {
+    /// What is known of a host; nil if there is no room for another.
+    fileprivate func host(_ key: PinnedHost.Key) -> PinnedHost? {
+        if let known = self.hosts[key] { return known }
+        let count = self.hosts.keys.count { $0.provider == key.provider }
+        return count < PinWatch.mostHosts ? PinnedHost() : nil
+    }
+}
+
 extension PinnedHost {
-    /// Notes what the pins said.
-    fileprivate mutating func note(_ handshake: PinnedHandshake, at now: Instant) {
+    /// Notes what the pins said; the event is what has to be told of it.
+    fileprivate mutating func note(_ handshake: PinnedHandshake, _ key: Key, at now: Instant) -> SecurityEvent? {
+        let presented = handshake.certificates.compactMap(\.publicKeyPin)
         switch handshake.verdict {
         case .matched(let pin, let position):
+            let before = self.match
             self.match = (pin, position)
             self.matchedAt = now
             self.refusal = nil
+            guard let before, before.pin < pin else { return nil }
+            return self.backupMatched(pin, key, at: now)
         case .mismatched:
-            self.match = nil
             self.mismatchedAt = now
-            let detail = "\(handshake.origin): none of its keys is pinned"
-            if handshake.isEnforced { self.refusal = Failure(.providerFailed, "provider.pin_mismatch", detail) }
-        case .unasked:
-            break
-        }
-    }
-
-    fileprivate func event(of handshake: PinnedHandshake, at now: Instant) -> SecurityEvent? {
-        let presented = self.chain.compactMap(\.publicKeyPin)
-        let key = Key(provider: handshake.provider, origin: handshake.origin)
-        func event(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) -> SecurityEvent {
-            SecurityEvent(
-                name: name,
-                severity: severity,
+            let words = "none of its keys is pinned"
+            let failure = Failure(.providerFailed, "provider.pin_mismatch", "\(key.origin): \(words)")
+            self.refusal = handshake.isEnforced ? failure : nil
+            let help =
+                handshake.isEnforced
+                ? "nothing was sent; find out why, and see 'gatehouse pins --provider \(key.provider)'"
+                : "in mode enforce it would be refused"
+            return SecurityEvent(
+                name: .mismatch,
+                severity: handshake.isEnforced ? .critical : .warning,
                 provider: key.provider,
                 host: key.origin.authority,
                 presented: presented,
-                detail: detail,
+                detail: "\(words); \(help)",
                 at: now
             )
-        }
-        switch handshake.verdict {
-        case .mismatched where handshake.isEnforced:
-            let help = "nothing was sent; find out why, and see 'gatehouse pins --provider \(key.provider)'"
-            return event(.mismatch, .critical, "none of its keys is pinned; \(help)")
-        case .mismatched:
-            return event(.mismatch, .warning, "none of its keys is pinned; in mode enforce it would be refused")
-        case .matched(let pin, _) where pin > 0 && handshake.set.preset == nil:
-            let help = "put the pin in use first and add the pin of a new backup"
-            return event(.backupMatched, .warning, "pin \(pin + 1) of \(handshake.set.pins.count) matched; \(help)")
-        case .matched, .unasked:
+        case .unasked:
             return nil
         }
+    }
+
+    /// The event that a later pin than the first is in use; nil for lists without an order.
+    fileprivate func backupMatched(_ pin: Int, _ key: Key, at now: Instant) -> SecurityEvent? {
+        guard let set, set.preset == nil else { return nil }
+        let help = "put the pin in use first and add the pin of a new backup"
+        return SecurityEvent(
+            name: .backupMatched,
+            severity: .warning,
+            provider: key.provider,
+            host: key.origin.authority,
+            presented: self.chain.compactMap(\.publicKeyPin),
+            detail: "pin \(pin + 1) of \(set.pins.count) matched; \(help)",
+            at: now
+        )
     }
 }

@@ -26,11 +26,19 @@ final class ProviderReach: Sendable {
 
     /// Lets a sign-in begin.
     ///
-    /// - Throws: `provider.pin_mismatch` while a host of the provider shows no pinned key.
-    func admit() async throws(Failure) {
-        guard let refused = self.watch.refusal(of: self.provider) else { return }
-        await self.probed(refused.origin).value
-        if let still = self.watch.refusal(of: self.provider) { throw still.failure }
+    /// - Parameter party: The code flow with the provider, which knows its hosts.
+    /// - Throws: `provider.pin_mismatch` while a host that is called shows no pinned key, and what else the pins forbid.
+    func admit(_ party: RelyingParty) async throws(Failure) {
+        guard self.watch.hasPins(self.provider), let line = try? self.switchboard.line(to: self.provider) else {
+            return
+        }
+        // Without metadata nobody is sent anywhere, and whoever asks for them next says why.
+        let origins = ProviderHosts.called((try? await party.called()) ?? [], party.definition)
+        for origin in origins { try line.permit(origin) }
+        let refused = self.watch.refusals(of: self.provider, among: origins)
+        guard !refused.isEmpty else { return }
+        await self.probed(refused.map(\.origin), over: line).value
+        if let still = self.watch.refusals(of: self.provider, among: origins).first { throw still.failure }
     }
 
     /// Opens a connection to the token endpoint while the person is at the provider, unless one waits already.
@@ -40,11 +48,16 @@ final class ProviderReach: Sendable {
     }
 
     /// The probe that is under way or was made a moment ago, or a new one.
-    private func probed(_ origin: Origin) -> Task<Void, Never> {
+    private func probed(_ origins: [Origin], over line: CurlTransport) -> Task<Void, Never> {
         self.probe.withLock { probe in
             if let probe, ContinuousClock.now - probe.at < ProviderReach.pause { return probe.task }
-            let task = Task { [switchboard, provider] in
-                _ = try? await switchboard.line(to: provider).greeting(at: origin)
+            let task = Task {
+                await withTaskGroup(of: Void.self) { group in
+                    for origin in origins {
+                        // A kept connection would only show what was.
+                        group.addTask { _ = try? await line.greeting(at: origin, isFresh: true) }
+                    }
+                }
             }
             probe = (.now, task)
             return task

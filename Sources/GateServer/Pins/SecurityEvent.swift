@@ -52,25 +52,42 @@ struct SecurityEvent: Sendable, Equatable {
 
 /// The last events, and which of them need not be told again yet.
 struct SecurityEvents: Sendable {
-    /// How many events are kept.
-    static let kept = 50
+    /// How many events of one provider are kept, so that none can hide another's.
+    static let keptOfOne = 20
+    /// How many are shown.
+    static let shown = 100
     /// How long an event that goes on happening is not told again.
     static let silence = Duration.seconds(600)
 
-    /// The events, the newest last.
-    private(set) var all: [SecurityEvent] = []
+    private var byProvider: [String: [(number: Int, event: SecurityEvent)]] = [:]
     private var told: [String: Instant] = [:]
+    private var count = 0
+
+    /// The events, the newest first.
+    var newest: [SecurityEvent] {
+        let all = self.byProvider.values.joined().sorted { $0.number > $1.number }
+        return all.prefix(SecurityEvents.shown).map(\.event)
+    }
 
     /// Keeps an event unless the same was told within the `silence`; says whether it has to be told.
+    ///
+    /// What a host shows makes no other event of it, or a host with ever new keys could fill the log.
     mutating func keep(_ event: SecurityEvent, silence: Duration = SecurityEvents.silence) -> Bool {
-        let key =
-            "\(event.name.rawValue) \(event.severity.rawValue) \(event.provider) \(event.host ?? "") "
-            + "\(event.presented.first.map { "\($0)" } ?? "") \(event.detail)"
+        let words = [event.name.rawValue, event.severity.rawValue, event.provider, event.host ?? "", event.detail]
+        let key = words.joined(separator: "\n")
         if let last = self.told[key], event.at >= last, event.at.since(last) < silence { return false }
         if self.told.count >= 1000 { self.told.removeAll() }
         self.told[key] = event.at
-        self.all.append(event)
-        if self.all.count > SecurityEvents.kept { self.all.removeFirst() }
+        self.count += 1
+        self.byProvider[event.provider, default: []].append((self.count, event))
+        if self.byProvider[event.provider, default: []].count > SecurityEvents.keptOfOne {
+            self.byProvider[event.provider]?.removeFirst()
+        }
         return true
+    }
+
+    /// Forgets the events of providers that are not there any more.
+    mutating func keepOnly(_ providers: some Collection<String>) {
+        self.byProvider = self.byProvider.filter { providers.contains($0.key) }
     }
 }

@@ -20,6 +20,17 @@ package enum Rehearsal {
         }
     }
 
+    /// The pin sets that have expired, each with what follows; known only at the time of asking.
+    package static func expiredPins(in configuration: Configuration, at now: Instant) -> [String] {
+        configuration.providers.flatMap { settings in
+            (settings.pins?.all ?? []).compactMap { host, set in
+                PinAdvice.expiry(of: set, now: now).map {
+                    "provider '\(settings.id)'\(host.map { ", \($0)" } ?? ""): \($0)"
+                }
+            }
+        }
+    }
+
     /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
     package static func obstacles(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
         configuration.providers.compactMap { settings in

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers with pins, and what a test asks about them."""
 
-import json
-import re
+import yaml
 
 from .browser import Browser
 from .gateway import Gateway, oidc, run
@@ -79,7 +78,4 @@ def sign_in(gateway, provider="staff"):
 
 def pasted(output):
     """The `tls` that `gatehouse pins` prints to paste, as a value."""
-    match = re.search(r"match: (\S+)", output).group(1)
-    mode = re.search(r"mode: (report|enforce)$", output, re.MULTILINE).group(1)
-    pins = re.findall(r"^ +- (\S{44}) ", output, re.MULTILINE)
-    return json.loads(json.dumps({"match": match, "mode": mode, "sha256": pins}))
+    return yaml.safe_load(output[output.index("    tls:"):])["tls"]["pins"]
