@@ -144,9 +144,10 @@ static int release_request(void *caller, char *remote, char *local, int remote_p
 
 // The peer must prove its name by a certificate that is trusted for this provider.
 //
-// The parsed certificates stay for ten minutes in the transport's own multi handle, where no other trust can meet
-// them. Without that each new connection parses the system's whole bundle, 18 ms during which other calls wait.
-static int secure(call *self, const char *ca_file) {
+// Authorities of the file are those that were read with it, whatever has become of their file. Of the system's the parsed
+// certificates stay for ten minutes in the transport's own multi handle, where no other trust can meet them; without that
+// each new connection parses the whole bundle, 18 ms during which other calls wait.
+static int secure(call *self, const trust *trust) {
     CURL *easy = self->easy;
     int set = set_number(easy, CURLOPT_SSL_VERIFYPEER, 1) && set_number(easy, CURLOPT_SSL_VERIFYHOST, 2) &&
               set_number(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
@@ -163,12 +164,22 @@ static int secure(call *self, const char *ca_file) {
 #if LIBCURL_VERSION_NUM >= 0x075700
     set = set && set_number(easy, CURLOPT_CA_CACHE_TIMEOUT, CALL_TRUST_SECONDS);
 #endif
-    const char *trusted = ca_file != NULL ? ca_file : curl_version_info(CURLVERSION_NOW)->cainfo;
-    if (trusted == NULL || !set) {
+    struct curl_blob authorities = {
+        .data = trust->authorities,
+        .len = trust->authorities_length,
+        .flags = CURL_BLOB_NOCOPY,
+    };
+    const char *bundle = curl_version_info(CURLVERSION_NOW)->cainfo;
+    if (trust->authorities != NULL) {
+        set = set && set_text(easy, CURLOPT_CAINFO, NULL) &&
+              curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &authorities) == CURLE_OK;
+    } else if (bundle != NULL) {
+        set = set && set_text(easy, CURLOPT_CAINFO, bundle);
+    } else {
         return set;
     }
-    // The directory of the distribution is a default of its own and would be trusted beside the file.
-    return set_text(easy, CURLOPT_CAINFO, trusted) && set_text(easy, CURLOPT_CAPATH, NULL);
+    // The directory of the distribution is a default of its own and would be trusted beside either.
+    return set && set_text(easy, CURLOPT_CAPATH, NULL);
 }
 
 // Through a tunnel only, so that the proxy sees neither requests nor fields; without one, whatever the environment
@@ -229,7 +240,7 @@ int call_prepare(call *self, const trust *trust, int64_t timeout_milliseconds) {
     if (self->easy == NULL) {
         return 0;
     }
-    return secure(self, trust->ca_file) && route(self, trust->proxy) && confine(self) && describe(self) &&
+    return secure(self, trust) && route(self, trust->proxy) && confine(self) && describe(self) &&
            receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, CALL_CONNECT_MILLISECONDS) &&
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }

@@ -136,15 +136,11 @@ gate_transport *gate_transport_create(gate_completion completion, void *context)
     return self;
 }
 
-static int replace(char **text, const char *with) {
-    free(*text);
-    *text = strdup(with);
-    return *text != NULL;
+int gate_transport_trust(gate_transport *self, const uint8_t *pem, size_t length) {
+    return trust_authorities(&self->trust, pem, length);
 }
 
-int gate_transport_trust(gate_transport *self, const char *ca_file) { return replace(&self->trust.ca_file, ca_file); }
-
-int gate_transport_tunnel(gate_transport *self, const char *proxy) { return replace(&self->trust.proxy, proxy); }
+int gate_transport_tunnel(gate_transport *self, const char *proxy) { return trust_tunnel(&self->trust, proxy); }
 
 int gate_transport_pin(gate_transport *self, gate_pin_match match, const uint8_t *pins, size_t count) {
     return trust_pin(&self->trust, match, pins, count);

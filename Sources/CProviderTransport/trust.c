@@ -60,12 +60,29 @@ int trust_pin(trust *self, gate_pin_match match, const uint8_t *pins, size_t cou
     return 1;
 }
 
+int trust_authorities(trust *self, const uint8_t *pem, size_t length) {
+    free(self->authorities);
+    self->authorities = malloc(length + 1);
+    if (self->authorities == NULL) {
+        return 0;
+    }
+    memcpy(self->authorities, pem, length);
+    self->authorities_length = length;
+    return 1;
+}
+
+int trust_tunnel(trust *self, const char *proxy) {
+    free(self->proxy);
+    self->proxy = strdup(proxy);
+    return self->proxy != NULL;
+}
+
 void trust_free(trust *self) {
     for (size_t index = 0; index < self->set_count; index += 1) {
         set_free(&self->sets[index]);
     }
     free(self->sets);
-    free(self->ca_file);
+    free(self->authorities);
     free(self->proxy);
 }
 

@@ -16,11 +16,17 @@ typedef struct pin_set {
 } pin_set;
 
 typedef struct trust {
-    char *ca_file;
+    // PEM; NULL for the system's.
+    uint8_t *authorities;
+    size_t authorities_length;
     char *proxy;
     pin_set *sets;
     size_t set_count;
 } trust;
+
+// Each keeps a copy, in place of the one before; 0 when memory ran out.
+int trust_authorities(trust *self, const uint8_t *pem, size_t length);
+int trust_tunnel(trust *self, const char *proxy);
 
 // Adds a copy of a set; 0 when memory ran out.
 int trust_pin(trust *self, gate_pin_match match, const uint8_t *pins, size_t count);

@@ -47,7 +47,7 @@ internal import Synchronization
         self.observe = observe
         self.callers = callers
         unsafe self.engine = engine
-        var isReady = trust.caFile.map { unsafe gate_transport_trust(engine, $0) != 0 } ?? true
+        var isReady = trust.authorities.map { unsafe gate_transport_trust(engine, $0, $0.count) != 0 } ?? true
         isReady = trust.proxy.map { unsafe gate_transport_tunnel(engine, "\($0)") != 0 } ?? true && isReady
         for set in self.pinning?.sets ?? [] {
             let bytes = set.pins.flatMap(\.bytes)

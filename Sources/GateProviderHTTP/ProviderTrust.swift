@@ -4,16 +4,16 @@ package import GateCore
 
 /// Whom the gateway believes to be one provider, and the way there.
 package struct ProviderTrust: Sendable, Hashable {
-    /// A PEM file with the only certificates to trust; nil for the system's.
-    package var caFile: String?
+    /// The only certificates to trust, as PEM; nil for the system's.
+    package var authorities: [UInt8]?
     /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
     package var pins: PinPolicy?
     /// The http proxy to tunnel through; nil for none.
     package var proxy: WebAddress?
 
     /// Puts the parts together.
-    package init(caFile: String? = nil, pins: PinPolicy? = nil, proxy: WebAddress? = nil) {
-        self.caFile = caFile
+    package init(authorities: [UInt8]? = nil, pins: PinPolicy? = nil, proxy: WebAddress? = nil) {
+        self.authorities = authorities
         self.pins = pins
         self.proxy = proxy
     }
@@ -23,7 +23,7 @@ package struct ProviderTrust: Sendable, Hashable {
         guard var pins = self.pins else { return self }
         pins.standard = pins.standard.reporting
         pins.hosts = pins.hosts.mapValues(\.reporting)
-        return ProviderTrust(caFile: self.caFile, pins: pins, proxy: self.proxy)
+        return ProviderTrust(authorities: self.authorities, pins: pins, proxy: self.proxy)
     }
 }
 

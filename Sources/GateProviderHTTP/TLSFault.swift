@@ -40,7 +40,7 @@ enum TLSFault: Sendable, CaseIterable {
         case .notSpoken:
             "it does not speak TLS at this port; check scheme and port of the address"
         case .trustFile:
-            "the file of tls.ca_file cannot be read or holds no certificate"
+            "the file of tls.ca_file holds no certificate that can be read"
         case .chainTooLarge:
             "its chain has more than 10 certificates or 64 KiB"
         case .wrongPurpose:

@@ -15,7 +15,7 @@ import Testing
     init() throws {
         self.server = try LocalProvider.shared.get()
         self.transport = try .trusting([
-            "id": self.server.ca, "stranger": self.server.otherCA, "system": nil, "lost": self.server.ca + ".missing",
+            "id": self.server.ca, "stranger": self.server.otherCA, "system": nil, "lost": self.server.ca + ".txt",
         ])
     }
 
@@ -137,7 +137,7 @@ import Testing
         #expect(!failure.detail.contains("secret"))
     }
 
-    @Test func `an authority file that is gone trusts nobody`() async throws {
+    @Test func `a file of authorities without a certificate trusts nobody`() async throws {
         #expect(try await self.failure("/echo", provider: "lost").code == "provider.tls")
     }
 

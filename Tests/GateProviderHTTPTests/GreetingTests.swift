@@ -15,7 +15,7 @@ import Testing
     init() throws {
         self.server = try LocalProvider.shared.get()
         self.transport = try .trusting([
-            "id": self.server.ca, "stranger": self.server.otherCA, "lost": self.server.ca + ".missing",
+            "id": self.server.ca, "stranger": self.server.otherCA, "lost": self.server.ca + ".txt",
         ])
     }
 
@@ -68,7 +68,7 @@ import Testing
         ("expired", "id", "has expired"), ("wrong_name", "id", "for another host name"),
         ("self_signed", "id", "signed by itself"), ("weak", "id", "too weak"),
         ("old_tls", "id", "no TLS newer than 1.1"), ("tls", "stranger", "unknown issuer"),
-        ("tls", "lost", "tls.ca_file cannot be read"), ("deep", "id", "more than 10 certificates"),
+        ("tls", "lost", "tls.ca_file holds no certificate"), ("deep", "id", "more than 10 certificates"),
     ])
     func `a chain that is not believed is not shown, and the refusal says why`(
         port: String,

@@ -81,7 +81,8 @@ extension ProviderSwitchboard {
     static func trusting(_ files: [String: String?]) throws -> ProviderSwitchboard {
         let board = ProviderSwitchboard()
         for (name, file) in files {
-            board.connect(name, over: try CurlTransport(to: name, trust: ProviderTrust(caFile: file)))
+            let trust = ProviderTrust(authorities: try file.map { Array(try Data(contentsOf: URL(filePath: $0))) })
+            board.connect(name, over: try CurlTransport(to: name, trust: trust))
         }
         return board
     }
@@ -113,6 +114,7 @@ private let localServer = #"""
         signed(name, "/O=Acme\x9b, Inc/CN=" + host, "subjectAltName=DNS:" + host, days, **more)
 
     authority("ca"); authority("other")
+    open("ca.pem.txt", "w").write("no certificate")
     leaf("good", "localhost"); leaf("bad", "elsewhere.test"); leaf("old", "localhost", "-1")
     leaf("weak", "localhost", key=("-newkey", "rsa:1024"))
     above = "ca"

@@ -37,7 +37,8 @@ import Testing
         ca: String? = nil,
         clock: WallClock = .system,
     ) throws -> CurlTransport {
-        let trust = ProviderTrust(caFile: ca ?? self.server.ca, pins: PinPolicy(standard: set, hosts: hosts))
+        let authorities = Array(try Data(contentsOf: URL(filePath: ca ?? self.server.ca)))
+        let trust = ProviderTrust(authorities: authorities, pins: PinPolicy(standard: set, hosts: hosts))
         let seen = self.seen
         return try CurlTransport(to: "id", trust: trust, clock: clock) { handshake in
             seen.handshakes.withLock { $0.append(handshake) }

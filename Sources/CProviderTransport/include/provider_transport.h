@@ -130,9 +130,9 @@ const char *_Nullable gate_transport_obstacle(void);
 // A transport with connections, DNS answers and trust of its own; NULL when memory or descriptors ran out.
 gate_transport *_Nullable gate_transport_create(gate_completion completion, void *context);
 
-// The PEM file with the only certificates to trust; without it, the system's. Like the next two, to be called before
-// the start; 0 when memory ran out.
-int gate_transport_trust(gate_transport *transport, const char *ca_file);
+// The only certificates to trust, as PEM; without them, the system's. Like the next two, to be called before the start; 0
+// when memory ran out.
+int gate_transport_trust(gate_transport *transport, const uint8_t *pem, size_t length);
 
 // The http proxy to tunnel through; without it, none, whatever the environment says.
 int gate_transport_tunnel(gate_transport *transport, const char *proxy);

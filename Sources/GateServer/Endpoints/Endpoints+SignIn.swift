@@ -34,7 +34,8 @@ extension Endpoints {
     /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
     func otherWays(for request: OwnRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
-        guard failure.kind == .providerFailed || failure.code == "provider.busy", parts.count == 3 else { return [] }
+        let isBusy = failure.kind == .overloaded && failure.code.hasPrefix("provider.")
+        guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
         let attempt =
             parts[1] == OwnAddress.callback.rawValue
             ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil

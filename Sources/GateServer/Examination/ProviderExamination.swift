@@ -37,7 +37,7 @@ package struct ProviderExamination: Sendable {
         self.publicURL = configuration.gateway.publicURL
         self.clock = clock
         for settings in providers {
-            self.switchboard.connect(settings.id, over: try CurlTransport(to: settings.id, trust: settings.trust))
+            self.switchboard.connect(settings.id, over: try CurlTransport(to: settings.id, trust: try settings.trust()))
         }
     }
 

@@ -202,8 +202,6 @@ actor Workshop {
     /// The way to a provider, and all that decides whom it trusts.
     private struct TrustedLine {
         let trust: ProviderTrust
-        /// The content of the file of authorities, which may change under its name.
-        let authorities: [UInt8]?
         let line: CurlTransport
     }
 
@@ -211,14 +209,13 @@ actor Workshop {
     private func lines(for providers: [ProviderSettings]) throws(Failure) -> [String: TrustedLine] {
         var lines: [String: TrustedLine] = [:]
         for provider in providers {
-            let trust = provider.trust
-            let authorities = trust.caFile.flatMap { FileManager.default.contents(atPath: $0).map(Array.init) }
-            if let old = self.lines[provider.id], old.trust == trust, old.authorities == authorities {
+            let trust = try provider.trust()
+            if let old = self.lines[provider.id], old.trust == trust {
                 lines[provider.id] = old
             } else {
                 let watch = self.watch
                 let line = try CurlTransport(to: provider.id, trust: trust, clock: self.clock) { watch.observe($0) }
-                lines[provider.id] = TrustedLine(trust: trust, authorities: authorities, line: line)
+                lines[provider.id] = TrustedLine(trust: trust, line: line)
             }
         }
         return lines

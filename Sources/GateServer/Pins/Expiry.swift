@@ -26,14 +26,15 @@ enum Expiry {
         chain.compactMap { certificate in
             let life = certificate.notAfter.since(certificate.notBefore)
             guard let severity = self.severity(of: certificate.notAfter, life: life, at: now) else { return nil }
-            let end = "\(self.left(certificate.notAfter, now)) on \(certificate.notAfter.date)"
+            // The days left would make each day, and each moment between two, another event.
+            let end = certificate.notAfter.date
             return SecurityEvent(
                 name: .expiring,
                 severity: severity,
                 provider: key.provider,
                 host: key.origin.authority,
                 presented: chain.compactMap(\.publicKeyPin),
-                detail: "the certificate of \(certificate.name) ends \(end); it has to be renewed there",
+                detail: "the certificate of \(certificate.name) ends on \(end); it has to be renewed there",
                 at: now
             )
         }
@@ -41,25 +42,23 @@ enum Expiry {
 
     /// The events of a pin set: that it ends, and that it has ended and protects nobody any more.
     static func events(of set: PinSet, _ provider: String, host: String?, at now: Instant) -> [SecurityEvent] {
-        guard let expires = set.expires, let severity = self.severity(of: expires, at: now) else { return [] }
+        // Of a set that reports before and after nothing ends.
+        guard set.mode == .enforce || set.expired == .refuse, let expires = set.expires,
+            let severity = self.severity(of: expires, at: now)
+        else { return [] }
         func event(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) -> SecurityEvent {
             SecurityEvent(name: name, severity: severity, provider: provider, host: host, detail: detail, at: now)
         }
         let then =
             set.expired == .refuse
             ? "all connections are refused from then on" : "mismatches are only noted from then on"
-        let end = "the pins expire \(self.left(expires, now)) on \(expires.date); \(then)"
+        let end = "the pins expire on \(expires.date); \(then)"
         guard set.mode == .enforce, set.demand(at: now) == .report else { return [event(.expiring, severity, end)] }
         let past = "the pins have expired on \(expires.date), and mismatches are only noted since"
         return [
             event(.expiring, severity, end),
             event(.bypassed, .warning, "\(past); write other pins or a later date"),
         ]
-    }
-
-    private static func left(_ end: Instant, _ now: Instant) -> String {
-        let days = end.days(from: now)
-        return days < 0 ? "since \(-days) days," : "in \(days) days,"
     }
 }
 

@@ -22,7 +22,7 @@ struct PinChange {
             PinChange.enforces(old, host, now) && !(self.new.map { PinChange.enforces($0, host, now) } ?? false)
         }
         guard let first = given.first else { return nil }
-        let what = self.new == nil ? "its pins were removed from the file" : "its pins are in mode report now"
+        let what = self.new == nil ? "its pins were removed from the file" : "its pins only report now"
         let help = "connections are made whatever key is shown; write mode: enforce again as soon as you can"
         return SecurityEvent(
             name: .bypassed,

@@ -27,13 +27,15 @@ package struct PinInspection: Sendable {
     ///   - caFile: A PEM file with the only certificates to trust; nil for the system's.
     ///   - proxy: The http proxy to tunnel through; nil for none.
     /// - Returns: The host, believed or not.
-    /// - Throws: A `Failure` if calls cannot be made at all.
+    /// - Throws: A `Failure` if the file cannot be read or calls cannot be made at all.
     package static func of(
         _ origin: Origin,
         caFile: String?,
         proxy: WebAddress?
     ) async throws(Failure) -> PinInspection {
-        let line = try CurlTransport(to: "host", trust: ProviderTrust(caFile: caFile, proxy: proxy))
+        var trust = ProviderTrust(proxy: proxy)
+        if let caFile { trust.authorities = try ProviderTrust.authorities(in: caFile) }
+        let line = try CurlTransport(to: "host", trust: trust)
         defer { line.shutdown() }
         return PinInspection(hosts: [Host(origin: origin, set: nil, chain: await Self.chain(of: origin, over: line))])
     }
@@ -44,7 +46,7 @@ package struct PinInspection: Sendable {
     /// - Returns: Its hosts, each believed or not.
     /// - Throws: A `Failure` if calls cannot be made at all, or the provider has none over https.
     package static func of(_ settings: ProviderSettings) async throws(Failure) -> PinInspection {
-        let line = try CurlTransport(to: settings.id, trust: settings.trust.reporting)
+        let line = try CurlTransport(to: settings.id, trust: try settings.trust().reporting)
         defer { line.shutdown() }
         let definition = try ProviderDefinition(settings)
         let party = try RelyingParty(

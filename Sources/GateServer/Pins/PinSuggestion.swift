@@ -72,7 +72,7 @@ struct PinSuggestion {
         guard let first = self.proposals.first, !self.proposals.allSatisfy({ $0.isLike(first) }) else {
             return (head + (self.proposals.first?.lines(indent: "        ") ?? [])).joined(separator: "\n")
         }
-        let hosts = self.proposals.flatMap { ["          \($0.host):"] + $0.lines(indent: "            ") }
+        let hosts = self.proposals.flatMap { ["          \"\($0.host)\":"] + $0.lines(indent: "            ") }
         return (head + ["        hosts:   # in mode enforce a host that is not listed is refused"] + hosts)
             .joined(separator: "\n")
     }

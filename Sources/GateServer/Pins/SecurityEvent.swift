@@ -73,7 +73,7 @@ struct SecurityEvents: Sendable {
     ///
     /// What a host shows makes no other event of it, or a host with ever new keys could fill the log.
     mutating func keep(_ event: SecurityEvent, silence: Duration = SecurityEvents.silence) -> Bool {
-        let words = [event.name.rawValue, event.severity.rawValue, event.provider, event.host ?? "", event.detail]
+        let words = [event.provider, event.name.rawValue, event.severity.rawValue, event.host ?? "", event.detail]
         let key = words.joined(separator: "\n")
         if let last = self.told[key], event.at >= last, event.at.since(last) < silence { return false }
         if self.told.count >= 1000 { self.told.removeAll() }
@@ -89,5 +89,6 @@ struct SecurityEvents: Sendable {
     /// Forgets the events of providers that are not there any more.
     mutating func keepOnly(_ providers: some Collection<String>) {
         self.byProvider = self.byProvider.filter { providers.contains($0.key) }
+        self.told = self.told.filter { key, _ in providers.contains(String(key.prefix { $0 != "\n" })) }
     }
 }

@@ -71,7 +71,7 @@ package final class Trial: Sendable {
     ) async throws(Failure) -> Trial {
         let base = "http://\(host):\(port)"
         try Trial.check(settings, redirectingTo: base)
-        let line = try CurlTransport(to: settings.id, trust: settings.trust)
+        let line = try CurlTransport(to: settings.id, trust: try settings.trust())
         let switchboard = ProviderSwitchboard([settings.id: line])
         let party = try RelyingParty(
             definition: try ProviderDefinition(settings),

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateProviders
+import GateWire
+import Testing
+
+@testable import GateServer
+
+private let gate = "https://\(Rig.gate)"
+
+/// What a page offers when the way that a person chose is shut.
+@Suite struct OtherWaysTests {
+    private static let failure = Failure(.providerFailed, "provider.pin_mismatch", "")
+
+    /// Where the page's buttons lead.
+    private func ways(
+        _ target: String,
+        after failure: Failure = OtherWaysTests.failure,
+        _ rig: Rig? = nil
+    ) throws -> [String] {
+        let rig = try rig ?? Rig()
+        let head = try rig.head("GET \(target)", Rig.gate, "Accept: text/html\r\n")
+        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let request = OwnRequest(head, body: [], way: way, site: rig.site, now: rig.clock.now)
+        return Endpoints(site: rig.site).otherWays(for: request, after: failure).map(\.address)
+    }
+
+    @Test(
+        arguments: [
+            ("/oauth2/start/staff?rd=%2Fx%3Fa%3Db", "/start/guests?rd=%2Fx%3Fa%3Db"),
+            ("/oauth2/start/guests?rd=%2F", "/start/staff?rd=%2F"), ("/oauth2/start/staff", "/start/guests?rd=%2F"),
+            ("/oauth2/start/staff?rd=https%3A%2F%2Fevil.example", "/start/guests?rd=%2F"),
+            ("/oauth2/callback/staff?state=x", "/start/guests?rd=%2F"),
+        ]
+    )
+    func `the other providers are offered, with the way back`(target: String, way: String) throws {
+        #expect(try self.ways(target) == ["\(gate)/oauth2\(way)"])
+    }
+
+    @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
+    func `a provider that the app does not accept is no other way`(path: String, provider: String) throws {
+        #expect(try self.ways("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
+    }
+
+    @Test func `whoever chose a provider that the app does not accept is offered one that it does`() throws {
+        #expect(try self.ways("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
+    }
+
+    @Test(
+        arguments: [
+            Failure(.providerFailed, "provider.unreachable", ""), Failure(.providerFailed, "provider.pins_expired", ""),
+            Failure(.overloaded, "provider.busy", ""),
+        ]
+    )
+    func `there are other ways whatever is wrong with the provider`(failure: Failure) throws {
+        #expect(try self.ways("/oauth2/start/staff", after: failure).count == 1)
+    }
+
+    @Test(
+        arguments: [
+            Failure(.forbidden, "openid.access_denied", ""), Failure(.forbidden, "policy.refused", ""),
+            Failure(.malformedRequest, "openid.attempt_lost", ""), Failure(.internalFault, "provider.unknown", ""),
+            Failure(.overloaded, "session.store_unavailable", ""), Failure(.noSuchRoute, "provider.none", ""),
+        ]
+    )
+    func `there are none if it is not the provider that failed`(failure: Failure) throws {
+        #expect(try self.ways("/oauth2/start/staff", after: failure).isEmpty)
+    }
+
+    @Test(arguments: ["/oauth2/sign_in?rd=%2F", "/oauth2/userinfo", "/oauth2/handover?request=x", "/oauth2"])
+    func `there are none where no provider was chosen`(target: String) throws {
+        #expect(try self.ways(target).isEmpty)
+    }
+
+    @Test(arguments: [("shop", ["guests"]), ("desk", [])])
+    func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
+        let rig = try Rig()
+        let head = try rig.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let toGate = try #require(rig.site.invitation.answer(for: head, route: try rig.route(app)).location)
+        let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
+        let query = Form([Form.Field("rd", back.value)]).encoded
+        let ways = try self.ways("/oauth2/start/staff?\(query)", rig)
+        #expect(ways == providers.map { "\(gate)/oauth2/start/\($0)?\(query)" })
+    }
+}
+
+/// The same, as a person meets it.
+@Suite struct OtherWaysPageTests {
+    /// A site whose provider `staff` has no metadata.
+    private func rig() throws -> Rig {
+        try Rig(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
+    }
+
+    @Test func `a person whose provider fails at the start is offered the others`() async throws {
+        let page = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
+        #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx"))
+        #expect(!page.text.contains("start/staff"))
+    }
+
+    @Test func `a person without another way is offered to begin again`() async throws {
+        let page = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
+        #expect(page.status == 502 && !page.text.contains("/oauth2/start/"))
+        #expect(page.text.contains("\(gate)/oauth2/sign_in"))
+    }
+
+    @Test func `a script is told the code only`() async throws {
+        let answer = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
+        #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
+    }
+
+    @Test func `after the provider's answer the way back is that of the attempt`() async throws {
+        let rig = try Rig()
+        let browser = Browser(rig)
+        let callback = try await browser.begin("staff", returnPath: "/x?a=b")
+        rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        let page = try await browser.open("\(callback)&rd=%2Felsewhere")
+        #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx%3Fa%3Db"))
+        #expect(!page.text.contains("elsewhere"))
+    }
+}

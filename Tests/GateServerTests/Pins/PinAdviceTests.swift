@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateProviderHTTP
+import GateProviders
+import Logging
+import Testing
+
+@testable import GateServer
+
+@Suite struct PinAdviceTests {
+    private func remarks(
+        _ set: PinSet?,
+        leafAge: Duration = .days(200),
+        now: Instant = PinStage.start
+    ) throws -> [String] {
+        PinAdvice.remarks(on: PinnedHost(set: set, chain: [try .stub(1, age: leafAge), try .stub(2)]), now: now)
+    }
+
+    @Test(arguments: PinPreset.allCases, [(0, false), (1, true), (86_400, true), (-86_400 * 400, false)])
+    func `a list that ships with the gateway is old after 180 days`(
+        preset: PinPreset,
+        second: (after: Int64, isOld: Bool)
+    ) throws {
+        let end = try #require(Instant(date: preset.date)).advanced(by: .days(180))
+        let set = PinSet(match: .chain, mode: .report, pins: preset.pins, preset: preset.name)
+        let remarks = try self.remarks(set, now: end.advanced(by: .seconds(second.after)))
+        #expect(remarks.count == (second.isOld ? 1 : 0))
+        #expect(remarks.allSatisfy { $0.contains(preset.name) && $0.contains(preset.date) })
+    }
+
+    @Test func `that a list is old is said before its host has shown anything`() throws {
+        let set = PinSet(match: .chain, pins: PinPreset.google.pins, preset: PinPreset.google.name)
+        let later = PinStage.start.advanced(by: .days(400))
+        #expect(PinAdvice.remarks(on: PinnedHost(set: set), now: later).count == 1)
+    }
+
+    @Test(
+        arguments: [(.seconds(0), true), (.seconds(100 * 86_400 - 1), true), (.days(100), false), (.days(-1), true)]
+            as [(Duration, Bool)]
+    )
+    func `one pin on a certificate of less than 100 days may be one on a key that does not stay`(
+        age: Duration,
+        isDoubtful: Bool
+    ) throws {
+        let remarks = try self.remarks(.stub(1), leafAge: age)
+        #expect(remarks.count == (isDoubtful ? 1 : 0) && remarks.allSatisfy { $0.contains("there is one pin") })
+    }
+
+    @Test func `pins of a certificate never match the renewed one`() throws {
+        let remarks = try self.remarks(.stub(101, 102, match: .certificate))
+        let end = PinStage.start.advanced(by: .days(200)).date
+        #expect(remarks.count == 1 && remarks.first?.contains("ends on \(end)") == true)
+    }
+
+    @Test func `what is doubtful in two ways has two remarks`() throws {
+        #expect(try self.remarks(.stub(101, match: .certificate), leafAge: .days(1)).count == 2)
+    }
+
+    @Test(
+        arguments: [
+            (.enforce, .report, 0, "only noted"), (.enforce, .refuse, 0, "refused"), (.enforce, .report, 1, nil),
+            (.report, .report, 0, nil), (.report, .refuse, 0, "refused"), (.report, .refuse, 1, nil),
+        ] as [(PinSet.Mode, PinSet.Expired, Int64, String?)]
+    )
+    func `that pins have expired is said where something follows from it`(
+        mode: PinSet.Mode,
+        expired: PinSet.Expired,
+        left: Int64,
+        words: String?
+    ) throws {
+        let end = PinStage.start.advanced(by: .seconds(left))
+        let remarks = try self.remarks(.stub(1, 2, mode: mode, expires: end, expired: expired))
+        #expect(remarks.count == (words == nil ? 0 : 1))
+        #expect(remarks.allSatisfy { $0.contains(words ?? "") && $0.contains(end.date) })
+    }
+
+    @Test func `without pins, with a backup or above the certificate itself nothing is doubtful`() throws {
+        #expect(try self.remarks(nil, leafAge: .days(1)).isEmpty)
+        #expect(try self.remarks(.stub(1, 2), leafAge: .days(1)).isEmpty)
+        #expect(try self.remarks(.stub(2, match: .chain), leafAge: .days(1)).isEmpty)
+        #expect(PinAdvice.remarks(on: PinnedHost(set: try .stub(1)), now: PinStage.start).isEmpty)
+    }
+
+    @Test func `a survey warns of what is doubtful, once for each remark`() throws {
+        let stage = PinStage(try PinSet.stub(101, match: .certificate))
+        try stage.survey([.stub(1, age: .days(1))])
+        let lines = stage.lines.all.filter { $0.message == "pins" }
+        #expect(lines.count == 2 && lines.allSatisfy { $0.level == .warning && $0.values["host"] == PinStage.host })
+    }
+}
+
+/// What `gatehouse pins` prints of hosts.
+@Suite struct PinInspectionTextTests {
+    private func inspection(_ set: PinSet?, _ keys: UInt8...) throws -> PinInspection {
+        let chain = try keys.map { try ProviderCertificate.stub($0, "CN=key \($0)") }
+        return PinInspection(hosts: [.init(origin: try PinStage.origin(), set: set, chain: .success(chain))])
+    }
+
+    @Test func `each certificate is shown with its end and its key, and the pin that it has`() throws {
+        let text = try self.inspection(.stub(9, 2, match: .chain), 1, 2).text(now: PinStage.start)
+        #expect(text.hasPrefix("id.example.com\n"))
+        for key in [1, 2] as [UInt8] {
+            let pin = try Pin.stub(key)
+            #expect(text.contains("CN=key \(key)\n") && text.contains("sha256 \(pin)"))
+        }
+        #expect(text.contains("\(try Pin.stub(2))   <- pin 2 of the file\n"))
+        #expect(!text.contains("<- pin 1") && text.contains("200 days left"))
+        #expect(text.contains("sha256 of the first certificate itself: \(try Pin.stub(101))"))
+        #expect(text.contains("pin 2 of 2 matches; 1 of them unused now"))
+    }
+
+    @Test(
+        arguments: [
+            (.enforce, .report, -1, "refused (mode enforce)"), (.enforce, .report, 0, "used all the same"),
+            (.report, .report, -1, "used all the same"), (.enforce, .refuse, 0, "refused (the pins have expired)"),
+        ] as [(PinSet.Mode, PinSet.Expired, Int64, String)]
+    )
+    func `a host without a pinned key is shown with what follows`(
+        mode: PinSet.Mode,
+        expired: PinSet.Expired,
+        second: Int64,
+        words: String
+    ) throws {
+        let end = PinStage.start.advanced(by: .seconds(-second))
+        let inspection = try self.inspection(.stub(9, mode: mode, expires: end, expired: expired), 1, 2)
+        let line = inspection.text(now: PinStage.start).split(separator: "\n").first { $0.contains("NO PIN MATCHES") }
+        #expect(line?.contains(words) == true && !inspection.isGood)
+    }
+
+    @Test func `what is doubtful about pins is noted below their host`() throws {
+        let set = try PinSet.stub(101, 9, match: .certificate)
+        #expect(try self.inspection(set, 1).text(now: PinStage.start).contains("\n  note: its certificate ends on "))
+    }
+
+    @Test func `a host that is not believed shows why, and nothing to pin`() throws {
+        let failure = Failure(.providerFailed, "provider.tls", "its certificate has expired")
+        let host = PinInspection.Host(origin: try PinStage.origin(), set: nil, chain: .failure(failure))
+        let inspection = PinInspection(hosts: [host])
+        #expect(inspection.text(now: PinStage.start) == "id.example.com\n  provider.tls: its certificate has expired")
+        #expect(!inspection.isGood)
+    }
+
+    @Test func `all is good if every host is believed and shows a pinned key, or needs none`() throws {
+        #expect(try self.inspection(nil, 1, 2).isGood)
+        #expect(try self.inspection(.stub(1), 1, 2).isGood)
+        #expect(try !self.inspection(.stub(2), 1, 2).isGood)
+        #expect(try !PinInspection(hosts: self.inspection(nil, 1).hosts + self.inspection(.stub(9), 1).hosts).isGood)
+    }
+}
