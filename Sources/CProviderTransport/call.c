@@ -63,7 +63,7 @@ static size_t receive_body(char *bytes, size_t size, size_t count, void *context
     call *self = context;
     size_t length = size * count;
     if (!buffer_append(&self->answer, bytes, length)) {
-        self->stopped = GATE_BODY_TOO_LARGE;
+        self->stopped = length > self->answer.limit - self->answer.length ? GATE_BODY_TOO_LARGE : GATE_OUT_OF_MEMORY;
         return CURL_WRITEFUNC_ERROR;
     }
     return length;
@@ -108,7 +108,12 @@ static CURLcode open_handshake(CURL *easy, void *context, void *caller) {
     call *self = caller;
     handshake_release(self->handshake);
     self->handshake = handshake_begin(context, self->host, self->pins, self->enforces_pins);
-    return self->handshake != NULL ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK;
+    if (self->handshake == NULL) {
+        self->stopped = GATE_TLS_FAILED;
+        self->fault = GATE_TLS_UNPROVEN;
+        return CURLE_ABORTED_BY_CALLBACK;
+    }
+    return CURLE_OK;
 }
 
 // The chain of this call's own handshake is there already.
@@ -194,6 +199,17 @@ static int route(call *self, const char *proxy) {
            set_number(easy, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);
 }
 
+// A call that ends while its name is being looked up leaves that to its thread. Otherwise libcurl waits for it, on the
+// thread of all calls, for as long as the system's resolver does.
+static int forsake_look_ups(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return set_number(easy, CURLOPT_QUICK_EXIT, 1);
+#else
+    (void)easy;
+    return 1;
+#endif
+}
+
 // Nothing of the environment, of earlier calls or of the answer changes where a call goes.
 //
 // HTTP/1.1, so that a call has its connection to itself: on a shared HTTP/2 connection of libcurl 7.88.1 the end of
@@ -205,7 +221,7 @@ static int confine(call *self) {
            set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
            set_number(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1) && set_number(easy, CURLOPT_PATH_AS_IS, 1) &&
            set_number(easy, CURLOPT_HTTP09_ALLOWED, 0) && set_number(easy, CURLOPT_NOSIGNAL, 1) &&
-           set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
+           set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) && forsake_look_ups(easy) &&
            set_text(easy, CURLOPT_USERAGENT, "gatehouse");
 }
 

@@ -36,6 +36,8 @@ struct gate_transport {
     int64_t alarm;
     pthread_t thread;
     size_t active;
+    // Whether libcurl left off in the middle.
+    int failed;
 
     pthread_mutex_t lock;
     // Guarded by the lock, like the count of queued calls.
@@ -102,15 +104,17 @@ const char *gate_transport_obstacle(void) {
     return version->version_num < 0x075500 ? "libcurl is older than 7.85.0" : NULL;
 }
 
-static int open_multi(gate_transport *self) {
-    self->alarm = -1;
+static int open_events(gate_transport *self) {
     self->events = epoll_create1(EPOLL_CLOEXEC);
     self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    self->multi = curl_multi_init();
     struct epoll_event event = {.events = EPOLLIN, .data.fd = self->wake};
-    return self->events >= 0 && self->wake >= 0 && self->multi != NULL &&
-           epoll_ctl(self->events, EPOLL_CTL_ADD, self->wake, &event) == 0 &&
-           curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, watch) == CURLM_OK &&
+    return self->events >= 0 && self->wake >= 0 && epoll_ctl(self->events, EPOLL_CTL_ADD, self->wake, &event) == 0;
+}
+
+static int open_multi(gate_transport *self) {
+    self->alarm = -1;
+    self->multi = curl_multi_init();
+    return self->multi != NULL && curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, watch) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, set_alarm) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
@@ -119,8 +123,15 @@ static int open_multi(gate_transport *self) {
            curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK;
 }
 
+static void close_multi(gate_transport *self) {
+    if (self->multi != NULL) {
+        curl_multi_cleanup(self->multi);
+    }
+    self->multi = NULL;
+}
+
 gate_transport *gate_transport_create(gate_completion completion, void *context) {
-    gate_transport *self = calloc(1, sizeof *self);
+    gate_transport *self = gate_transport_obstacle() == NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         return NULL;
     }
@@ -129,7 +140,7 @@ gate_transport *gate_transport_create(gate_completion completion, void *context)
     self->wake = -1;
     self->completion = completion;
     self->context = context;
-    if (!open_multi(self)) {
+    if (!open_events(self) || !open_multi(self)) {
         gate_transport_destroy(self);
         return NULL;
     }
@@ -148,9 +159,7 @@ int gate_transport_pin(gate_transport *self, gate_pin_match match, const uint8_t
 
 void gate_transport_destroy(gate_transport *self) {
     // Connections look at pins while they end, so they go first.
-    if (self->multi != NULL) {
-        curl_multi_cleanup(self->multi);
-    }
+    close_multi(self);
     trust_free(&self->trust);
     if (self->wake >= 0) {
         close(self->wake);
@@ -302,8 +311,31 @@ static void start(gate_transport *self, call *call) {
     self->active += 1;
     int64_t left = call->deadline - now();
     int ready = call_prepare(call, &self->trust, left > 1 ? left : 1);
-    if (!ready || curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
+    if (!ready || self->multi == NULL || curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
         finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+    }
+}
+
+static call *first_active(gate_transport *self) {
+    pthread_mutex_lock(&self->lock);
+    call *call = self->calls;
+    while (call != NULL && !call->active) {
+        call = call->next;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return call;
+}
+
+// Without memory libcurl leaves off in the middle: it sets no alarm, and what it has taken up only half can bring it
+// down later. So all calls under way end, and it begins anew; as long as that fails, calls end as they start.
+static void recover(gate_transport *self) {
+    while (self->active > 0) {
+        finish(self, first_active(self), GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+    }
+    close_multi(self);
+    self->failed = !open_multi(self);
+    if (self->failed) {
+        close_multi(self);
     }
 }
 
@@ -374,18 +406,23 @@ static void reap(gate_transport *self) {
     }
 }
 
+static void act(gate_transport *self, curl_socket_t socket, int what) {
+    int running = 0;
+    if (!self->failed && curl_multi_socket_action(self->multi, socket, what, &running) != CURLM_OK) {
+        self->failed = 1;
+    }
+}
+
 static void serve_socket(gate_transport *self, int socket, uint32_t seen) {
     int what = ((seen & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) | ((seen & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
                ((seen & EPOLLERR) ? CURL_CSELECT_ERR : 0);
-    int running = 0;
-    curl_multi_socket_action(self->multi, socket, what, &running);
+    act(self, socket, what);
 }
 
 static void serve_alarm(gate_transport *self) {
     if (self->alarm >= 0 && self->alarm <= now()) {
-        int running = 0;
         self->alarm = -1;
-        curl_multi_socket_action(self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+        act(self, CURL_SOCKET_TIMEOUT, 0);
     }
 }
 
@@ -416,6 +453,9 @@ static void turn(gate_transport *self) {
     if (self->active > 0) {
         reap(self);
     }
+    if (self->failed) {
+        recover(self);
+    }
     settle(self);
 }
 
@@ -433,10 +473,14 @@ static void *run(void *context) {
 }
 
 int gate_transport_start(gate_transport *self) {
-    // Signals are for the program's own threads.
+    // Signals are for the program's own threads; but what is about a crash of this one has to be told by this one.
+    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    for (size_t index = 0; index < sizeof own / sizeof *own; index += 1) {
+        sigdelset(&all, own[index]);
+    }
     pthread_sigmask(SIG_SETMASK, &all, &before);
     self->running = 1;
     int failed = pthread_create(&self->thread, NULL, run, self);

@@ -156,7 +156,7 @@ gate_outcome gate_transport_submit(gate_transport *transport, uint64_t id, const
 // Ends a call early; its completion says GATE_CANCELLED. No effect on a call that has ended.
 void gate_transport_cancel(gate_transport *transport, uint64_t id);
 
-// Ends every call and the thread; returns after the last completion. May be called again.
+// Ends every call and the thread; returns after the last completion. May be called again, one caller at a time.
 void gate_transport_stop(gate_transport *transport);
 
 // Frees a transport that was stopped or never started.
