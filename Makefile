@@ -7,15 +7,16 @@
 #
 # make build    the program to copy to a server: .build/release/gatehouse
 # make check    the rules of the house that no compiler checks; fast, builds nothing
+# make sanitize the C part over libcurl, built with sanitizers and tried over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
-# make bench    speed beside nginx; BENCH=… names the bench script
+# make bench    speed beside nginx, and what pins cost; BENCH=… names the bench script
 # make clean    removes what was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench bench-script format clean deps deps-test venv unit end-to-end
+.PHONY: demo test check build bench bench-script format clean deps deps-test venv sanitize unit end-to-end
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl nginx-light openssl python3 python3-venv systemd tinyproxy
@@ -30,7 +31,7 @@ build: deps
 	@swift build -c release --static-swift-stdlib --product gatehouse
 	@ls -l .build/release/gatehouse
 
-test: deps-test check unit end-to-end
+test: deps-test check sanitize unit end-to-end
 
 # One build for both kinds of tests; the tests from end to end use the program it leaves in .build/debug.
 unit: deps
@@ -44,11 +45,15 @@ check:
 	@python3 .ci/test_check.py --quiet
 	@python3 .ci/check.py
 
+sanitize: deps-test
+	@Tests/CProviderTransport/run
+
 format:
 	@swift format --in-place --parallel -r Sources Tests Package.swift
 
 bench: bench-script build
 	@python3 "$(BENCH)" --gateway .build/release/gatehouse --protocols h1,h1-tls
+	@Tests/CProviderTransport/run --bench
 
 bench-script:
 	@test -f "$(BENCH)" || { \

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of hosts, without a network: this getaddrinfo stands before the one of libc.
+#ifndef GATEHOUSE_TEST_NAMES_H
+#define GATEHOUSE_TEST_NAMES_H
+
+// provider.test is this machine; stuck.test is looked for until it is let go; there are no others.
+
+// From now on stuck.test is not found for as long as it is held.
+void names_hold(void);
+
+// Waits until somebody looks for stuck.test.
+void names_wait(void);
+
+// Lets all go who look for stuck.test; they find nothing.
+void names_release(void);
+
+#endif
