@@ -274,6 +274,24 @@ def test_a_host_that_is_not_called_any_more_blocks_nobody(place, server, realm, 
         eventually(lambda: [host["host"] for host in hosts(gateway, "staff")] == [following.origin], "only it is left")
 
 
+def test_authorities_are_those_that_were_read_with_the_file_in_force(place, server, realm, tmp_path, apps):
+    """The file of authorities is exchanged together with a mistake in the other: the old configuration stays whole."""
+    ca = tmp_path / "ca.pem"
+    ca.write_text(place.root.pem)
+    provider = oidc(realm.issuer, tls={"ca_file": str(ca)})
+    with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
+        surveyed(gateway, "staff")
+        gateway.write({"gateway": 1})
+        ca.write_text(Authority("Another root").pem)
+        gateway.reload()
+        eventually(lambda: gateway.metric('gatehouse_reloads_total{result="failed"}') > 0, "the file is refused")
+        server.hang_up()
+        assert sign_in(gateway)[0].status == 200
+        reload(gateway)
+        page, _ = sign_in(gateway)
+        assert page.status == 502 and "provider.tls" in page.text
+
+
 # MARK: what is told
 
 
