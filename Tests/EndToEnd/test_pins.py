@@ -151,6 +151,18 @@ def test_p02_a_leaf_in_the_place_of_an_authority_does_not_count(zoo, tmp_path):
         assert was_refused(server)
 
 
+@pytest.mark.parametrize("kind", ["ec", "rsa"])
+def test_p02_each_certificate_of_a_chain_with_two_intermediates_can_be_pinned(kind, zoo, tmp_path):
+    upper = Authority("Upper", key=kind, parent=zoo.root)
+    lower = Authority("Lower", parent=upper)
+    leaf = lower.issue("localhost", key=kind)
+    with RecordingServer(*leaf.files(tmp_path)) as server:
+        server.answer = document(server.origin)
+        for certificate in (leaf, lower, upper, zoo.root):
+            result = check(tmp_path, pinned(server.origin, zoo.ca, certificate.pin, STRANGER, match="chain"))
+            assert "pin 1 of 2 matches" in result.stdout, result.stdout
+
+
 @pytest.mark.parametrize("trusted", ["old", "new"])
 def test_p02_a_cross_signed_chain_counts_as_it_is_built(trusted, zoo, tmp_path):
     """The same server, verified by the new root or through the old one that has signed the new one's key."""
