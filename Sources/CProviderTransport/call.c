@@ -107,6 +107,8 @@ static CURLcode open_handshake(CURL *easy, void *context, void *caller) {
     (void)easy;
     call *self = caller;
     handshake_release(self->handshake);
+    chain_free(self->chain);
+    self->chain = NULL;
     self->handshake = handshake_begin(context, self->host, self->pins, self->enforces_pins);
     if (self->handshake == NULL) {
         self->stopped = GATE_TLS_FAILED;
@@ -201,6 +203,9 @@ static int route(call *self, const char *proxy) {
 
 // A call that ends while its name is being looked up leaves that to its thread. Otherwise libcurl waits for it, on the
 // thread of all calls, for as long as the system's resolver does.
+//
+// libcurl 7.88.1 reads that thread's handle after it has let go of it, which goes wrong if the look-up ends in that very
+// moment; the time-out for connections is no whole number of seconds because those of resolvers are.
 static int forsake_look_ups(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700
     return set_number(easy, CURLOPT_QUICK_EXIT, 1);

@@ -10,7 +10,7 @@
 #include "provider_transport.h"
 #include "trust.h"
 
-enum { CALL_HEAD_LIMIT = 64 * 1024, CALL_CONNECT_MILLISECONDS = 3000, CALL_TRUST_SECONDS = 600 };
+enum { CALL_HEAD_LIMIT = 64 * 1024, CALL_CONNECT_MILLISECONDS = 3300, CALL_TRUST_SECONDS = 600 };
 
 typedef struct call {
     struct call *next;

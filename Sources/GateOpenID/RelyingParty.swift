@@ -77,11 +77,13 @@ package final class RelyingParty: Sendable {
         try await self.keys?.prepare()
     }
 
-    /// The endpoints that the gateway itself calls: the token endpoint first.
+    /// The endpoints that sign-ins call: the token endpoint first, userinfo only if the profile reads it.
     ///
     /// Of metadata that are fresh or, unless they are there, fetched.
     package func called() async throws(Failure) -> [WebAddress] {
-        ProviderFindings.Endpoints(try await self.metadata()).called
+        let metadata = try await self.metadata()
+        let userinfo = self.definition.readsUserinfo ? metadata.userinfo : nil
+        return [metadata.token] + [metadata.keys, userinfo, metadata.pushedAuthorization].compactMap { $0 }
     }
 
     /// The provider's endpoints.

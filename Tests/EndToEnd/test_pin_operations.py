@@ -19,6 +19,7 @@ from support.raw import request
 from support.tls_servers import NginxFront, SecureProviderServer
 
 STRANGER = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+FIELDS = "username name given_name family_name email email_verified picture locale groups roles auth_time".split()
 OTHER = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 
 
@@ -290,6 +291,29 @@ def test_authorities_are_those_that_were_read_with_the_file_in_force(place, serv
         reload(gateway)
         page, _ = sign_in(gateway)
         assert page.status == 502 and "provider.tls" in page.text
+
+
+@pytest.mark.parametrize("sign", ["no pins", "a foreign key"])
+def test_a_host_that_no_sign_in_calls_keeps_nobody_out(sign, place, server, realm, tmp_path, apps):
+    """The profile is in the ID token, so userinfo is never asked; the metadata name it all the same."""
+    with SecureProviderServer(*place.leaf.renew(same_key=False).files(tmp_path, "u"), host="u.localhost") as userinfo:
+        realm.metadata["userinfo_endpoint"] = f"{userinfo.origin}/userinfo"
+        own = {"sha256": [place.leaf.pin, STRANGER]}
+        more = {"hosts": {"localhost": own}} if sign == "no pins" else own
+        provider = oidc(realm.issuer, tls={"ca_file": place.ca, "pins": more})
+        provider["profile"] = {field: ["id_token:/" + field] for field in FIELDS}
+        with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
+            surveyed(gateway, "staff")
+            assert sign_in(gateway)[0].status == 200
+            assert userinfo.connections == []
+
+
+def test_a_start_that_is_refused_counts_as_a_failed_sign_in(outage):
+    sign_in(outage)
+    before = outage.metric('gatehouse_sign_ins_total{provider="staff",result="provider.pin_mismatch"}')
+    assert Browser(outage).send("GET", "/oauth2/start/staff?rd=/").status == 503
+    after = outage.metric('gatehouse_sign_ins_total{provider="staff",result="provider.pin_mismatch"}')
+    assert after == before + 1
 
 
 # MARK: what is told

@@ -55,7 +55,12 @@ extension Endpoints {
         }
         guard provider.waiting.enter() else { throw provider.busy }
         defer { provider.waiting.leave() }
-        try await provider.reach.admit(provider.relyingParty)
+        do throws(Failure) {
+            try await provider.reach.admit(provider.relyingParty)
+        } catch {
+            self.site.metrics.signIn(provider: id, result: error.code)
+            throw error
+        }
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(

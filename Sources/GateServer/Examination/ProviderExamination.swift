@@ -146,9 +146,18 @@ enum ProviderHosts {
 
     /// Each host once, in the order in which a sign-in meets them, given the endpoints that the gateway calls.
     static func called(_ endpoints: [WebAddress], _ definition: ProviderDefinition) -> [Origin] {
+        self.needed(endpoints, definition, and: definition.lookups.map(\.address))
+    }
+
+    /// Those of them without which nobody can sign in: look-ups of groups may fail.
+    static func needed(
+        _ endpoints: [WebAddress],
+        _ definition: ProviderDefinition,
+        and more: [WebAddress] = []
+    ) -> [Origin] {
         var addresses: [WebAddress] = []
         if case .openID(let discovery) = definition.signIn { addresses.append(discovery) }
-        addresses += endpoints + definition.apiCalls.map(\.address) + definition.lookups.map(\.address)
+        addresses += endpoints + definition.apiCalls.map(\.address) + more
         var origins: [Origin] = []
         for address in addresses where !origins.contains(address.origin) {
             origins.append(address.origin)

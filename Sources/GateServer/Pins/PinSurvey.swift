@@ -19,6 +19,8 @@ final class PinSurvey: Sendable {
     private let switchboard: ProviderSwitchboard
     /// Whose survey found all it looked for, and when; another code flow for the same provider is another survey.
     private let done = Mutex<[String: (party: RelyingParty, at: ContinuousClock.Instant)]>([:])
+    /// The code flows in force; what a survey of another one finds comes too late.
+    private let latest = Mutex<[String: RelyingParty]>([:])
 
     init(watch: PinWatch, switchboard: ProviderSwitchboard) {
         self.watch = watch
@@ -28,8 +30,9 @@ final class PinSurvey: Sendable {
     /// Surveys the providers whose survey is due.
     func run(_ providers: [RelyingParty]) async {
         self.watch.tick()
-        let names = Set(providers.map(\.definition.id))
-        self.done.withLock { done in done = done.filter { names.contains($0.key) } }
+        let parties = Dictionary(providers.map { ($0.definition.id, $0) }) { first, _ in first }
+        self.latest.withLock { $0 = parties }
+        self.done.withLock { done in done = done.filter { parties[$0.key] === $0.value.party } }
         let due = providers.filter { self.isDue($0) }
         await withTaskGroup(of: Void.self) { group in
             for (index, party) in due.enumerated() {
@@ -50,23 +53,31 @@ final class PinSurvey: Sendable {
         let definition = party.definition
         let known = ProviderHosts.called([], definition)
         guard known.first?.isSecure ?? true, let line = try? self.switchboard.line(to: definition.id) else { return }
-        var isComplete = true
-        var origins = known
+        let endpoints = await PinSurvey.endpoints(of: party)
+        let origins = endpoints.map { ProviderHosts.called($0, definition) } ?? known
+        var isComplete = endpoints != nil
+        for origin in origins.filter(\.isSecure).prefix(PinSurvey.mostHosts) {
+            let chain = try? await line.chain(at: origin)
+            guard self.isLatest(party) else { return }
+            if let chain { self.watch.survey(definition.id, at: origin, chain) }
+            isComplete = isComplete && chain != nil
+        }
+        if endpoints != nil, self.isLatest(party) { self.watch.surveyed(definition.id, origins) }
+        guard isComplete, self.isLatest(party) else { return }
+        self.done.withLock { $0[definition.id] = (party, .now) }
+    }
+
+    private func isLatest(_ party: RelyingParty) -> Bool {
+        self.latest.withLock { $0[party.definition.id] === party }
+    }
+
+    /// What sign-ins call, with documents fetched that the first would otherwise have to wait for; nil without them.
+    private static func endpoints(of party: RelyingParty) async -> [WebAddress]? {
         do throws(Failure) {
             try await party.prepare()
-            origins = ProviderHosts.called(try await party.called(), definition)
+            return try await party.called()
         } catch {
-            isComplete = false
+            return nil
         }
-        for origin in origins.filter(\.isSecure).prefix(PinSurvey.mostHosts) {
-            if let chain = try? await line.chain(at: origin) {
-                self.watch.survey(definition.id, at: origin, chain)
-            } else {
-                isComplete = false
-            }
-        }
-        guard isComplete else { return }
-        self.watch.surveyed(definition.id, origins)
-        self.done.withLock { $0[definition.id] = (party, .now) }
     }
 }

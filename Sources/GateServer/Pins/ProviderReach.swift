@@ -16,7 +16,14 @@ final class ProviderReach: Sendable {
     private let provider: String
     private let watch: PinWatch
     private let switchboard: ProviderSwitchboard
-    private let probe = Mutex<(at: ContinuousClock.Instant, task: Task<Void, Never>)?>(nil)
+    private let probe = Mutex<Probe?>(nil)
+
+    /// A look at hosts that were refused.
+    private struct Probe {
+        let at: ContinuousClock.Instant
+        let origins: Set<Origin>
+        let task: Task<Void, Never>
+    }
 
     init(of provider: String, watch: PinWatch, switchboard: ProviderSwitchboard) {
         self.provider = provider
@@ -27,17 +34,17 @@ final class ProviderReach: Sendable {
     /// Lets a sign-in begin.
     ///
     /// - Parameter party: The code flow with the provider, which knows its hosts.
-    /// - Throws: `provider.pin_mismatch` while a host that is called shows no pinned key, and what else the pins forbid.
+    /// - Throws: `provider.pin_mismatch` while a host that it needs shows no pinned key, and what else the pins forbid.
     func admit(_ party: RelyingParty) async throws(Failure) {
         guard self.watch.hasPins(self.provider), let line = try? self.switchboard.line(to: self.provider) else {
             return
         }
         // Without metadata nobody is sent anywhere, and whoever asks for them next says why.
-        let origins = ProviderHosts.called((try? await party.called()) ?? [], party.definition)
+        let origins = ProviderHosts.needed((try? await party.called()) ?? [], party.definition)
         for origin in origins { try line.permit(origin) }
         let refused = self.watch.refusals(of: self.provider, among: origins)
         guard !refused.isEmpty else { return }
-        await self.probed(refused.map(\.origin), over: line).value
+        await self.probed(Set(refused.map(\.origin)), over: line).value
         if let still = self.watch.refusals(of: self.provider, among: origins).first { throw still.failure }
     }
 
@@ -48,9 +55,11 @@ final class ProviderReach: Sendable {
     }
 
     /// The probe that is under way or was made a moment ago, or a new one.
-    private func probed(_ origins: [Origin], over line: CurlTransport) -> Task<Void, Never> {
+    private func probed(_ origins: Set<Origin>, over line: CurlTransport) -> Task<Void, Never> {
         self.probe.withLock { probe in
-            if let probe, ContinuousClock.now - probe.at < ProviderReach.pause { return probe.task }
+            if let probe, probe.origins.isSuperset(of: origins), ContinuousClock.now - probe.at < ProviderReach.pause {
+                return probe.task
+            }
             let task = Task {
                 await withTaskGroup(of: Void.self) { group in
                     for origin in origins {
@@ -59,7 +68,7 @@ final class ProviderReach: Sendable {
                     }
                 }
             }
-            probe = (.now, task)
+            probe = Probe(at: .now, origins: origins, task: task)
             return task
         }
     }
