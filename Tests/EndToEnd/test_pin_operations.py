@@ -206,7 +206,7 @@ def test_the_event_names_who_showed_what(outage, server, place):
     assert outage.metric('gatehouse_security_events_total{event="pin.mismatch"') == 1
 
 
-def test_the_way_out_is_mode_report_and_a_reload_and_it_is_told(outage):
+def test_the_way_out_is_mode_report_and_a_reload_and_it_is_told(outage, place):
     sign_in(outage)
     outage.staff["tls"]["pins"]["mode"] = "report"
     reload(outage)
@@ -214,6 +214,7 @@ def test_the_way_out_is_mode_report_and_a_reload_and_it_is_told(outage):
     assert page.status == 200 and browser.ticket()
     (event, ) = events(outage, "pin.bypassed")
     assert event["provider"] == "staff" and event["severity"] == "warning"
+    assert event["presented"][1:] == [place.between.pin, place.root.pin] and event["presented"][0] != place.leaf.pin
     eventually(lambda: "event=pin.bypassed" in outage.log, "the log has the event")
     outage.staff["tls"]["pins"]["mode"] = "enforce"
     reload(outage)

@@ -36,14 +36,14 @@ final class PinWatch: Sendable {
         let now = self.clock.now
         let events = self.state.withLock { state -> [SecurityEvent] in
             let before = state.policies
+            let bypassed = policies.sorted { $0.key < $1.key }.compactMap { provider, policy in
+                PinChange(provider, from: before[provider] ?? nil, to: policy).event(at: now).map { state.filled($0) }
+            }
             state.policies = policies
             state.hosts = state.hosts.filter { key, _ in
                 policies[key.provider].map { $0 == before[key.provider] } ?? false
             }
             state.events.keepOnly(policies.keys)
-            let bypassed = policies.sorted { $0.key < $1.key }.compactMap { provider, policy in
-                PinChange(provider, from: before[provider] ?? nil, to: policy).event(at: now)
-            }
             return bypassed.filter { state.events.keep($0, silence: .zero) }
         }
         for event in events { self.tell(event) }
@@ -61,7 +61,7 @@ final class PinWatch: Sendable {
         let events = self.state.withLock { state -> [SecurityEvent] in
             let all = state.policies.sorted { $0.key < $1.key }.flatMap { provider, policy in
                 (policy?.all ?? []).flatMap { Expiry.events(of: $0.set, provider, host: $0.host, at: now) }
-            }
+            }.map { state.filled($0) }
             return all.filter { state.events.keep($0, silence: Expiry.silence) }
         }
         for event in events { self.tell(event) }
@@ -144,6 +144,16 @@ final class PinWatch: Sendable {
 }
 
 extension PinWatch.State {
+    /// An event that no handshake led to, with the keys that its host, or the first of its provider's, showed last.
+    fileprivate func filled(_ event: SecurityEvent) -> SecurityEvent {
+        let hosts = self.hosts.filter { key, _ in
+            key.provider == event.provider && (event.host == nil || event.host == key.origin.host)
+        }
+        var filled = event
+        filled.presented = hosts.min { $0.key < $1.key }?.value.chain.compactMap(\.publicKeyPin) ?? []
+        return filled
+    }
+
     /// What is known of a host; nil if there is no room for another.
     fileprivate func host(_ key: PinnedHost.Key) -> PinnedHost? {
         if let known = self.hosts[key] { return known }
