@@ -41,20 +41,12 @@ int hash_certificate(uint8_t *hash, X509 *certificate) {
     return X509_digest(certificate, EVP_sha256(), hash, &size) == 1 && size == GATE_PIN_LENGTH;
 }
 
-static int append(chain *self, X509 *certificate, size_t *total) {
-    int length = i2d_X509(certificate, NULL);
-    if (self->count >= CHAIN_LENGTH || length <= 0 || *total + (size_t)length > CHAIN_BYTES) {
+static int append(chain *self, X509 *certificate) {
+    if (self->count >= CHAIN_LENGTH) {
         return 0;
     }
     chain_link *link = &self->links[self->count];
-    link->der = NULL;
-    if (i2d_X509(certificate, &link->der) != length) {
-        return 0;
-    }
-    *total += (size_t)length;
     self->certificates[self->count] = (gate_certificate){
-        .der = link->der,
-        .der_length = (size_t)length,
         .subject = link->subject,
         .issuer = link->issuer,
         .not_before = seconds(X509_get0_notBefore(certificate)),
@@ -74,9 +66,8 @@ chain *chain_copy(STACK_OF(X509) *certificates) {
         return NULL;
     }
     self->count = 0;
-    size_t total = 0;
     for (int index = 0; index < sk_X509_num(certificates); index += 1) {
-        if (!append(self, sk_X509_value(certificates, index), &total)) {
+        if (!append(self, sk_X509_value(certificates, index))) {
             chain_free(self);
             return NULL;
         }
@@ -84,12 +75,4 @@ chain *chain_copy(STACK_OF(X509) *certificates) {
     return self;
 }
 
-void chain_free(chain *self) {
-    if (self == NULL) {
-        return;
-    }
-    for (size_t index = 0; index < self->count; index += 1) {
-        OPENSSL_free(self->links[index].der);
-    }
-    free(self);
-}
+void chain_free(chain *self) { free(self); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificates that a peer was verified with, copied out of OpenSSL.
+// What is told of the certificates that a peer was verified with, copied out of OpenSSL.
 #ifndef GATEHOUSE_CHAIN_H
 #define GATEHOUSE_CHAIN_H
 
@@ -7,10 +7,9 @@
 
 #include "provider_transport.h"
 
-enum { CHAIN_LENGTH = 10, CHAIN_BYTES = 64 * 1024, CHAIN_NAME = 512 };
+enum { CHAIN_LENGTH = 10, CHAIN_NAME = 512 };
 
 typedef struct chain_link {
-    uint8_t *der;
     char subject[CHAIN_NAME];
     char issuer[CHAIN_NAME];
     uint8_t key_hash[GATE_PIN_LENGTH];
@@ -24,7 +23,7 @@ typedef struct chain {
     gate_certificate certificates[CHAIN_LENGTH];
 } chain;
 
-// A copy of a built chain; NULL when a bound would be passed or memory ran out.
+// A copy of a built chain; NULL when it has too many certificates or memory ran out.
 chain *chain_copy(STACK_OF(X509) *certificates);
 
 // Frees a copy.

@@ -20,6 +20,9 @@ package struct ProviderCertificate: Sendable, Hashable {
     /// SHA-256 over the certificate.
     package let certificatePin: Pin?
 
+    /// The subject, or words for none.
+    package var name: String { self.subject.isEmpty ? "a certificate without subject" : self.subject }
+
     /// Describes a certificate.
     package init(
         subject: String,

@@ -42,7 +42,7 @@ enum TLSFault: Sendable, CaseIterable {
         case .trustFile:
             "the file of tls.ca_file holds no certificate that can be read"
         case .chainTooLarge:
-            "its chain has more than 10 certificates or 64 KiB"
+            "its chain has more than 10 certificates"
         case .wrongPurpose:
             "a certificate of it is not meant for servers; it has to be made anew there"
         case .pin:

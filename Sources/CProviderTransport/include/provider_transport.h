@@ -85,8 +85,6 @@ typedef struct gate_terms {
 
 // One certificate of a verified chain; names as RFC 2253 writes them, times in seconds since 1970.
 typedef struct gate_certificate {
-    const uint8_t *der;
-    size_t der_length;
     const char *subject;
     const char *issuer;
     int64_t not_before;
@@ -115,8 +113,8 @@ typedef struct gate_result {
     // Of meaning with a match: the number of the pin in its set, and the position in the chain, 0 for the leaf.
     size_t pin;
     size_t pin_position;
-    // The chain as built and verified, leaf first, if it was wanted or pins were looked at; at most 10 certificates of
-    // 64 KiB in all.
+    // The chain as built and verified, leaf first, if it was wanted or pins were looked at; at most 10
+    // certificates.
     const gate_certificate *_Nullable certificates;
     size_t certificate_count;
 } gate_result;

@@ -61,8 +61,3 @@ enum Expiry {
         ]
     }
 }
-
-extension ProviderCertificate {
-    /// The subject, or words for none.
-    var name: String { self.subject.isEmpty ? "a certificate without subject" : self.subject }
-}

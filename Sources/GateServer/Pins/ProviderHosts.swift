@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+internal import GateProviders
+
+/// The hosts that the gateway itself calls for a provider.
+enum ProviderHosts {
+    /// Each host once, in the order in which a sign-in meets them.
+    static func called(_ findings: ProviderFindings, _ definition: ProviderDefinition) -> [Origin] {
+        let endpoints = try? findings.endpoints.get()
+        return self.called(endpoints?.called ?? [], definition)
+    }
+
+    /// Each host once, in the order in which a sign-in meets them, given the endpoints that the gateway calls.
+    static func called(_ endpoints: [WebAddress], _ definition: ProviderDefinition) -> [Origin] {
+        self.needed(endpoints, definition, and: definition.lookups.map(\.address))
+    }
+
+    /// Those of them without which nobody can sign in: look-ups of groups may fail.
+    static func needed(
+        _ endpoints: [WebAddress],
+        _ definition: ProviderDefinition,
+        and more: [WebAddress] = []
+    ) -> [Origin] {
+        var addresses: [WebAddress] = []
+        if case .openID(let discovery) = definition.signIn { addresses.append(discovery) }
+        addresses += endpoints + definition.apiCalls.map(\.address) + more
+        var origins: [Origin] = []
+        for address in addresses where !origins.contains(address.origin) {
+            origins.append(address.origin)
+        }
+        return origins
+    }
+}
