@@ -44,6 +44,7 @@ let products: [String: Target.Dependency] = [
 let house: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
+    ("GateSockets", ["CEventPoll", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -51,18 +52,19 @@ let house: [(target: String, imports: [String])] = [
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateHTTP",
-        ["GateWire", "GateCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
+        ["GateWire", "GateSockets", "GateCore", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
     ),
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
-    ("GateProxy", ["GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOPosix"]),
+    ("GateProxy", ["GateHTTP", "GateWire", "GateSockets", "GateCore", "NIOCore"]),
     (
         "GateServer",
         [
             "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateCore", "HTTPTypes", "Logging",
-            "Metrics", "CoreMetrics", "Mustache", "NIOCore", "NIOPosix", "UnixSignals",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateSockets", "GateCore",
+            "HTTPTypes", "Logging",
+            "Metrics", "CoreMetrics", "Mustache", "NIOCore", "UnixSignals",
         ]
     ),
     (
@@ -81,6 +83,7 @@ let house: [(target: String, imports: [String])] = [
 ]
 
 let systemLibraries: [Target] = [
+    .systemLibrary(name: "CEventPoll"),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(
         name: "CProviderTransport",
@@ -99,7 +102,7 @@ let rooms: [Target] = house.map { room in
 /// What the unit tests of a target may import beside the target and all that it may import itself.
 let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded"],
-    "GateProxy": ["NIOEmbedded"],
+    "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateServer": ["Crypto", "NIOEmbedded"],
 ]
 

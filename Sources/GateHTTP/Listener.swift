@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 package import GateCore
+package import GateSockets
+internal import Glibc
 package import NIOCore
-internal import NIOPosix
 internal import NIOSSL
 internal import NIOTLS
 internal import Synchronization
@@ -30,13 +30,22 @@ package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
     package typealias ConnectionFactory = @Sendable (any Channel, TLSFacts?) throws -> DownstreamConnection
 
-    private let channel: any Channel
+    private let socket: ListeningSocket
     private let identities: Mutex<[TLSIdentity]>
+    private let gate: Turnstile
+    private let makeConnection: ConnectionFactory
 
-    private init(channel: any Channel, plan: ListenerPlan) {
-        self.channel = channel
+    private init(
+        socket: ListeningSocket,
+        plan: ListenerPlan,
+        gate: Turnstile,
+        makeConnection: @escaping ConnectionFactory
+    ) {
+        self.socket = socket
         self.plan = plan
         self.identities = Mutex(plan.identities)
+        self.gate = gate
+        self.makeConnection = makeConnection
     }
 
     /// The address and port of the plan it was opened with.
@@ -47,30 +56,15 @@ package final class Listener: Sendable {
     /// - Throws: A `Failure` naming the address, when it cannot be bound.
     package static func open(
         _ plan: ListenerPlan,
-        on group: any EventLoopGroup,
+        on group: SocketLoopGroup,
         gate: Turnstile,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
-        let holder = Holder()
-        let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 4096)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    guard gate.enter() else { throw ListenerFull() }
-                    channel.closeFuture.whenComplete { _ in gate.leave() }
-                    guard let listener = holder.listener else { throw ListenerFull() }
-                    try listener.prepare(channel, makeConnection)
-                }
-            }
         do {
-            let channel = try await bootstrap.bind(host: plan.host, port: plan.port).get()
-            let listener = Listener(channel: channel, plan: plan)
-            holder.set(listener)
+            let address = try SocketAddress.makeAddressResolvingHost(plan.host, port: plan.port)
+            let socket = try ListeningSocket(on: address)
+            let listener = Listener(socket: socket, plan: plan, gate: gate, makeConnection: makeConnection)
+            try await socket.accept(on: group) { channel in try listener.admit(channel) }
             return listener
         } catch {
             let reason = Self.reason(of: error)
@@ -80,18 +74,13 @@ package final class Listener: Sendable {
 
     /// Why a port cannot be bound, in the operator's words where the reason is a usual one.
     private static func reason(of error: any Error) -> String {
-        switch (error as? IOError)?.errnoCode {
+        switch (error as? SocketError)?.code {
         case EADDRINUSE: "the port is in use"
         case EACCES: "a port below 1024 needs the right to bind it"
         case EADDRNOTAVAIL: "this machine has no such address"
         default: "\(error)"
         }
     }
-
-    /// How many bytes that the client has not asked for yet the kernel takes from us: `TCP_NOTSENT_LOWAT`, tcp(7).
-    ///
-    /// So what waits for a slow client shrinks as it takes it, instead of standing still for a minute.
-    private static let unsentBytes = NIOBSDSocket.Option(rawValue: 25)
 
     /// Shows other certificates from the next handshake on.
     package func replaceIdentities(_ identities: [TLSIdentity]) {
@@ -100,7 +89,13 @@ package final class Listener: Sendable {
 
     /// Accepts no more connections.
     package func close() async {
-        try? await self.channel.close().get()
+        await self.socket.close()
+    }
+
+    private func admit(_ channel: SocketChannel) throws {
+        guard self.gate.enter() else { throw ListenerFull() }
+        channel.closeFuture.whenComplete { _ in self.gate.leave() }
+        try self.prepare(channel, self.makeConnection)
     }
 
     private func prepare(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
@@ -133,13 +128,6 @@ package final class Listener: Sendable {
         }
         let identity = identities.first { $0.covers(host) } ?? fallback
         return TLSFacts(serverName: host, identity: identity, accepted: accepted)
-    }
-
-    /// Hands the listener to the initializer of connections, which is made before it.
-    private final class Holder: Sendable {
-        private let held = Mutex<Listener?>(nil)
-        var listener: Listener? { self.held.withLock { $0 } }
-        func set(_ listener: Listener) { self.held.withLock { $0 = listener } }
     }
 }
 

@@ -2,9 +2,9 @@
 
 internal import GateCore
 package import GateHTTP
+internal import GateSockets
 internal import GateWire
 package import NIOCore
-internal import NIOPosix
 
 /// The connections of one event loop to one upstream; confined to that loop.
 ///
@@ -121,38 +121,38 @@ package final class UpstreamPool {
     private func connect(for sink: any UpstreamSink) {
         self.connecting += 1
         let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.loop)
-        let bootstrap = ClientBootstrap(group: self.loop)
-            .connectTimeout(self.limits.connect)
-            .channelOption(.maxMessagesPerRead, value: 1)
-            .channelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
-            .channelInitializer { channel in
-                // A name with several addresses is tried with a channel for each, so each has a handler of its own.
-                channel.eventLoop.makeCompletedFuture {
-                    let pool = bound.value.pool
-                    let connection = UpstreamConnection(pool: pool, limits: pool.limits)
-                    try channel.pipeline.syncOperations.addHandler(connection)
-                }
-            }
-        self.connect(bootstrap).whenComplete { result in
+        self.connect().whenComplete { result in
             bound.value.pool.connected(result, for: bound.value.sink)
         }
     }
 
-    private func connect(_ bootstrap: ClientBootstrap) -> EventLoopFuture<any Channel> {
-        switch self.address {
-        case .unix(let path):
-            return bootstrap.connect(unixDomainSocketPath: path)
-        case .http(let origin):
-            let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-            return bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1).connect(host: host, port: origin.port)
+    private func connect() -> EventLoopFuture<SocketChannel> {
+        do {
+            guard let loop = self.loop as? SocketLoop else { throw ChannelError.operationUnsupported }
+            return SocketConnector.connect(to: try self.place(), within: self.limits.connect, on: loop)
+        } catch {
+            return self.loop.makeFailedFuture(error)
         }
     }
 
-    private func connected(_ result: Result<any Channel, any Error>, for sink: any UpstreamSink) {
+    private func place() throws -> SocketAddress {
+        switch self.address {
+        case .unix(let path):
+            return try SocketAddress(unixDomainSocketPath: path)
+        case .http(let origin):
+            let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+            return try SocketAddress.makeAddressResolvingHost(host, port: origin.port)
+        }
+    }
+
+    private func connected(_ result: Result<SocketChannel, any Error>, for sink: any UpstreamSink) {
         self.connecting -= 1
         do {
             let channel = try result.get()
-            let connection = try channel.pipeline.syncOperations.handler(type: UpstreamConnection.self)
+            let connection = UpstreamConnection(pool: self, limits: self.limits)
+            channel.setWaterMarks(low: 32 * 1024, high: 128 * 1024)
+            try channel.pipeline.syncOperations.addHandler(connection)
+            try channel.activate()
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.open.insert(ObjectIdentifier(connection))
             connection.lend(to: sink)

@@ -5,7 +5,6 @@ package import GateCore
 internal import GateHTTP
 internal import Logging
 internal import NIOCore
-internal import NIOPosix
 internal import Synchronization
 
 extension Gateway {

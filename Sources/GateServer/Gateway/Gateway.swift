@@ -4,11 +4,11 @@ package import GateConfiguration
 package import GateCore
 internal import GateHTTP
 internal import GateSessions
+internal import GateSockets
 internal import GateWire
 package import Logging
 internal import Metrics
 internal import NIOCore
-internal import NIOPosix
 internal import Synchronization
 
 /// How a gateway is run, beside its configuration file.
@@ -44,8 +44,8 @@ package final class Gateway: Sendable {
 
     let options: GatewayOptions
     let logger: Logger
-    let group: MultiThreadedEventLoopGroup
-    let operationsGroup: MultiThreadedEventLoopGroup
+    let group: SocketLoopGroup
+    let operationsGroup: SocketLoopGroup
     let workshop: Workshop
     let pinWatch: PinWatch
     let gate = Turnstile(limit: DownstreamLimits().connections)
@@ -65,7 +65,7 @@ package final class Gateway: Sendable {
     private init(
         options: GatewayOptions,
         logger: Logger,
-        groups: (main: MultiThreadedEventLoopGroup, operations: MultiThreadedEventLoopGroup),
+        groups: (main: SocketLoopGroup, operations: SocketLoopGroup),
         workshop: Workshop,
         pinWatch: PinWatch,
         state: State,
@@ -104,7 +104,7 @@ package final class Gateway: Sendable {
         let workshop = Workshop(log: log, feed: feed, watch: pinWatch)
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: Processors.allowed)
+        let group = try SocketLoopGroup.started(Processors.allowed)
         let loops = await Gateway.loops(of: group, site: site)
         feed.subscribe { family in
             for bound in loops {
@@ -115,7 +115,7 @@ package final class Gateway: Sendable {
         let gateway = Gateway(
             options: options,
             logger: logger,
-            groups: (group, MultiThreadedEventLoopGroup(numberOfThreads: 1)),
+            groups: (group, try SocketLoopGroup.started(1)),
             workshop: workshop,
             pinWatch: pinWatch,
             state: State(configuration: configuration, files: result.files, site: site, loadedAt: now),
@@ -135,9 +135,9 @@ package final class Gateway: Sendable {
         }
     }
 
-    private static func loops(of group: MultiThreadedEventLoopGroup, site: Site) async -> [NIOLoopBound<LoopState>] {
+    private static func loops(of group: SocketLoopGroup, site: Site) async -> [NIOLoopBound<LoopState>] {
         var loops: [NIOLoopBound<LoopState>] = []
-        for loop in group.makeIterator() {
+        for loop in group.loops {
             let made = try? await loop.submit {
                 let state = LoopState(loop: loop, site: site, clock: .system)
                 state.sweep.start(on: loop)

@@ -5,11 +5,11 @@ internal import GateCore
 internal import GateHTTP
 internal import GateProviders
 internal import GateSessions
+internal import GateSockets
 internal import GateWire
 internal import HTTPTypes
 internal import Metrics
 internal import NIOCore
-internal import NIOPosix
 internal import Synchronization
 
 /// Tells on the operations address how a gateway is.

@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateProxy
 internal import GateSessions
+internal import GateSockets
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore

@@ -2,8 +2,8 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateSockets
 internal import NIOCore
-internal import NIOPosix
 
 /// A plain listener for the few requests that are not for apps: the operations address, and a sign-in on trial.
 enum SmallServer {
@@ -13,7 +13,7 @@ enum SmallServer {
     static func open(
         host: String,
         port: Int,
-        on group: MultiThreadedEventLoopGroup,
+        on group: SocketLoopGroup,
         connections: Int,
         answering: @escaping SmallResponder.Answering
     ) async throws(Failure) -> Listener {

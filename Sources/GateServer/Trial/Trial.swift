@@ -6,9 +6,9 @@ internal import GateHTTP
 package import GateOpenID
 internal import GateProviderHTTP
 package import GateProviders
+internal import GateSockets
 internal import GateWire
 internal import NIOCore
-internal import NIOPosix
 internal import Synchronization
 
 /// One real sign-in with one provider, on a redirect to this machine.
@@ -32,7 +32,7 @@ package final class Trial: Sendable {
 
     private let party: RelyingParty
     private let switchboard: ProviderSwitchboard
-    private let group: MultiThreadedEventLoopGroup
+    private let group: SocketLoopGroup
     private let attempt = Mutex<Attempt?>(nil)
     private let outcomes: AsyncStream<Outcome>
     private let ended: AsyncStream<Outcome>.Continuation
@@ -43,7 +43,7 @@ package final class Trial: Sendable {
     private init(
         party: RelyingParty,
         switchboard: ProviderSwitchboard,
-        group: MultiThreadedEventLoopGroup,
+        group: SocketLoopGroup,
         base: String,
         start: String
     ) {
@@ -81,7 +81,7 @@ package final class Trial: Sendable {
             clock: .system,
             random: .system
         )
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let group = try SocketLoopGroup.started(1)
         let start = "/\(RandomBytes.system.token(9))"
         let trial = Trial(party: party, switchboard: switchboard, group: group, base: base, start: start)
         do throws(Failure) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CEventPoll
+internal import Glibc
+internal import NIOCore
+
+/// A listening socket, watched by one loop; confined to it.
+///
+/// Several loops can watch the same descriptor: the kernel wakes one of them for each connection.
+package final class SocketListener: Watched {
+    /// Prepares a new connection on its loop, or refuses it by throwing.
+    package typealias Preparation = (SocketChannel) throws -> Void
+
+    /// How many connections are taken in one turn, so that those that are open are served, too.
+    private static let mostAtOnce = 16
+    /// How long nothing is accepted after the process ran out of descriptors or memory.
+    private static let pause = TimeAmount.milliseconds(100)
+
+    private let descriptor: Int32
+    private let loop: SocketLoop
+    private let prepare: Preparation
+    private let failed: (SocketError) -> Void
+    private var key: UInt64?
+    private var isClosed = false
+
+    /// A listener that has not begun; `failed` is told when accepting fails, which stops it for a tenth of a second.
+    package init(
+        _ descriptor: Int32,
+        on loop: SocketLoop,
+        failed: @escaping (SocketError) -> Void = { _ in },
+        prepare: @escaping Preparation
+    ) {
+        self.descriptor = descriptor
+        self.loop = loop
+        self.failed = failed
+        self.prepare = prepare
+    }
+
+    /// Begins to accept.
+    package func start() throws(SocketError) {
+        guard self.key == nil, !self.isClosed else { return }
+        self.key = try self.loop.watch(self.descriptor, for: [.readable, .exclusive], self)
+    }
+
+    /// Accepts no more, until ``start()``; who connects meanwhile waits in the kernel.
+    package func stop() {
+        guard let key else { return }
+        self.key = nil
+        self.loop.forget(self.descriptor, key: key)
+    }
+
+    /// Accepts no more for good; the descriptor is its owner's.
+    package func close() {
+        self.isClosed = true
+        self.stop()
+    }
+
+    func ready(_ readiness: Readiness) {
+        for _ in 0..<SocketListener.mostAtOnce where self.key != nil {
+            let accepted = accept_next(self.descriptor)
+            guard accepted >= 0 else { return self.acceptFailed(errno) }
+            self.take(accepted)
+        }
+    }
+
+    func loopEnds() { self.close() }
+
+    private func take(_ accepted: Int32) {
+        let channel = SocketChannel(
+            accepted,
+            on: self.loop,
+            local: SocketCalls.localAddress(of: accepted),
+            remote: SocketCalls.remoteAddress(of: accepted)
+        )
+        do {
+            try self.prepare(channel)
+            try channel.activate()
+        } catch {
+            channel.close0(error: error, mode: .all, promise: nil)
+        }
+    }
+
+    /// A connection that has gone again is nothing; without descriptors or memory, trying again at once would spin.
+    private func acceptFailed(_ code: Int32) {
+        switch code {
+        case EAGAIN, EINTR, ECONNABORTED, EPROTO: return
+        default:
+            self.failed(SocketError(call: "accept4", code: code))
+            self.stop()
+            let bound = NIOLoopBound(self, eventLoop: self.loop)
+            self.loop.scheduleTask(in: SocketListener.pause) { try? bound.value.start() }
+        }
+    }
+}

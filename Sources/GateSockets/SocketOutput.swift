@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NIOCore
+
+/// What waits to be sent on one socket, in order.
+struct SocketOutput {
+    private struct Pending {
+        var bytes: ByteBuffer
+        let promise: EventLoopPromise<Void>?
+    }
+
+    /// The most pieces that one call hands to the kernel.
+    private static let mostPieces = 16
+
+    private var queue = CircularBuffer<Pending>(initialCapacity: 2)
+    /// How many of the queue may be sent.
+    private var flushed = 0
+    /// How many bytes wait, flushed or not.
+    private(set) var bytes = 0
+
+    /// Whether nothing waits.
+    var isEmpty: Bool { self.queue.isEmpty }
+
+    /// Whether something waits that may be sent.
+    var hasFlushed: Bool { self.flushed > 0 }
+
+    mutating func append(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
+        self.bytes += bytes.readableBytes
+        self.queue.append(Pending(bytes: bytes, promise: promise))
+    }
+
+    mutating func markFlushed() {
+        self.flushed = self.queue.count
+    }
+
+    /// Hands bytes to the kernel: how many were offered, and how many it took; less than 0 leaves the reason in `errno`.
+    func send(to descriptor: Int32) -> (offered: Int, taken: Int) {
+        guard self.flushed > 1 else {
+            return unsafe self.queue[self.queue.startIndex].bytes.withUnsafeReadableBytes { bytes in
+                unsafe (bytes.count, Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
+            }
+        }
+        return self.sendPieces(to: descriptor)
+    }
+
+    private func sendPieces(to descriptor: Int32) -> (offered: Int, taken: Int) {
+        let count = min(self.flushed, SocketOutput.mostPieces)
+        return unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { pieces in
+            var offered = 0
+            for (piece, pending) in self.queue.prefix(count).enumerated() {
+                // The queue holds the buffer, so the pointer outlives the closure.
+                unsafe pending.bytes.withUnsafeReadableBytes { bytes in
+                    unsafe pieces[piece] = iovec(
+                        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+                        iov_len: bytes.count
+                    )
+                }
+                offered += pending.bytes.readableBytes
+            }
+            var message = unsafe msghdr()
+            unsafe message.msg_iov = pieces.baseAddress
+            unsafe message.msg_iovlen = count
+            return unsafe (offered, sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)))
+        }
+    }
+
+    /// Forgets what the kernel has taken, and tells those whose bytes are all gone.
+    mutating func sent(_ count: Int) {
+        self.bytes -= count
+        var left = count
+        while self.flushed > 0 {
+            let size = self.queue[self.queue.startIndex].bytes.readableBytes
+            guard left >= size else {
+                self.queue[self.queue.startIndex].bytes.moveReaderIndex(forwardBy: left)
+                return
+            }
+            left -= size
+            self.flushed -= 1
+            self.queue.removeFirst().promise?.succeed()
+        }
+    }
+
+    /// Drops everything and tells everybody.
+    mutating func fail(_ error: any Error) {
+        self.flushed = 0
+        self.bytes = 0
+        while let pending = self.queue.popFirst() { pending.promise?.fail(error) }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// What is to be done at a time, the next first; confined to one loop.
+struct TimerQueue {
+    private struct Entry {
+        let deadline: NIODeadline
+        let id: UInt64
+
+        func comes(before other: Entry) -> Bool {
+            self.deadline == other.deadline ? self.id < other.id : self.deadline < other.deadline
+        }
+    }
+
+    /// A binary heap; entries without work were cancelled and are skipped.
+    private var heap: [Entry] = []
+    private var work: [UInt64: () -> Void] = [:]
+
+    /// When the next work is due; nil if there is none.
+    mutating func nextDeadline() -> NIODeadline? {
+        while let first = self.heap.first, self.work[first.id] == nil { self.removeFirst() }
+        return self.heap.first?.deadline
+    }
+
+    /// Adds work; `id` is its own.
+    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping () -> Void) {
+        self.work[id] = body
+        self.heap.append(Entry(deadline: deadline, id: id))
+        var child = self.heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard self.heap[child].comes(before: self.heap[parent]) else { return }
+            self.heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// Takes work back, if it has not been done.
+    mutating func cancel(_ id: UInt64) {
+        self.work[id] = nil
+    }
+
+    /// The next work that is due at a time, which the caller does.
+    mutating func due(at now: NIODeadline) -> (() -> Void)? {
+        guard let deadline = self.nextDeadline(), deadline <= now, let first = self.heap.first else { return nil }
+        self.removeFirst()
+        return self.work.removeValue(forKey: first.id)
+    }
+
+    private mutating func removeFirst() {
+        self.heap.swapAt(0, self.heap.count - 1)
+        self.heap.removeLast()
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < self.heap.count && self.heap[child].comes(before: self.heap[least]) {
+                least = child
+            }
+            guard least != parent else { return }
+            self.heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
