@@ -56,7 +56,10 @@ let house: [(target: String, imports: [String])] = [
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
-    ("GateProxy", ["GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOPosix"]),
+    (
+        "GateProxy",
+        ["GateHTTP", "GateWire", "GateCore", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS"]
+    ),
     (
         "GateServer",
         [
