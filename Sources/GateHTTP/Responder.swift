@@ -3,13 +3,13 @@
 package import GateWire
 package import NIOCore
 
-/// Decides what becomes of the requests of one connection; confined to the connection's event loop.
+/// Decides what becomes of the requests of one connection, or of one stream of it; confined to the event loop.
 ///
 /// For each request come ``begin(_:on:)``, any number of ``receive(_:)``, then ``finishRequest()``; ``abandon()`` may end
-/// it at any point. The responder answers through the connection, once for each request.
+/// it at any point. The responder answers through the exchange, once for each request.
 package protocol Responder: AnyObject {
     /// A head has arrived and is checked.
-    func begin(_ request: RequestHead, on connection: DownstreamConnection)
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange)
     /// A part of the request's body.
     func receive(_ body: ByteBuffer)
     /// The request is complete.

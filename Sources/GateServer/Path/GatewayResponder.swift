@@ -8,15 +8,15 @@ internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
 
-/// Carries out what the ``RequestPath`` says of each request of one client connection; confined to its event loop.
+/// Carries out what the ``RequestPath`` says of each request of one client connection or stream; confined to its event loop.
 final class GatewayResponder: Responder {
     let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
     private let tls: TLSFacts?
 
-    /// The connection, as long as a request is under way on it.
-    var connection: DownstreamConnection?
+    /// Where the answer goes, as long as a request is under way.
+    var connection: (any DownstreamExchange)?
     var request: RequestHead?
     var site: Site
     var way: ForwardedHead.Way
@@ -47,7 +47,7 @@ final class GatewayResponder: Responder {
 // MARK: Requests
 
 extension GatewayResponder {
-    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.connection = connection
         self.request = request
         self.turn += 1

@@ -13,7 +13,7 @@ final class UpstreamExchange: UpstreamSink {
     let route: SiteRoute
     private let pool: UpstreamPool
     private let responder: GatewayResponder
-    private let connection: DownstreamConnection
+    private let connection: any DownstreamExchange
     private let request: RequestHead
     private let identity: ByteBuffer?
     private var upstream: UpstreamConnection?
@@ -27,7 +27,7 @@ final class UpstreamExchange: UpstreamSink {
 
     init(
         responder: GatewayResponder,
-        connection: DownstreamConnection,
+        connection: any DownstreamExchange,
         request: RequestHead,
         route: SiteRoute,
         identity: ByteBuffer?

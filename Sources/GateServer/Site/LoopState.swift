@@ -117,19 +117,19 @@ final class LoopState {
     /// Ends idle connections now and the others with their answer.
     func drain() {
         self.isDraining = true
-        self.sweep.forEach(DownstreamConnection.self) { $0.drain() }
+        self.sweep.forEach((any ClientConnection).self) { $0.drain() }
     }
 
     /// Requests under way, and answers that clients still have to take.
     var unfinished: Int {
         var total = self.inFlight
-        self.sweep.forEach(DownstreamConnection.self) { total += $0.isSending ? 1 : 0 }
+        self.sweep.forEach((any ClientConnection).self) { total += $0.isSending ? 1 : 0 }
         return total
     }
 
     /// Ends everything at once.
     func cutAll() {
-        self.sweep.forEach(DownstreamConnection.self) { $0.cut() }
+        self.sweep.forEach((any ClientConnection).self) { $0.cut() }
         for pool in self.pools.values {
             pool.retire()
         }
