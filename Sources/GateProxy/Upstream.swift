@@ -30,12 +30,23 @@ package final class Upstream {
         let isWatched = plan.targets.count > 1 && plan.ejection != nil
         self.outcomes = outcomes
         self.pools = zip(plan.targets, outcomes).map { target, outcomes in
-            let connector = UpstreamConnector(to: target, plan: plan, setting: setting)
-            return UpstreamPool(connector, limits: plan.limits, outcomes: isWatched ? outcomes : nil)
+            Upstream.pool(for: target, plan: plan, setting: setting, outcomes: isWatched ? outcomes : nil)
         }
         self.only = self.pools.count == 1 ? self.pools.first as? UpstreamPool : nil
         self.targets = TargetSet(plan)
         self.budget = RetryBudget(percent: plan.retry.budget, now: .now())
+    }
+
+    /// The connections to one target of a plan.
+    static func pool(
+        for target: UpstreamAddress,
+        plan: UpstreamPlan,
+        setting: UpstreamSetting,
+        outcomes: TargetOutcomes?
+    ) -> any TargetPool {
+        let connector = UpstreamConnector(to: target, plan: plan, setting: setting)
+        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: plan.limits, outcomes: outcomes) }
+        return UpstreamPool(connector, limits: plan.limits, outcomes: outcomes)
     }
 
     /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
@@ -130,6 +141,15 @@ package struct TargetStatus: Sendable, Hashable {
     /// Connections and requests.
     package var load: TargetLoad
 
+    /// What one loop says of a target.
+    package init(_ target: UpstreamAddress, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
+        self.target = target
+        self.isUp = isUp
+        self.ejections = isEjected ? 1 : 0
+        self.loops = 1
+        self.load = load
+    }
+
     /// Whether some event loop uses it.
     package var isHealthy: Bool { self.isUp && self.ejections < self.loops }
 
@@ -149,10 +169,9 @@ extension Upstream {
         if self.pools.count > 1 { self.look(at: now) }
         return self.plan.targets.indices.map { index in
             TargetStatus(
-                target: self.plan.targets[index],
+                self.plan.targets[index],
                 isUp: self.health.isEmpty || self.health[index].isUp,
-                ejections: self.targets.ejectedUntil(index, at: now) == nil ? 0 : 1,
-                loops: 1,
+                isEjected: self.targets.ejectedUntil(index, at: now) != nil,
                 load: self.pools[index].load
             )
         }

@@ -37,8 +37,8 @@ package protocol UpstreamSink: AnyObject {
     func upstreamAnswered(_ head: ResponseHead)
     /// A part of the answer's body.
     func upstreamSent(_ body: ByteBuffer)
-    /// The trailers of an answer over HTTP/2; the end of the answer follows at once.
-    func upstreamTrailers(_ trailers: MessageHead)
+    /// The trailers of an answer over HTTP/2, as checked lines and an empty line; the end of the answer follows at once.
+    func upstreamTrailers(_ trailers: ByteBuffer)
     /// The answer is complete.
     func upstreamFinished()
     /// There will be no answer, or no more of it.
@@ -51,5 +51,5 @@ package protocol UpstreamSink: AnyObject {
 
 extension UpstreamSink {
     /// Trailers are for those who can pass them on.
-    package func upstreamTrailers(_ trailers: MessageHead) {}
+    package func upstreamTrailers(_ trailers: ByteBuffer) {}
 }

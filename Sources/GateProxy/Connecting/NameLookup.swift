@@ -28,7 +28,7 @@ enum NameLookup {
 
     private static func bytes(_ info: addrinfo) -> IPBytes? {
         guard let address = unsafe info.ai_addr else { return nil }
-        let raw = unsafe UnsafeRawPointer(address)
+        let raw = UnsafeRawPointer(address)
         let length = unsafe Int(info.ai_addrlen)
         let family = unsafe info.ai_family
         if family == AF_INET, length >= MemoryLayout<sockaddr_in>.size {

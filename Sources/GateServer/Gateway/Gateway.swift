@@ -48,6 +48,7 @@ package final class Gateway: Sendable {
     let operationsGroup: MultiThreadedEventLoopGroup
     let workshop: Workshop
     let pinWatch: PinWatch
+    let ways: UpstreamWays
     let gate = Turnstile(limit: DownstreamLimits().connections)
     let metrics = SiteMetrics()
     let state: Mutex<State>
@@ -68,6 +69,7 @@ package final class Gateway: Sendable {
         groups: (main: MultiThreadedEventLoopGroup, operations: MultiThreadedEventLoopGroup),
         workshop: Workshop,
         pinWatch: PinWatch,
+        ways: UpstreamWays,
         state: State,
         loops: [NIOLoopBound<LoopState>]
     ) {
@@ -77,6 +79,7 @@ package final class Gateway: Sendable {
         self.operationsGroup = groups.operations
         self.workshop = workshop
         self.pinWatch = pinWatch
+        self.ways = ways
         self.state = Mutex(state)
         self.loops = loops
     }
@@ -105,7 +108,10 @@ package final class Gateway: Sendable {
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: Processors.allowed)
-        let loops = await Gateway.loops(of: group, site: site)
+        let operationsGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let ways = UpstreamWays(on: operationsGroup.next(), log: log, metrics: SiteMetrics())
+        ways.adopt(site)
+        let loops = await Gateway.loops(of: group, site: site, ways: ways)
         feed.subscribe { family in
             for bound in loops {
                 bound.eventLoop.execute { bound.value.sessions.removeFamily(family) }
@@ -115,9 +121,10 @@ package final class Gateway: Sendable {
         let gateway = Gateway(
             options: options,
             logger: logger,
-            groups: (group, MultiThreadedEventLoopGroup(numberOfThreads: 1)),
+            groups: (group, operationsGroup),
             workshop: workshop,
             pinWatch: pinWatch,
+            ways: ways,
             state: State(configuration: configuration, files: result.files, site: site, loadedAt: now),
             loops: loops
         )
@@ -135,11 +142,15 @@ package final class Gateway: Sendable {
         }
     }
 
-    private static func loops(of group: MultiThreadedEventLoopGroup, site: Site) async -> [NIOLoopBound<LoopState>] {
+    private static func loops(
+        of group: MultiThreadedEventLoopGroup,
+        site: Site,
+        ways: UpstreamWays
+    ) async -> [NIOLoopBound<LoopState>] {
         var loops: [NIOLoopBound<LoopState>] = []
         for loop in group.makeIterator() {
             let made = try? await loop.submit {
-                let state = LoopState(loop: loop, site: site, clock: .system)
+                let state = LoopState(loop: loop, site: site, clock: .system, ways: ways)
                 state.sweep.start(on: loop)
                 return NIOLoopBound(state, eventLoop: loop)
             }.get()

@@ -140,6 +140,7 @@ extension GatewayResponder {
     func answer(_ answer: Answer) {
         guard let connection else { return }
         var answer = answer
+        if answer.head.status.code >= 300, let request, GRPC.isCall(request) { answer = GRPC.answer(for: answer) }
         if let requestID { answer.head.headerFields[.requestID] = requestID.text }
         self.finish(status: answer.head.status.code)
         connection.respond(answer)
@@ -273,6 +274,27 @@ extension GatewayResponder {
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
         exchange.begin()
+    }
+
+    /// The session that a request brings, as a number; 0 if it brings none.
+    ///
+    /// Asked for only where an app's targets are chosen by session.
+    func sessionKey(of request: RequestHead) -> UInt64 {
+        RequestPath(site: self.site, loop: self.loop).sessionKey(of: request)
+    }
+
+    /// Who the person is, signed anew for a second try; nil if the person may not enter any more.
+    func identityAnew(for request: RequestHead, on route: SiteRoute) -> ByteBuffer? {
+        let path = RequestPath(site: self.site, loop: self.loop)
+        guard
+            case .forwarded(let again, .some(let identity)) = path.verdict(
+                for: request,
+                over: self.tls,
+                lookup: .done,
+                isAnew: true
+            ), again === route
+        else { return nil }
+        return identity
     }
 
     /// The head for the app; a second try gets a new one.
