@@ -51,7 +51,10 @@ let house: [(target: String, imports: [String])] = [
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateHTTP",
-        ["GateWire", "GateCore", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
+        [
+            "GateWire", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1",
+            "X509",
+        ]
     ),
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
@@ -85,6 +88,7 @@ let house: [(target: String, imports: [String])] = [
 
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .target(
         name: "CProviderTransport",
         linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]

@@ -34,6 +34,8 @@ package struct DownstreamSetting {
     package let isDraining: () -> Bool
     /// Flushes the connections of the loop together; nil flushes each at once.
     package let flushes: FlushBatch?
+    /// Memory that nobody else holds, for so many bytes.
+    package let memory: (Int) -> ByteBuffer
     /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
     package let recycle: (ByteBuffer) -> Void
 
@@ -44,6 +46,7 @@ package struct DownstreamSetting {
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
+        memory: @escaping (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) },
         recycle: @escaping (ByteBuffer) -> Void = { _ in }
     ) {
         self.limits = limits
@@ -51,6 +54,7 @@ package struct DownstreamSetting {
         self.sweep = sweep
         self.isDraining = isDraining
         self.flushes = flushes
+        self.memory = memory
         self.recycle = recycle
     }
 }

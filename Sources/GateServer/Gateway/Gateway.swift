@@ -162,30 +162,41 @@ package final class Gateway: Sendable {
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
         let loops = Dictionary(uniqueKeysWithValues: self.loops.map { (ObjectIdentifier($0.eventLoop), $0) })
         for plan in plans {
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls in
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls, speaks in
                 guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
                     throw ChannelError.ioOnClosedChannel
                 }
-                return Gateway.connection(on: channel, tls: tls, state: state)
+                return Gateway.connection(on: channel, tls: tls, speaking: speaks, state: state)
             }
             self.listeners.withLock { $0.append(listener) }
         }
         try await self.openOperations()
     }
 
-    private static func connection(on channel: any Channel, tls: TLSFacts?, state: LoopState) -> DownstreamConnection {
+    private static func connection(
+        on channel: any Channel,
+        tls: TLSFacts?,
+        speaking: DownstreamProtocol,
+        state: LoopState
+    ) -> any ChannelHandler {
         let address = channel.remoteAddress?.ipAddress
         let peer = address.flatMap { IPAddress($0) }
-        let responder = GatewayResponder(loop: state, peer: peer, peerText: address ?? "unknown", tls: tls)
+        let makeResponder = {
+            GatewayResponder(loop: state, peer: peer, peerText: address ?? "unknown", tls: tls)
+        }
         let setting = DownstreamSetting(
             limits: DownstreamLimits(),
             names: { state.site.fieldNames },
             sweep: state.sweep,
             isDraining: { state.isDraining },
             flushes: state.flushes,
+            memory: { state.memory(capacity: $0) },
             recycle: { state.recycle($0) }
         )
-        return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: responder)
+        switch speaking {
+        case .http1: return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: makeResponder())
+        case .http2: return HTTP2Connection(setting: setting, peer: peer, makeResponder: makeResponder)
+        }
     }
 
     private func openOperations() async throws(Failure) {
