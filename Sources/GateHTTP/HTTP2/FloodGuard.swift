@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
+package import NIOCore
 
 /// Says when a client sends more that costs work than honest clients do.
 ///
 /// Streams that end in a reset are counted whoever resets them (CVE-2023-44487, CVE-2025-8671). Frames that carry
 /// nothing use up a credit, which grows with time and with what is carried (CVE-2019-9511 to 9518).
-struct FloodGuard {
+package struct FloodGuard {
     /// How many streams of one connection may end in a reset within ``resetTime``.
     static let resets = 200
     /// The time in which resets are counted together.
@@ -21,13 +21,14 @@ struct FloodGuard {
     private var credit = FloodGuard.mostCredit
     private var creditedAt: NIODeadline
 
-    init(now: NIODeadline) {
+    /// A guard with all its credit.
+    package init(now: NIODeadline) {
         self.countingSince = now
         self.creditedAt = now
     }
 
     /// Counts a stream that ended in a reset; false when there have been too many.
-    mutating func countReset(at now: NIODeadline) -> Bool {
+    package mutating func countReset(at now: NIODeadline) -> Bool {
         if now - self.countingSince > FloodGuard.resetTime {
             self.countingSince = now
             self.countedResets = 0
@@ -37,7 +38,7 @@ struct FloodGuard {
     }
 
     /// Uses up credit; false when there is none left.
-    mutating func spend(_ cost: Int, at now: NIODeadline) -> Bool {
+    package mutating func spend(_ cost: Int, at now: NIODeadline) -> Bool {
         self.credit -= cost
         guard self.credit < 0 else { return true }
         let grown = (now - self.creditedAt).nanoseconds / (1_000_000_000 / FloodGuard.creditPerSecond)
@@ -48,7 +49,7 @@ struct FloodGuard {
     }
 
     /// Adds credit for what was carried.
-    mutating func earn(_ credit: Int) {
+    package mutating func earn(_ credit: Int) {
         self.credit = min(FloodGuard.mostCredit, self.credit + credit)
     }
 }

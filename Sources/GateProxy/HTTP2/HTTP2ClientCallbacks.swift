@@ -113,16 +113,15 @@ enum HTTP2ClientCallbacks {
             return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
         }
         let stream = unsafe Unmanaged<HTTP2UpstreamStream>.fromOpaque(pointer).takeUnretainedValue()
-        var part = stream.nextPart(upTo: length)
+        let part = stream.nextPart(upTo: length)
         let count = part.readableBytes
         if stream.isBodyDone {
             unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
         } else if count == 0 {
             return Int(NGHTTP2_ERR_DEFERRED.rawValue)
         }
-        _ = unsafe part.readWithUnsafeReadableBytes { bytes in
-            if let start = unsafe bytes.baseAddress { unsafe room.update(from: start.assumingMemoryBound(to: UInt8.self), count: count) }
-            return count
+        unsafe part.withUnsafeReadableBytes { bytes in
+            unsafe UnsafeMutableRawBufferPointer(start: room, count: length).copyMemory(from: bytes)
         }
         return count
     }

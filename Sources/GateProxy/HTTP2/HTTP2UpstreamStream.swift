@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateHTTP
-package import GateWire
+internal import GateWire
 package import NIOCore
 
 /// One request over an HTTP/2 connection to an upstream; confined to the connection's event loop.
