@@ -18,8 +18,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: demo test check build bench bench-script format clean deps deps-test venv sanitize unit end-to-end
 
-BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
-TEST_PACKAGES := chromium curl nginx-light openssl python3 python3-venv systemd tinyproxy
+BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
+TEST_PACKAGES := chromium curl nghttp2-client nginx-light openssl python3 python3-venv systemd tinyproxy
 VENV := .venv
 BENCH ?= ../shared/bench/bench.py
 

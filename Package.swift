@@ -52,12 +52,18 @@ let house: [(target: String, imports: [String])] = [
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateHTTP",
-        ["GateWire", "GateSockets", "GateCore", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
+        [
+            "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1",
+            "X509",
+        ]
     ),
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
-    ("GateProxy", ["GateHTTP", "GateWire", "GateSockets", "GateCore", "NIOCore"]),
+    (
+        "GateProxy",
+        ["GateHTTP", "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS"]
+    ),
     (
         "GateServer",
         [
@@ -85,6 +91,7 @@ let house: [(target: String, imports: [String])] = [
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CEventPoll"),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .target(
         name: "CProviderTransport",
         linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]

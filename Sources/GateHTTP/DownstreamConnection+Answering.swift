@@ -22,6 +22,12 @@ extension DownstreamConnection {
         )
     }
 
+    /// Sends an interim head.
+    package func sendInterim(_ head: ByteBuffer) {
+        guard self.owesAnswer, case .none = self.answer, let context else { return }
+        context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
+    }
+
     /// Sends an answer of our own and completes the request with it.
     package func respond(_ answer: Answer) {
         guard self.owesAnswer, case .none = self.answer else { return }
@@ -79,6 +85,11 @@ extension DownstreamConnection {
         self.writeOut()
         self.requestDone()
     }
+
+    /// Completes the answer; a trailer section is dropped.
+    ///
+    /// RFC 9110 §6.5.1.
+    package func end(trailers: ByteBuffer) { self.end() }
 
     /// Sends what has been written; called by the responder when it has no more to write for now.
     package func flush() {

@@ -9,7 +9,7 @@ package import NIOCore
 /// It reads one request after the other, hands each to the ``Responder`` and writes what the responder answers. The next
 /// request is not looked at before the answer to this one is complete. Everything that has a duration has an absolute
 /// deadline.
-package final class DownstreamConnection: ChannelDuplexHandler, Expiring, Flushable {
+package final class DownstreamConnection: ChannelDuplexHandler, DownstreamExchange, ClientConnection, Flushable {
     /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
     /// What the channel is handed.

@@ -31,6 +31,18 @@ package struct DownstreamLimits: Sendable {
     package var linger = TimeAmount.seconds(2)
     /// How many bytes of later requests are kept while one is being answered.
     package var pipelinedBytes = 64 * 1024
+    /// HTTP/2 streams of one connection at a time.
+    package var streams = 100
+    /// How many bytes of a request's body may wait on an HTTP/2 stream.
+    package var streamWindow = 64 * 1024
+    /// How many may wait on all streams of a connection.
+    package var connectionWindow = 1024 * 1024
+    /// How many bytes of an answer may wait on an HTTP/2 stream before its upstream is made to wait.
+    package var streamBacklog = 64 * 1024
+    /// How many may wait on all streams of a connection.
+    package var connectionBacklog = 1024 * 1024
+    /// How long the client is given to hear that an HTTP/2 connection ends, before the last stream is named.
+    package var farewell = TimeAmount.seconds(1)
     /// Open connections on all listeners together.
     package var connections = 10_000
 

@@ -16,19 +16,25 @@ package struct ListenerPlan: Sendable {
     package let port: Int
     /// The certificates, the default first; empty for a plain listener.
     package let identities: [TLSIdentity]
+    /// Whether HTTP/2 is offered by ALPN; never without TLS.
+    package let http2: Bool
 
     /// A plan; a listener without identities is plain.
-    package init(host: String, port: Int, identities: [TLSIdentity]) {
+    package init(host: String, port: Int, identities: [TLSIdentity], http2: Bool = true) {
         self.host = host
         self.port = port
         self.identities = identities
+        self.http2 = http2 && !identities.isEmpty
     }
 }
 
 /// An open listening socket whose connections are spread over the event loops.
 package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
-    package typealias ConnectionFactory = @Sendable (any Channel, TLSFacts?) throws -> DownstreamConnection
+    package typealias ConnectionFactory =
+        @Sendable (
+            any Channel, TLSFacts?, DownstreamProtocol
+        ) throws -> any ChannelHandler
 
     private let socket: ListeningSocket
     private let identities: Mutex<[TLSIdentity]>
@@ -101,17 +107,17 @@ package final class Listener: Sendable {
     private func prepare(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
         let identities = self.identities.withLock { $0 }
         guard let fallback = identities.first else {
-            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, nil))
+            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, nil, .http1))
             return
         }
         let accepted = NIODeadline.now()
-        let deadline = HelloDeadline()
+        let deadline = HandshakeDeadline()
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, accepted)
-                let tls = NIOSSLServerHandler(context: facts.identity.context)
-                try channel.pipeline.syncOperations.addHandlers([tls, makeConnection(channel, facts)])
-                channel.pipeline.syncOperations.removeHandler(deadline, promise: nil)
+                let offer = self.plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
+                let choice = ProtocolChoice(deadline: deadline) { try makeConnection(channel, facts, $0) }
+                try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
             }
         }
         try channel.pipeline.syncOperations.addHandlers([deadline, ByteToMessageHandler(sniffer)])
@@ -132,19 +138,3 @@ package final class Listener: Sendable {
 }
 
 private struct ListenerFull: Error {}
-
-/// Closes a connection whose first TLS message is not complete in time; removed once it is.
-private final class HelloDeadline: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
-    private var timer: Scheduled<Void>?
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        let channel = context.channel
-        self.timer = context.eventLoop.scheduleTask(in: DownstreamLimits().handshake) { channel.close(promise: nil) }
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.timer?.cancel()
-    }
-}

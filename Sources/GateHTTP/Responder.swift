@@ -3,13 +3,13 @@
 package import GateWire
 package import NIOCore
 
-/// Decides what becomes of the requests of one connection; confined to the connection's event loop.
+/// Decides what becomes of the requests of one connection, or of one stream of it; confined to the event loop.
 ///
 /// For each request come ``begin(_:on:)``, any number of ``receive(_:)``, then ``finishRequest()``; ``abandon()`` may end
-/// it at any point. The responder answers through the connection, once for each request.
+/// it at any point. The responder answers through the exchange, once for each request.
 package protocol Responder: AnyObject {
     /// A head has arrived and is checked.
-    func begin(_ request: RequestHead, on connection: DownstreamConnection)
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange)
     /// A part of the request's body.
     func receive(_ body: ByteBuffer)
     /// The request is complete.
@@ -34,6 +34,8 @@ package struct DownstreamSetting {
     package let isDraining: () -> Bool
     /// Flushes the connections of the loop together; nil flushes each at once.
     package let flushes: FlushBatch?
+    /// Memory that nobody else holds, for so many bytes.
+    package let memory: (Int) -> ByteBuffer
     /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
     package let recycle: (ByteBuffer) -> Void
 
@@ -44,6 +46,7 @@ package struct DownstreamSetting {
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
+        memory: @escaping (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) },
         recycle: @escaping (ByteBuffer) -> Void = { _ in }
     ) {
         self.limits = limits
@@ -51,6 +54,7 @@ package struct DownstreamSetting {
         self.sweep = sweep
         self.isDraining = isDraining
         self.flushes = flushes
+        self.memory = memory
         self.recycle = recycle
     }
 }

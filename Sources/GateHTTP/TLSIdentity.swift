@@ -31,7 +31,11 @@ package struct TLSFacts: Sendable {
 /// A certificate with its key, ready to be shown, and the names it is good for.
 package struct TLSIdentity: Sendable {
     /// The context for connections that show this certificate: TLS 1.2 and 1.3, no renegotiation, no early data.
+    ///
+    /// It offers HTTP/2 and HTTP/1.1, in this order.
     package let context: NIOSSLContext
+    /// The same, offering HTTP/1.1 only.
+    package let contextWithoutHTTP2: NIOSSLContext
     /// The end of validity.
     package let notAfter: Instant
     private let names: Set<String>
@@ -65,9 +69,11 @@ package struct TLSIdentity: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.renegotiationSupport = .none
-        configuration.applicationProtocols = ["http/1.1"]
         do {
+            configuration.applicationProtocols = ["h2", "http/1.1"]
             self.context = try NIOSSLContext(configuration: configuration)
+            configuration.applicationProtocols = ["http/1.1"]
+            self.contextWithoutHTTP2 = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Failure(
                 .internalFault,

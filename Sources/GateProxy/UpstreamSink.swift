@@ -7,16 +7,24 @@ package import NIOCore
 package enum UpstreamProblem: Sendable, Hashable {
     /// No connection could be made; nothing was sent.
     case unreachable(String)
+    /// TLS failed, or the certificate is not one that is trusted here; nothing was sent.
+    case untrusted(String)
+    /// The certificate is trusted, but has none of the pinned keys; nothing was sent.
+    case pinMismatch
     /// No connection was made in time; nothing was sent.
     case connectTimedOut
-    /// Too many requests wait already; nothing was sent.
+    /// Too many requests are under way or wait already; nothing was sent.
     case overflow
+    /// The upstream said that it has not looked at the request: HTTP/2's `REFUSED_STREAM`, or `GOAWAY`.
+    case refusedStream
     /// The connection ended before a byte of the answer.
     case closedBeforeAnswer
     /// The connection ended in the middle of the answer.
     case closedInAnswer
     /// The answer did not begin or go on in time.
     case timedOut
+    /// The time that the client had given for the whole is over.
+    case outOfTime
     /// The answer is none that may be passed on.
     case refused(WireRefusal)
 }
@@ -24,11 +32,13 @@ package enum UpstreamProblem: Sendable, Hashable {
 /// Who sent a request to an upstream; confined to one event loop.
 package protocol UpstreamSink: AnyObject {
     /// The connection for the request is there; the request may be sent now.
-    func upstreamReady(_ connection: UpstreamConnection)
+    func upstreamReady(_ link: any UpstreamLink)
     /// The final head has arrived.
     func upstreamAnswered(_ head: ResponseHead)
     /// A part of the answer's body.
     func upstreamSent(_ body: ByteBuffer)
+    /// The trailers of an answer over HTTP/2, as checked lines and an empty line; the end of the answer follows at once.
+    func upstreamTrailers(_ trailers: ByteBuffer)
     /// The answer is complete.
     func upstreamFinished()
     /// There will be no answer, or no more of it.
@@ -37,4 +47,9 @@ package protocol UpstreamSink: AnyObject {
     func upstreamPaused()
     /// The upstream takes bytes again, or no longer.
     func upstreamWritabilityChanged(isWritable: Bool)
+}
+
+extension UpstreamSink {
+    /// Trailers are for those who can pass them on.
+    package func upstreamTrailers(_ trailers: ByteBuffer) {}
 }

@@ -37,8 +37,14 @@ struct RequestPath {
     ///   - request: The checked head.
     ///   - tls: What TLS settled, nil for a plain connection.
     ///   - lookup: The answer to an earlier ``Verdict/needsSession(_:)``.
+    ///   - isAnew: Whether the decision and the identity are to be made anew; for the second try of a request.
     /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
-    func verdict(for request: RequestHead, over tls: TLSFacts?, lookup: SessionLookup? = nil) -> Verdict {
+    func verdict(
+        for request: RequestHead,
+        over tls: TLSFacts?,
+        lookup: SessionLookup? = nil,
+        isAnew: Bool = false
+    ) -> Verdict {
         // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
         let host = request.authority.host
@@ -58,7 +64,9 @@ struct RequestPath {
         case .unknown(let ticket): return .needsSession(ticket)
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
-        case .found(let session): return self.verdict(for: request, on: route, session: session)
+        case .found(let session):
+            if isAnew { session.forgetStanding(on: route) }
+            return self.verdict(for: request, on: route, session: session)
         }
     }
 
@@ -159,6 +167,16 @@ extension RequestPath {
         case .none: return Ticket((0..<text.count).map { text[$0] }).map(Found.unknown) ?? .none
         case .done: return .none
         }
+    }
+
+    /// A number for the session cookie of a request, the same in every process; 0 if there is none.
+    func sessionKey(of request: RequestHead) -> UInt64 {
+        guard let field = request.message.first(.cookie) else { return 0 }
+        let value = request.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
+            return 0
+        }
+        return CookieKey(value.extracting(range))?.number ?? 0
     }
 
     /// Whether a request that writes comes from the app's own pages.

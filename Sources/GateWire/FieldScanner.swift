@@ -64,7 +64,7 @@ struct FieldScanner {
         while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
             first += 1
         }
-        var position = self.skipPlain(bytes, from: first)
+        var position = FieldScanner.skipPlain(bytes, from: first)
         while position < bytes.count, ByteClass.isValue(bytes[position]) {
             position += 1
         }
@@ -83,7 +83,7 @@ struct FieldScanner {
     }
 
     /// Skips text eight bytes at a time; stops before any eight of which one is below a space or DEL.
-    private func skipPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
+    static func skipPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         let raw = unsafe bytes.bytes
         let high: UInt64 = 0x8080_8080_8080_8080
         var position = start

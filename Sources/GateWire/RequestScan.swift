@@ -72,6 +72,15 @@ struct RequestLine {
     private(set) var target = 0..<0
     private(set) var minorVersion = 1
 
+    /// A line that is still to be read.
+    init() {}
+
+    /// The line of a request that came without one.
+    init(_ method: RequestMethod, target: Range<Int>) {
+        self.method = method
+        self.target = target
+    }
+
     /// Reads the line; answers where the next one starts, nil when the bytes run out.
     mutating func read(_ bytes: Span<UInt8>, limits: HeadLimits) throws(WireRefusal) -> Int? {
         var position = 0
@@ -111,8 +120,10 @@ struct RequestLine {
         self.minorVersion = Int(minor - UInt8(ascii: "0"))
     }
 
-    private static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
-        if range.count == 3, bytes[0] == UInt8(ascii: "G"), bytes[1] == UInt8(ascii: "E"), bytes[2] == UInt8(ascii: "T")
+    static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
+        let first = range.lowerBound
+        if range.count == 3, bytes[first] == UInt8(ascii: "G"), bytes[first + 1] == UInt8(ascii: "E"),
+            bytes[first + 2] == UInt8(ascii: "T")
         {
             return .get
         }

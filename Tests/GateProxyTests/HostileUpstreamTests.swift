@@ -23,7 +23,7 @@ import Testing
         let stage = try Stage()
         let sink = stage.request(.post, isComplete: false)
         stage.connection.send(ByteBuffer(string: "body"))
-        stage.connection.finishRequest(hadBody: true)
+        stage.connection.finishRequest()
         try stage.answer(answer(status, "Content-Length: 0"))
         #expect(sink.events.last == "finished" && stage.isKept == isKept)
     }

@@ -160,7 +160,7 @@ import Testing
         stage.connection.send(ByteBuffer(string: "ab"))
         stage.pass(59)
         #expect(sink.problem == nil)
-        stage.connection.finishRequest(hadBody: true)
+        stage.connection.finishRequest()
         stage.pass(29)
         #expect(sink.problem == nil)
         stage.pass(31)
@@ -205,5 +205,94 @@ import Testing
         #expect(sink.events.last == "finished" && stage.tap.reads == 1)
         stage.pass(5)
         #expect(!stage.isOpen)
+    }
+}
+
+@Suite struct SilentAnswerTests {
+    @Test(arguments: [
+        ("text/event-stream", true), ("Text/Event-Stream; charset=utf-8", true), ("text/event-streams", false),
+        ("text/html", false),
+    ])
+    func `a stream of events may be silent for as long as it likes`(type: String, isSilent: Bool) throws {
+        let stage = try Stage()
+        let sink = stage.request()
+        try stage.answer(answer("200 OK", "Content-Type: \(type)\r\nTransfer-Encoding: chunked", "2\r\nab\r\n"))
+        #expect(sink.events.last == "body ab", "what has come is passed on at once")
+        stage.pass(10_000)
+        #expect((sink.problem == nil) == isSilent)
+    }
+
+    @Test func `a body with a length is no stream, whatever it calls itself`() throws {
+        let stage = try Stage()
+        let sink = stage.request()
+        try stage.answer(answer("200 OK", "Content-Type: text/event-stream\r\nContent-Length: 4", "ab"))
+        stage.pass(61)
+        #expect(sink.problem == .timedOut)
+    }
+
+    @Test func `where the app is streaming nothing has to come in time`() throws {
+        let stage = try Stage()
+        let sink = stage.request { $0.isPatient = true }
+        stage.pass(10_000)
+        try stage.answer(answer("200 OK", "Content-Length: 4", "ab"))
+        stage.pass(10_000)
+        #expect(sink.problem == nil && stage.isOpen)
+    }
+
+    @Test func `the patience of one answer is not that of the next`() throws {
+        let stage = try Stage()
+        stage.request { $0.isPatient = true }
+        try stage.answer(answer("200 OK", "Content-Length: 0"))
+        let sink = stage.request()
+        stage.pass(31)
+        #expect(sink.problem == .timedOut)
+    }
+
+    @Test func `a body of unknown length goes out in chunks`() throws {
+        let stage = try Stage()
+        stage.request(.post, isComplete: false) { $0.framing = .chunked }
+        stage.connection.send(ByteBuffer(string: "hello"))
+        stage.connection.send(ByteBuffer(string: String(repeating: "x", count: 20_000)))
+        stage.connection.finishRequest()
+        stage.connection.flush()
+        let long = "4e20\r\n" + String(repeating: "x", count: 20_000) + "\r\n"
+        #expect(try stage.sent() == "HEAD|5\r\nhello\r\n" + long + "0\r\n\r\n")
+    }
+}
+
+@Suite struct TargetOutcomesTests {
+    @Test(arguments: [502, 503, 504])
+    func `a status that a gateway gives counts as a failure, any other ends the row`(status: Int) throws {
+        let stage = try Stage()
+        stage.request()
+        try stage.answer(answer("\(status) x", "Content-Length: 0"))
+        #expect(stage.outcomes.failures == 1)
+        stage.request()
+        try stage.answer(answer("500 x", "Content-Length: 0"))
+        #expect(stage.outcomes.failures == 0)
+    }
+
+    @Test func `a new connection that ends without an answer counts, a kept one does not`() throws {
+        let fresh = try Stage()
+        fresh.request()
+        fresh.hangUp()
+        #expect(fresh.outcomes.failures == 1)
+        let kept = try Stage()
+        kept.request()
+        try kept.answer(answer("200 OK", "Content-Length: 0"))
+        kept.request()
+        kept.hangUp()
+        #expect(kept.outcomes.failures == 0)
+    }
+
+    @Test func `no answer in time counts, and no proper answer`() throws {
+        let late = try Stage()
+        late.request()
+        late.pass(31)
+        #expect(late.outcomes.failures == 1)
+        let broken = try Stage()
+        broken.request()
+        try broken.answer("nonsense\r\n\r\n")
+        #expect(broken.outcomes.failures == 1)
     }
 }

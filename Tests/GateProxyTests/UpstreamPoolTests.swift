@@ -13,8 +13,8 @@ import Testing
         stage.pool.lease(to: second)
         stage.request()
         first.whenReady = { connection in
-            connection.send(ByteBuffer(string: "NEXT|"), method: .get)
-            connection.finishRequest(hadBody: false)
+            connection.send(ByteBuffer(string: "NEXT|"), for: UpstreamCall(.get))
+            connection.finishRequest()
             connection.flush()
         }
         try stage.answer(answer("200 OK", "Content-Length: 0"))

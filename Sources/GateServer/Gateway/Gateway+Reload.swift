@@ -27,6 +27,7 @@ extension Gateway {
             let site = try await self.workshop.site(for: configuration)
             self.warnOfFixedSettings(configuration)
             self.replaceIdentities(with: plans)
+            self.ways.adopt(site)
             for bound in self.loops {
                 try? await bound.eventLoop.submit { bound.value.replace(with: site) }.get()
             }
@@ -101,6 +102,7 @@ extension Gateway {
         for listener in self.listeners.withLock({ $0 }) + self.operations.withLock({ $0 }) {
             await listener.close()
         }
+        await self.ways.health?.stop()
         await self.workshop.close()
         try? await self.group.shutdownGracefully()
         try? await self.operationsGroup.shutdownGracefully()

@@ -48,6 +48,7 @@ package final class Gateway: Sendable {
     let operationsGroup: SocketLoopGroup
     let workshop: Workshop
     let pinWatch: PinWatch
+    let ways: UpstreamWays
     let gate = Turnstile(limit: DownstreamLimits().connections)
     let metrics = SiteMetrics()
     let state: Mutex<State>
@@ -68,6 +69,7 @@ package final class Gateway: Sendable {
         groups: (main: SocketLoopGroup, operations: SocketLoopGroup),
         workshop: Workshop,
         pinWatch: PinWatch,
+        ways: UpstreamWays,
         state: State,
         loops: [NIOLoopBound<LoopState>]
     ) {
@@ -77,6 +79,7 @@ package final class Gateway: Sendable {
         self.operationsGroup = groups.operations
         self.workshop = workshop
         self.pinWatch = pinWatch
+        self.ways = ways
         self.state = Mutex(state)
         self.loops = loops
     }
@@ -105,7 +108,10 @@ package final class Gateway: Sendable {
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
         let group = try SocketLoopGroup.started(Processors.allowed)
-        let loops = await Gateway.loops(of: group, site: site)
+        let operationsGroup = try SocketLoopGroup.started(1)
+        let ways = UpstreamWays(on: operationsGroup.next(), log: log, metrics: SiteMetrics())
+        ways.adopt(site)
+        let loops = await Gateway.loops(of: group, site: site, ways: ways)
         feed.subscribe { family in
             for bound in loops {
                 bound.eventLoop.execute { bound.value.sessions.removeFamily(family) }
@@ -115,9 +121,10 @@ package final class Gateway: Sendable {
         let gateway = Gateway(
             options: options,
             logger: logger,
-            groups: (group, try SocketLoopGroup.started(1)),
+            groups: (group, operationsGroup),
             workshop: workshop,
             pinWatch: pinWatch,
+            ways: ways,
             state: State(configuration: configuration, files: result.files, site: site, loadedAt: now),
             loops: loops
         )
@@ -135,11 +142,15 @@ package final class Gateway: Sendable {
         }
     }
 
-    private static func loops(of group: SocketLoopGroup, site: Site) async -> [NIOLoopBound<LoopState>] {
+    private static func loops(
+        of group: SocketLoopGroup,
+        site: Site,
+        ways: UpstreamWays
+    ) async -> [NIOLoopBound<LoopState>] {
         var loops: [NIOLoopBound<LoopState>] = []
         for loop in group.loops {
             let made = try? await loop.submit {
-                let state = LoopState(loop: loop, site: site, clock: .system)
+                let state = LoopState(loop: loop, site: site, clock: .system, ways: ways)
                 state.sweep.start(on: loop)
                 return NIOLoopBound(state, eventLoop: loop)
             }.get()
@@ -151,30 +162,41 @@ package final class Gateway: Sendable {
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
         let loops = Dictionary(uniqueKeysWithValues: self.loops.map { (ObjectIdentifier($0.eventLoop), $0) })
         for plan in plans {
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls in
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls, speaks in
                 guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
                     throw ChannelError.ioOnClosedChannel
                 }
-                return Gateway.connection(on: channel, tls: tls, state: state)
+                return Gateway.connection(on: channel, tls: tls, speaking: speaks, state: state)
             }
             self.listeners.withLock { $0.append(listener) }
         }
         try await self.openOperations()
     }
 
-    private static func connection(on channel: any Channel, tls: TLSFacts?, state: LoopState) -> DownstreamConnection {
+    private static func connection(
+        on channel: any Channel,
+        tls: TLSFacts?,
+        speaking: DownstreamProtocol,
+        state: LoopState
+    ) -> any ChannelHandler {
         let address = channel.remoteAddress?.ipAddress
         let peer = address.flatMap { IPAddress($0) }
-        let responder = GatewayResponder(loop: state, peer: peer, peerText: address ?? "unknown", tls: tls)
+        let makeResponder = {
+            GatewayResponder(loop: state, peer: peer, peerText: address ?? "unknown", tls: tls)
+        }
         let setting = DownstreamSetting(
             limits: DownstreamLimits(),
             names: { state.site.fieldNames },
             sweep: state.sweep,
             isDraining: { state.isDraining },
             flushes: state.flushes,
+            memory: { state.memory(capacity: $0) },
             recycle: { state.recycle($0) }
         )
-        return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: responder)
+        switch speaking {
+        case .http1: return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: makeResponder())
+        case .http2: return HTTP2Connection(setting: setting, peer: peer, makeResponder: makeResponder)
+        }
     }
 
     private func openOperations() async throws(Failure) {

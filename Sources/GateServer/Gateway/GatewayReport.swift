@@ -59,6 +59,12 @@ final class GatewayReport: Sendable {
         Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
         self.gateway.pinWatch.record()
+        for (app, status) in await self.gateway.upstreamStatus() {
+            Gauge(
+                label: "gatehouse_upstream_healthy",
+                dimensions: [("app", app), ("target", "\(status.target)")]
+            ).record(status.isHealthy ? 1 : 0)
+        }
         let loaded = self.gateway.state.withLock { $0.loadedAt }
         Gauge(label: "gatehouse_config_loaded_timestamp_seconds").record(loaded.seconds)
         let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
@@ -82,6 +88,7 @@ final class GatewayReport: Sendable {
             "requests_in_flight": .int(Int64(await self.gateway.requestsInFlight())),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil),
+            "upstreams": .array(await self.gateway.upstreamStatus().map { UpstreamReport.json($0.app, $0.status) }),
             "provider_hosts": self.gateway.pinWatch.hostsJSON,
             "security_events": self.gateway.pinWatch.eventsJSON,
         ]

@@ -64,7 +64,10 @@ actor Workshop {
             lifetime: configuration.assertion.lifetime,
             random: self.random
         )
-        let routes = configuration.apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
+        var routes: [SiteRoute] = []
+        for app in configuration.apps {
+            routes.append(try SiteRoute(app, index: routes.count))
+        }
         let parts = SiteParts(
             publicOrigin: origin,
             trustedProxies: configuration.gateway.trustedProxies,

@@ -9,15 +9,15 @@ internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
 
-/// Carries out what the ``RequestPath`` says of each request of one client connection; confined to its event loop.
+/// Carries out what the ``RequestPath`` says of each request of one client connection or stream; confined to its event loop.
 final class GatewayResponder: Responder {
     let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
     private let tls: TLSFacts?
 
-    /// The connection, as long as a request is under way on it.
-    var connection: DownstreamConnection?
+    /// Where the answer goes, as long as a request is under way.
+    var connection: (any DownstreamExchange)?
     var request: RequestHead?
     var site: Site
     var way: ForwardedHead.Way
@@ -48,7 +48,7 @@ final class GatewayResponder: Responder {
 // MARK: Requests
 
 extension GatewayResponder {
-    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.connection = connection
         self.request = request
         self.turn += 1
@@ -141,6 +141,7 @@ extension GatewayResponder {
     func answer(_ answer: Answer) {
         guard let connection else { return }
         var answer = answer
+        if answer.head.status.code >= 300, let request, GRPC.isCall(request) { answer = GRPC.answer(for: answer) }
         if let requestID { answer.head.headerFields[.requestID] = requestID.text }
         self.finish(status: answer.head.status.code)
         connection.respond(answer)
@@ -274,6 +275,27 @@ extension GatewayResponder {
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
         exchange.begin()
+    }
+
+    /// The session that a request brings, as a number; 0 if it brings none.
+    ///
+    /// Asked for only where an app's targets are chosen by session.
+    func sessionKey(of request: RequestHead) -> UInt64 {
+        RequestPath(site: self.site, loop: self.loop).sessionKey(of: request)
+    }
+
+    /// Who the person is, signed anew for a second try; nil if the person may not enter any more.
+    func identityAnew(for request: RequestHead, on route: SiteRoute) -> ByteBuffer? {
+        let path = RequestPath(site: self.site, loop: self.loop)
+        guard
+            case .forwarded(let again, .some(let identity)) = path.verdict(
+                for: request,
+                over: self.tls,
+                lookup: .done,
+                isAnew: true
+            ), again === route
+        else { return nil }
+        return identity
     }
 
     /// The head for the app; a second try gets a new one.

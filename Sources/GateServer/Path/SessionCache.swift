@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GatePolicy
+internal import GateProxy
 internal import GateSessions
 internal import NIOCore
 
@@ -20,6 +21,12 @@ struct CookieKey: Hashable {
             return value
         }
         self.words = (word(0), word(8), word(16), word(24), word(32), word(40))
+    }
+
+    /// A number that is the same for this cookie in every process, and never 0.
+    var number: UInt64 {
+        let words = self.words
+        return max(1, Mix.mix(Mix.mix(words.0 ^ words.3) ^ Mix.mix(words.1 ^ words.4) ^ words.2 ^ words.5))
     }
 
     static func == (left: CookieKey, right: CookieKey) -> Bool { left.words == right.words }
@@ -151,6 +158,12 @@ final class CachedSession {
         if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
         self.standings[route.index] = (route, standing, now.advanced(by: site.identity.halfLife))
         return standing
+    }
+
+    /// Has the decision on one route made anew.
+    func forgetStanding(on route: SiteRoute) {
+        self.last = nil
+        self.standings[route.index] = nil
     }
 
     func forgetStandings() {

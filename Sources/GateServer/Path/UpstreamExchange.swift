@@ -11,13 +11,17 @@ internal import NIOCore
 /// Bodies pass as they arrive: whoever cannot take more makes the other side stop reading.
 final class UpstreamExchange: UpstreamSink {
     let route: SiteRoute
-    private let pool: UpstreamPool
+    private let way: Upstream
     private let responder: GatewayResponder
-    private let connection: DownstreamConnection
+    private let connection: any DownstreamExchange
     private let request: RequestHead
-    private let identity: ByteBuffer?
-    private var upstream: UpstreamConnection?
+    private var identity: ByteBuffer?
+    private var call: UpstreamCall
+    private var link: (any UpstreamLink)?
+    /// The position of the target that was asked last.
+    private var target = 0
     private var waiting: [ByteBuffer] = []
+    private var trailers: ByteBuffer?
     private var isRequestComplete = false
     private var hasSentBody = false
     private var hasAnswered = false
@@ -27,7 +31,7 @@ final class UpstreamExchange: UpstreamSink {
 
     init(
         responder: GatewayResponder,
-        connection: DownstreamConnection,
+        connection: any DownstreamExchange,
         request: RequestHead,
         route: SiteRoute,
         identity: ByteBuffer?
@@ -36,8 +40,11 @@ final class UpstreamExchange: UpstreamSink {
         self.connection = connection
         self.request = request
         self.route = route
-        self.pool = responder.loop.pool(for: route)
+        self.way = responder.loop.way(for: route)
         self.identity = identity
+        self.call = UpstreamCall(request.method, framing: request.framing)
+        self.call.isPatient = route.isStreaming
+        if route.speaksHTTP2 { self.call.take(request) }
     }
 }
 
@@ -46,82 +53,72 @@ final class UpstreamExchange: UpstreamSink {
 extension UpstreamExchange {
     /// Asks for a connection; the request is sent when it is there.
     func begin() {
-        self.pool.lease(to: self)
+        self.target = self.way.lease(to: self, key: self.responder.sessionKey(of: self.request))
     }
 
     /// Passes a part of the request's body on.
     func send(_ body: ByteBuffer) {
         guard !self.isOver else { return }
-        guard let upstream else {
+        guard let link else {
             self.waiting.append(body)
             self.connection.pauseReading()
             return
         }
-        self.write(body, to: upstream)
-        upstream.flush()
-        if !upstream.isWritable { self.connection.pauseReading() }
+        self.hasSentBody = true
+        link.send(body)
+        link.flush()
+        if !link.isWritable { self.connection.pauseReading() }
     }
 
     /// The client's request is complete.
     func finishRequest() {
         guard !self.isOver, !self.isRequestComplete else { return }
         self.isRequestComplete = true
-        guard let upstream else { return }
-        self.writeEnd(to: upstream)
-        upstream.flush()
+        guard let link else { return }
+        link.finishRequest()
+        link.flush()
     }
 
     /// The client takes bytes again.
     func downstreamDrained() {
-        self.upstream?.resumeReading()
+        self.link?.resumeReading()
     }
 
     /// The client is gone.
     func abort() {
         guard !self.isOver else { return }
         self.isOver = true
-        self.pool.cancel(self)
-        self.upstream?.abort()
-        self.upstream = nil
-    }
-
-    private func write(_ body: ByteBuffer, to upstream: UpstreamConnection) {
-        self.hasSentBody = true
-        guard self.request.framing == .chunked else {
-            upstream.send(body)
-            return
+        if let link {
+            link.abort()
+            self.link = nil
+        } else {
+            self.way.cancel(self)
         }
-        var chunk = ByteBuffer(string: String(body.readableBytes, radix: 16) + "\r\n")
-        chunk.writeImmutableBuffer(body)
-        chunk.writeStaticString("\r\n")
-        upstream.send(chunk)
-    }
-
-    private func writeEnd(to upstream: UpstreamConnection) {
-        if self.request.framing == .chunked { upstream.send(ByteBuffer(staticString: "0\r\n\r\n")) }
-        upstream.finishRequest(hadBody: self.request.framing != .none)
     }
 }
 
 // MARK: From the app
 
 extension UpstreamExchange {
-    func upstreamReady(_ connection: UpstreamConnection) {
+    func upstreamReady(_ link: any UpstreamLink) {
         guard !self.isOver else {
-            connection.abort()
+            link.abort()
             return
         }
-        self.upstream = connection
+        self.link = link
         let head = self.responder.upstreamHead(for: self.request, identity: self.identity)
-        connection.send(head, method: self.request.method)
+        link.send(head, for: self.call)
         self.responder.loop.recycle(head)
-        for body in self.waiting {
-            self.write(body, to: connection)
+        if !self.waiting.isEmpty {
+            self.hasSentBody = true
+            for body in self.waiting {
+                link.send(body)
+            }
+            self.waiting.removeAll()
         }
-        self.waiting.removeAll()
-        if self.isRequestComplete { self.writeEnd(to: connection) }
-        connection.flush()
-        if connection.isWritable { self.connection.resumeReading() }
+        if self.isRequestComplete { link.finishRequest() }
+        link.flush()
+        if link.isWritable { self.connection.resumeReading() }
     }
 
     func upstreamAnswered(_ head: ResponseHead) {
@@ -146,15 +143,23 @@ extension UpstreamExchange {
 
     func upstreamSent(_ body: ByteBuffer) {
         guard !self.isOver else { return }
-        if !self.connection.write(body) { self.upstream?.pauseReading() }
+        if !self.connection.write(body) { self.link?.pauseReading() }
+    }
+
+    func upstreamTrailers(_ trailers: ByteBuffer) {
+        self.trailers = trailers
     }
 
     func upstreamFinished() {
         guard !self.isOver else { return }
         self.isOver = true
-        self.upstream = nil
+        self.link = nil
         self.responder.finish(status: self.status)
-        self.connection.end()
+        if let trailers {
+            self.connection.end(trailers: trailers)
+        } else {
+            self.connection.end()
+        }
     }
 
     func upstreamPaused() {
@@ -172,15 +177,11 @@ extension UpstreamExchange {
 
     func upstreamFailed(_ problem: UpstreamProblem) {
         guard !self.isOver else { return }
-        let wasReused = self.upstream?.isReused ?? false
-        self.upstream = nil
-        if self.mayTryAgain(after: problem, wasReused: wasReused) {
-            self.triesLeft -= 1
-            self.pool.lease(to: self, fresh: true)
-            return
-        }
+        let wasReused = self.link?.isReused ?? false
+        self.link = nil
+        guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
         self.isOver = true
-        let failure = UpstreamExchange.failure(for: problem, route: self.route)
+        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.targets[self.target])
         self.responder.site.log.upstreamFailed(
             failure,
             app: self.route.name,
@@ -194,44 +195,31 @@ extension UpstreamExchange {
         self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))
     }
 
-    /// Once, and only where the app cannot have begun to work: no connection was made, or a kept one was closed under
-    /// a request that only reads.
-    ///
-    /// RFC 9110 §9.2.2.
-    private func mayTryAgain(after problem: UpstreamProblem, wasReused: Bool) -> Bool {
+    /// Once, where the rule and the budget allow it, and only if the person may still enter: who it is is signed anew.
+    private func tryAgain(after problem: UpstreamProblem, wasReused: Bool) -> Bool {
         guard self.triesLeft > 0, !self.hasAnswered else { return false }
-        switch problem {
-        case .unreachable: return true
-        case .closedBeforeAnswer: return wasReused && self.request.method.isSafe && !self.hasSentBody
-        case .connectTimedOut, .overflow, .closedInAnswer, .timedOut, .refused: return false
+        guard
+            self.way.mayRepeat(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
+        else { return false }
+        self.triesLeft -= 1
+        if self.identity != nil {
+            guard let anew = self.responder.identityAnew(for: self.request, on: self.route) else { return false }
+            self.identity = anew
         }
+        self.target = self.way.leaseAgain(
+            to: self,
+            key: self.responder.sessionKey(of: self.request),
+            avoiding: self.target
+        )
+        return true
     }
+}
 
-    private static func failure(for problem: UpstreamProblem, route: SiteRoute) -> Failure {
-        let place = "\(route.name) at \(route.upstream)"
-        switch problem {
-        case .unreachable(let why):
-            return Failure(.upstreamFailed, "upstream.unreachable", "\(place) cannot be reached: \(why)")
-        case .connectTimedOut:
-            return Failure(
-                .upstreamTimedOut,
-                "upstream.connect_timed_out",
-                "\(place) did not accept a connection in time"
-            )
-        case .overflow:
-            return Failure(.overloaded, "upstream.overflow", "too many requests wait for \(place)")
-        case .closedBeforeAnswer:
-            return Failure(.upstreamFailed, "upstream.closed", "\(place) closed the connection without an answer")
-        case .closedInAnswer:
-            return Failure(.upstreamFailed, "upstream.cut", "\(place) closed the connection in the middle of an answer")
-        case .timedOut:
-            return Failure(.upstreamTimedOut, "upstream.timed_out", "\(place) did not answer in time")
-        case .refused(let refusal):
-            return Failure(
-                .upstreamFailed,
-                "upstream.refused",
-                "\(place) sent what is no HTTP answer: \(refusal.reason)"
-            )
-        }
+extension UpstreamCall {
+    /// Takes what only HTTP/2 carries from a request.
+    fileprivate mutating func take(_ request: RequestHead) {
+        let message = request.message
+        self.takesTrailers = message.first(.te).map { message.spells($0.valueRange, "trailers") } ?? false
+        if GRPC.isCall(request) { self.budget = GRPC.timeout(of: request) }
     }
 }

@@ -28,8 +28,9 @@ final class LoopState {
     var ownRequests = 0
     /// Requests between their head and the end of their answer.
     var inFlight = 0
-    private var pools: [UpstreamAddress: UpstreamPool] = [:]
-    private var poolsOfRoutes: [(route: SiteRoute, pool: UpstreamPool)?] = []
+    private let ways: UpstreamWays
+    private var upstreams: [UpstreamPlan: Upstream] = [:]
+    private var upstreamsOfRoutes: [(route: SiteRoute, upstream: Upstream)?] = []
     /// Memory for the next heads, so that they are seldom allocated, and what will be such memory after the next flush.
     private var spare: [ByteBuffer] = []
     private var used: [ByteBuffer] = []
@@ -38,37 +39,35 @@ final class LoopState {
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [weak self] in self?.reclaim() }
     private var requestIDs = RequestIDs()
 
-    init(loop: any EventLoop, site: Site, clock: WallClock) {
+    init(loop: any EventLoop, site: Site, clock: WallClock, ways: UpstreamWays = UpstreamWays()) {
         self.loop = loop
+        self.ways = ways
         self.site = site
         self.clock = clock
         self.now = clock.now
     }
 
-    /// The connections to a route's upstream; found by the route's position, which costs no hash.
-    func pool(for route: SiteRoute) -> UpstreamPool {
-        let known = route.index < self.poolsOfRoutes.count ? self.poolsOfRoutes[route.index] : nil
-        if let known, known.route === route { return known.pool }
-        let pool = self.pool(for: route.upstream)
-        while self.poolsOfRoutes.count <= route.index {
-            self.poolsOfRoutes.append(nil)
+    /// The way to a route's app; found by the route's position, which costs no hash.
+    func way(for route: SiteRoute) -> Upstream {
+        let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
+        if let known, known.route === route { return known.upstream }
+        let upstream = self.way(for: route.upstream)
+        while self.upstreamsOfRoutes.count <= route.index {
+            self.upstreamsOfRoutes.append(nil)
         }
-        self.poolsOfRoutes[route.index] = (route, pool)
-        return pool
+        self.upstreamsOfRoutes[route.index] = (route, upstream)
+        return upstream
     }
 
-    private func pool(for address: UpstreamAddress) -> UpstreamPool {
-        if let pool = self.pools[address] { return pool }
-        let pool = UpstreamPool(
-            address: address,
-            limits: UpstreamLimits(),
-            sweep: self.sweep,
-            loop: self.loop,
-            flushes: self.flushes
-        )
-        self.pools[address] = pool
-        return pool
+    private func way(for plan: UpstreamPlan) -> Upstream {
+        if let upstream = self.upstreams[plan] { return upstream }
+        let upstream = self.ways.way(plan, for: self)
+        self.upstreams[plan] = upstream
+        return upstream
     }
+
+    /// How the targets of the upstreams are that this loop has used.
+    var upstreamStatus: [UpstreamPlan: [TargetStatus]] { self.upstreams.mapValues(\.status) }
 
     /// Memory for a head, all its own for whoever asks.
     func memory(capacity: Int) -> ByteBuffer {
@@ -106,32 +105,32 @@ final class LoopState {
     func replace(with site: Site) {
         self.site = site
         self.sessions.forgetStandings()
-        self.poolsOfRoutes.removeAll()
+        self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
-        for (address, pool) in self.pools where !used.contains(address) {
-            pool.retire()
-            self.pools[address] = nil
+        for (plan, upstream) in self.upstreams where !used.contains(plan) {
+            upstream.retire()
+            self.upstreams[plan] = nil
         }
     }
 
     /// Ends idle connections now and the others with their answer.
     func drain() {
         self.isDraining = true
-        self.sweep.forEach(DownstreamConnection.self) { $0.drain() }
+        self.sweep.forEach((any ClientConnection).self) { $0.drain() }
     }
 
     /// Requests under way, and answers that clients still have to take.
     var unfinished: Int {
         var total = self.inFlight
-        self.sweep.forEach(DownstreamConnection.self) { total += $0.isSending ? 1 : 0 }
+        self.sweep.forEach((any ClientConnection).self) { total += $0.isSending ? 1 : 0 }
         return total
     }
 
     /// Ends everything at once.
     func cutAll() {
-        self.sweep.forEach(DownstreamConnection.self) { $0.cut() }
-        for pool in self.pools.values {
-            pool.retire()
+        self.sweep.forEach((any ClientConnection).self) { $0.cut() }
+        for upstream in self.upstreams.values {
+            upstream.retire()
         }
         self.sweep.stop()
     }

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProviderHTTP
+internal import GateProxy
 internal import Logging
 
 /// What is worth a line in the log.
@@ -36,6 +37,35 @@ struct SiteLog: Sendable {
                 "detail": "\(SiteLog.plain(failure.detail))",
             ]
         )
+    }
+
+    /// Something about a target of an app has changed.
+    func upstream(_ event: UpstreamEvent) {
+        switch event {
+        case .ejected(let target, let failures, let span):
+            self.logger.warning(
+                "upstream left out",
+                metadata: [
+                    "target": "\(target)", "failures": "\(failures)", "seconds": "\(span.nanoseconds / 1_000_000_000)",
+                ]
+            )
+        case .health(let target, let isUp, let why):
+            self.logger.log(
+                level: isUp ? .notice : .warning,
+                isUp ? "upstream healthy" : "upstream unhealthy",
+                metadata: ["target": "\(target)", "detail": "\(SiteLog.plain(why))"]
+            )
+        case .pinMismatch(let target, let isEnforced, let presented):
+            let keys = presented?.publicKeys.map { "\($0)" }.joined(separator: " ") ?? "-"
+            self.logger.log(
+                level: isEnforced ? .critical : .warning,
+                "upstream pin mismatch",
+                metadata: [
+                    "code": "upstream.pin_mismatch", "target": "\(target)", "refused": "\(isEnforced)",
+                    "presented": "\(SiteLog.plain(keys))",
+                ]
+            )
+        }
     }
 
     /// Somebody signed in.

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProviderHTTP
+internal import GateProxy
 internal import Metrics
 
 /// The counters that do not belong to a route.
@@ -62,6 +63,19 @@ struct SiteMetrics: Sendable {
             label: "gatehouse_security_events_total",
             dimensions: [("event", event.name.rawValue), ("severity", event.severity.rawValue)]
         ).increment()
+    }
+
+    /// Something about a target of an app has changed.
+    func upstream(_ event: UpstreamEvent) {
+        switch event {
+        case .ejected(let target, _, _):
+            Counter(label: "gatehouse_upstream_ejections_total", dimensions: [("target", "\(target)")]).increment()
+        case .pinMismatch(let target, let isEnforced, _):
+            let labels = [("target", "\(target)"), ("mode", isEnforced ? "enforce" : "report")]
+            Counter(label: "gatehouse_upstream_pin_mismatches_total", dimensions: labels).increment()
+        case .health:
+            break
+        }
     }
 
     /// The configuration was read again.

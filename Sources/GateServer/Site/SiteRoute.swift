@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
+internal import GateCore
 internal import GatePolicy
 internal import GateProxy
 internal import Metrics
@@ -10,7 +11,8 @@ final class SiteRoute: Sendable {
     /// Its position in the table of routes.
     let index: Int
     let route: Route
-    let upstream: UpstreamAddress
+    /// Where requests are forwarded to, and how.
+    let upstream: UpstreamPlan
     let extraHeaders: [HeaderSetting]
     /// What assertions for the app have as their audience.
     let audience: String
@@ -19,8 +21,15 @@ final class SiteRoute: Sendable {
     let metrics: RouteMetrics
     /// Whether the app also gets `Forwarded`.
     let sendsForwarded: Bool
+    /// Whether answers may keep silent for as long as they like.
+    let isStreaming: Bool
+    /// Whether the app speaks HTTP/2, and so may be asked for more than HTTP/1.1 has.
+    let speaksHTTP2: Bool
 
-    init(_ app: AppSettings, index: Int) {
+    /// A route of a configuration.
+    ///
+    /// - Throws: A `Failure` naming a file for TLS with the app that cannot be read.
+    init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
         self.extraHeaders = app.headers
@@ -28,7 +37,13 @@ final class SiteRoute: Sendable {
         self.audience = app.route.audience
         self.originText = "\(app.route.origin)"
         self.metrics = RouteMetrics(app: app.route.app)
-        self.upstream = app.upstream?.targets.first.flatMap(UpstreamAddress.init(plain:)) ?? .nowhere
+        if let upstream = app.upstream {
+            self.upstream = try UpstreamPlan(upstream)
+        } else {
+            self.upstream = .nowhere
+        }
+        self.isStreaming = app.traffic.isStreaming
+        self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
     }
 
     /// The app's name in the configuration file.
@@ -52,21 +67,5 @@ struct RouteMetrics: Sendable {
         guard self.classes.indices.contains(status / 100 - 1) else { return }
         self.classes[status / 100 - 1].increment()
         self.duration.recordNanoseconds(nanoseconds)
-    }
-}
-
-extension UpstreamAddress {
-    /// Where nobody listens; for what is not forwarded, or not in the clear.
-    fileprivate static let nowhere = UpstreamAddress.unix(path: "/dev/null")
-
-    /// The address of a target that speaks HTTP/1.1 in the clear.
-    fileprivate init?(plain target: UpstreamTarget) {
-        guard !target.isSecure, !target.isHTTP2 else { return nil }
-        switch target.place {
-        case .tcp:
-            guard let origin = target.origin else { return nil }
-            self = .http(origin)
-        case .unix(let path): self = .unix(path: path)
-        }
     }
 }

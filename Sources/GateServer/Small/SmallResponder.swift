@@ -27,7 +27,7 @@ final class SmallResponder: Responder {
 
     private let answering: Answering
     private let loop: any EventLoop
-    private var connection: DownstreamConnection?
+    private var connection: (any DownstreamExchange)?
     private var request: RequestHead?
     private var body: [UInt8] = []
 
@@ -36,7 +36,7 @@ final class SmallResponder: Responder {
         self.loop = loop
     }
 
-    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.connection = connection
         self.request = request
         self.body = []

@@ -26,7 +26,7 @@ enum SmallServer {
         }.get()
         guard let sweep else { throw Failure(.internalFault, "listener.operations", "no event loop") }
         let names = LoopNames.plain
-        return try await Listener.open(plan, on: group, gate: Turnstile(limit: connections)) { channel, _ in
+        return try await Listener.open(plan, on: group, gate: Turnstile(limit: connections)) { channel, _, _ in
             let setting = DownstreamSetting(
                 limits: DownstreamLimits(),
                 names: { names },

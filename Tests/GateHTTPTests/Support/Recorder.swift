@@ -9,19 +9,19 @@ final class Recorder: Responder {
     /// What happened, in order; the parts of one body are joined.
     private(set) var events: [String] = []
     /// The connection of the latest request.
-    private(set) var connection: DownstreamConnection?
+    private(set) var connection: (any DownstreamExchange)?
     /// What to do with a head.
-    var whenBegun: ((RequestHead, DownstreamConnection) -> Void)?
+    var whenBegun: ((RequestHead, any DownstreamExchange) -> Void)?
     /// What to do with a complete request.
-    var whenFinished: ((RequestHead, DownstreamConnection) -> Void)?
+    var whenFinished: ((RequestHead, any DownstreamExchange) -> Void)?
     /// What to do with a part of a body.
-    var whenReceived: ((DownstreamConnection) -> Void)?
+    var whenReceived: ((any DownstreamExchange) -> Void)?
     private var request: RequestHead?
 
     /// How often the request was given up.
     var abandonments: Int { self.events.count { $0 == "abandon" } }
 
-    func begin(_ request: RequestHead, on connection: DownstreamConnection) {
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.events.append("begin \(request.method.rawValue) \(request.target)")
         self.request = request
         self.connection = connection

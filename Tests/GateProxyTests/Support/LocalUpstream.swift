@@ -39,12 +39,11 @@ final class LocalUpstream: Sendable {
             var limits = UpstreamLimits()
             change(&limits)
             let origin = Origin(scheme: "http", host: "127.0.0.1", port: port)
-            let pool = UpstreamPool(
-                address: origin.map { .http($0) } ?? .unix(path: "/nowhere"),
-                limits: limits,
-                sweep: DeadlineSweep(),
-                loop: loop
-            )
+            let address: UpstreamAddress = origin.map { .http($0) } ?? .unix(path: "/nowhere")
+            var plan = UpstreamPlan(targets: [address])
+            plan.limits = limits
+            let setting = UpstreamSetting(loop: loop, sweep: DeadlineSweep())
+            let pool = UpstreamPool(UpstreamConnector(to: address, plan: plan, setting: setting), limits: limits)
             return NIOLoopBound(pool, eventLoop: loop)
         }.get()
     }
@@ -106,7 +105,7 @@ final class Request: UpstreamSink, Sendable {
     private let loop: any EventLoop
     private let isReady: EventLoopPromise<Void>
     private let isOver: EventLoopPromise<String>
-    private let state: NIOLoopBoundBox<(connection: UpstreamConnection?, body: String)>
+    private let state: NIOLoopBoundBox<(connection: (any UpstreamLink)?, body: String)>
 
     init(_ target: String, waits: Bool, on loop: any EventLoop) {
         self.target = target
@@ -128,12 +127,12 @@ final class Request: UpstreamSink, Sendable {
 
     private func sendNow() {
         guard let connection = self.state.value.connection else { return }
-        connection.send(ByteBuffer(string: "GET \(self.target) HTTP/1.1\r\nHost: a\r\n\r\n"), method: .get)
-        connection.finishRequest(hadBody: false)
+        connection.send(ByteBuffer(string: "GET \(self.target) HTTP/1.1\r\nHost: a\r\n\r\n"), for: UpstreamCall(.get))
+        connection.finishRequest()
         connection.flush()
     }
 
-    func upstreamReady(_ connection: UpstreamConnection) {
+    func upstreamReady(_ connection: any UpstreamLink) {
         self.state.value.connection = connection
         if !self.waits { self.sendNow() }
         self.isReady.succeed()

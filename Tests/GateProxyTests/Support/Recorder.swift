@@ -9,14 +9,14 @@ final class Recorder: UpstreamSink {
     /// What happened, in order; the parts of one body are joined, pauses left out.
     private(set) var events: [String] = []
     private(set) var problem: UpstreamProblem?
-    private(set) var connection: UpstreamConnection?
+    private(set) var connection: (any UpstreamLink)?
     private(set) var pauses = 0
     /// What to do with a part of a body.
-    var whenSent: ((UpstreamConnection) -> Void)?
+    var whenSent: ((any UpstreamLink) -> Void)?
     /// What to do when the connection is there.
-    var whenReady: ((UpstreamConnection) -> Void)?
+    var whenReady: ((any UpstreamLink) -> Void)?
 
-    func upstreamReady(_ connection: UpstreamConnection) {
+    func upstreamReady(_ connection: any UpstreamLink) {
         self.events.append("ready")
         self.connection = connection
         self.whenReady?(connection)

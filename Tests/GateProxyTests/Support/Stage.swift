@@ -24,6 +24,7 @@ final class Stage {
     let channel: EmbeddedChannel
     let tap = Tap()
     let sweep = DeadlineSweep()
+    let outcomes = TargetOutcomes()
     let pool: UpstreamPool
     let connection: UpstreamConnection
 
@@ -32,12 +33,11 @@ final class Stage {
         limits.connections = 0
         change(&limits)
         self.channel = EmbeddedChannel()
-        self.pool = UpstreamPool(
-            address: .unix(path: "/nowhere"),
-            limits: limits,
-            sweep: self.sweep,
-            loop: self.channel.embeddedEventLoop
-        )
+        var plan = UpstreamPlan(targets: [.unix(path: "/nowhere")])
+        plan.limits = limits
+        let setting = UpstreamSetting(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
+        let connector = UpstreamConnector(to: .unix(path: "/nowhere"), plan: plan, setting: setting)
+        self.pool = UpstreamPool(connector, limits: limits, outcomes: self.outcomes)
         self.connection = UpstreamConnection(pool: self.pool, limits: limits)
         self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
         try self.channel.pipeline.syncOperations.addHandlers([self.tap, self.connection])
@@ -45,12 +45,18 @@ final class Stage {
 
     /// Sends a request that has no body.
     @discardableResult
-    func request(_ method: RequestMethod = .get, isComplete: Bool = true) -> Recorder {
+    func request(
+        _ method: RequestMethod = .get,
+        isComplete: Bool = true,
+        _ change: (inout UpstreamCall) -> Void = { _ in }
+    ) -> Recorder {
+        var call = UpstreamCall(method, framing: isComplete ? .none : .length(4))
+        change(&call)
         let sink = Recorder()
         self.connection.lend(to: sink)
         sink.upstreamReady(self.connection)
-        self.connection.send(ByteBuffer(string: "HEAD|"), method: method)
-        if isComplete { self.connection.finishRequest(hadBody: false) }
+        self.connection.send(ByteBuffer(string: "HEAD|"), for: call)
+        if isComplete { self.connection.finishRequest() }
         self.connection.flush()
         return sink
     }

@@ -63,7 +63,7 @@ struct Rig {
         )
         var apps = try Rig.apps()
         for index in apps.indices { app(&apps[index]) }
-        let routes = apps.enumerated().map { SiteRoute($0.element, index: $0.offset) }
+        let routes = try apps.enumerated().map { try SiteRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock
         let parties = try ["staff", "guests"].map { try Rig.provider($0, providers, clock, random, provider) }
         self.providers = providers

@@ -3,11 +3,12 @@
 package import GateWire
 package import NIOCore
 
-/// Bounds on the connections to one upstream, for each event loop; the defaults are those of the documentation.
-package struct UpstreamLimits: Sendable {
+/// Bounds on the traffic with one target of an upstream, for each event loop; the defaults are those of the
+/// documentation.
+package struct UpstreamLimits: Sendable, Hashable {
     /// Bounds on the heads of answers.
     package var head = HeadLimits.response
-    /// Until a connection is made.
+    /// Until a connection is made, TLS included.
     package var connect = TimeAmount.seconds(5)
     /// From the end of the request to the head of the answer.
     package var answerHead = TimeAmount.seconds(30)
@@ -20,6 +21,8 @@ package struct UpstreamLimits: Sendable {
     package var connections = 512
     /// Requests waiting for a connection.
     package var pending = 256
+    /// Requests under way and waiting together.
+    package var requests = 1024
     /// Interim answers before the final one.
     package var interim = 8
 

@@ -1,23 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-package import GateHTTP
-internal import GateSockets
+internal import GateHTTP
 internal import GateWire
 package import NIOCore
 
-/// The connections of one event loop to one upstream; confined to that loop.
+/// The connections of one event loop to one target; confined to that loop.
+package protocol TargetPool: AnyObject {
+    /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
+    ///
+    /// - Parameters:
+    ///   - sink: Who wants it.
+    ///   - fresh: Never a connection that was used before; for the second try of a request.
+    func lease(to sink: any UpstreamSink, fresh: Bool)
+    /// Takes a request out of the line; its client is gone.
+    func cancel(_ sink: any UpstreamSink)
+    /// Keeps no more connections; those in use end with their request.
+    func retire()
+    /// How it is loaded.
+    var load: TargetLoad { get }
+}
+
+/// How many connections and requests there are at one target.
+package struct TargetLoad: Sendable, Hashable {
+    /// Connections, open or being made.
+    package var connections = 0
+    /// Requests under way.
+    package var active = 0
+    /// Requests that wait for a connection.
+    package var waiting = 0
+
+    /// Requests under way and waiting.
+    package var requests: Int { self.active + self.waiting }
+
+    /// Nothing.
+    package init() {}
+
+    /// Adds what another loop has.
+    package static func += (left: inout TargetLoad, right: TargetLoad) {
+        left.connections += right.connections
+        left.active += right.active
+        left.waiting += right.waiting
+    }
+}
+
+/// The HTTP/1.1 connections of one event loop to one target; confined to that loop.
 ///
 /// The connection used last is lent first, so that the others can run out. Who finds none free and may make none waits
 /// in a line of bounded length.
-package final class UpstreamPool {
-    /// Where the connections lead.
-    package let address: UpstreamAddress
+package final class UpstreamPool: TargetPool {
     let sweep: DeadlineSweep
     let flushes: FlushBatch?
+    let limits: UpstreamLimits
+    /// How the requests went; nil if nobody asks.
+    let outcomes: TargetOutcomes?
 
-    private let limits: UpstreamLimits
-    private let loop: any EventLoop
+    private let connector: UpstreamConnector
     private var idle: [UpstreamConnection] = []
     private var waiting: [(sink: any UpstreamSink, until: NIODeadline)] = []
     private var open: Set<ObjectIdentifier> = []
@@ -25,56 +62,55 @@ package final class UpstreamPool {
     private var isRetired = false
 
     /// A pool without connections.
-    package init(
-        address: UpstreamAddress,
-        limits: UpstreamLimits,
-        sweep: DeadlineSweep,
-        loop: any EventLoop,
-        flushes: FlushBatch? = nil
-    ) {
-        self.address = address
+    package init(_ connector: UpstreamConnector, limits: UpstreamLimits, outcomes: TargetOutcomes? = nil) {
+        self.connector = connector
         self.limits = limits
-        self.sweep = sweep
-        self.loop = loop
-        self.flushes = flushes
-        sweep.add(self)
+        self.outcomes = outcomes
+        self.sweep = connector.setting.sweep
+        self.flushes = connector.setting.flushes
+        self.sweep.add(self)
     }
 
     /// How many connections are open or being made.
     package var count: Int { self.open.count + self.connecting }
 
-    /// Finds a connection for a request; `sink` is told, now or later, that it is ready or that there is none.
-    ///
-    /// - Parameters:
-    ///   - sink: Who wants it.
-    ///   - fresh: Never one that was used before; for the second try of a request.
+    package var load: TargetLoad {
+        var load = TargetLoad()
+        load.connections = self.count
+        load.active = self.count - self.idle.count
+        load.waiting = self.waiting.count
+        return load
+    }
+
     package func lease(to sink: any UpstreamSink, fresh: Bool = false) {
-        while !fresh, let connection = self.idle.popLast() {
-            guard connection.isUsable else { continue }
-            connection.lend(to: sink)
-            sink.upstreamReady(connection)
-            return
-        }
-        guard self.count >= self.limits.connections else {
+        if !fresh, self.lendIdle(to: sink) { return }
+        // Each open connection without a request is idle, so this bounds the requests under way as well.
+        guard self.count >= min(self.limits.connections, self.limits.requests) else {
             self.connect(for: sink)
             return
         }
-        guard self.waiting.count < self.limits.pending else {
+        guard self.waiting.count < min(self.limits.pending, self.limits.requests - self.count) else {
             sink.upstreamFailed(.overflow)
             return
         }
         self.waiting.append((sink, .now() + self.limits.connect))
     }
 
-    /// Takes a request out of the line; its client is gone.
+    private func lendIdle(to sink: any UpstreamSink) -> Bool {
+        while let connection = self.idle.popLast() {
+            guard connection.isUsable else { continue }
+            connection.lend(to: sink)
+            sink.upstreamReady(connection)
+            return true
+        }
+        return false
+    }
+
     package func cancel(_ sink: any UpstreamSink) {
         self.waiting.removeAll { $0.sink === sink }
         self.leaveIfDone()
     }
 
-    /// Keeps no more connections; those in use end with their request.
-    ///
-    /// Called when no route leads here any more.
     package func retire() {
         self.isRetired = true
         self.leaveIfDone()
@@ -120,47 +156,25 @@ package final class UpstreamPool {
 
     private func connect(for sink: any UpstreamSink) {
         self.connecting += 1
-        let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.loop)
-        self.connect().whenComplete { result in
+        let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.connector.setting.loop)
+        self.connector.connect().whenComplete { result in
             bound.value.pool.connected(result, for: bound.value.sink)
         }
     }
 
-    private func connect() -> EventLoopFuture<SocketChannel> {
-        do {
-            guard let loop = self.loop as? SocketLoop else { throw ChannelError.operationUnsupported }
-            return SocketConnector.connect(to: try self.place(), within: self.limits.connect, on: loop)
-        } catch {
-            return self.loop.makeFailedFuture(error)
-        }
-    }
-
-    private func place() throws -> SocketAddress {
-        switch self.address {
-        case .unix(let path):
-            return try SocketAddress(unixDomainSocketPath: path)
-        case .http(let origin):
-            let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-            return try SocketAddress.makeAddressResolvingHost(host, port: origin.port)
-        }
-    }
-
-    private func connected(_ result: Result<SocketChannel, any Error>, for sink: any UpstreamSink) {
+    private func connected(_ result: Result<any Channel, any Error>, for sink: any UpstreamSink) {
         self.connecting -= 1
         do {
             let channel = try result.get()
             let connection = UpstreamConnection(pool: self, limits: self.limits)
-            channel.setWaterMarks(low: 32 * 1024, high: 128 * 1024)
             try channel.pipeline.syncOperations.addHandler(connection)
-            try channel.activate()
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.open.insert(ObjectIdentifier(connection))
             connection.lend(to: sink)
             sink.upstreamReady(connection)
-        } catch ChannelError.connectTimeout {
-            self.tell(.connectTimedOut, to: sink)
         } catch {
-            self.tell(.unreachable("\(error)"), to: sink)
+            self.outcomes?.failed()
+            self.tell((error as? ConnectFailure)?.problem ?? .unreachable("\(error)"), to: sink)
         }
     }
 
@@ -168,8 +182,8 @@ package final class UpstreamPool {
     private func tell(_ problem: UpstreamProblem, to sink: any UpstreamSink) {
         sink.upstreamFailed(problem)
         sink.upstreamPaused()
-        let bound = NIOLoopBound(self, eventLoop: self.loop)
-        self.loop.execute { bound.value.serveLine() }
+        let bound = NIOLoopBound(self, eventLoop: self.connector.setting.loop)
+        self.connector.setting.loop.execute { bound.value.serveLine() }
     }
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateWire
+internal import NIOCore
+
+// What libnghttp2 tells, while it reads and writes.
+extension HTTP2Connection {
+    /// The header of a frame has come; those that carry nothing are let through only so often.
+    func frameBegun(_ kind: FrameKind, length: Int, endsStream: Bool) {
+        let cost =
+            switch kind {
+            case .data: endsStream || length >= 64 ? 0 : length == 0 ? 5 : 1
+            case .headers, .reset, .goAway: 0
+            case .windowUpdate: 1
+            case .priority, .other: 2
+            case .ping, .continuation: 5
+            case .settings, .pushPromise: 20
+            }
+        if kind == .data, length >= 1024 { self.carried() }
+        if cost > 0, !self.flood.spend(cost, at: self.arrived) { self.terminate(.enhanceYourCalm) }
+    }
+
+    /// A frame has carried something.
+    func carried() { self.flood.earn(2) }
+
+    /// A header block begins.
+    func headBegun(isRequest: Bool) {
+        self.headDeadline = self.arrived + self.setting.limits.requestHead
+        self.block.begin(names: self.setting.names(), into: isRequest ? self.setting.memory(1024) : ByteBuffer())
+    }
+
+    /// A field of it has come.
+    func fieldReceived(_ name: Span<UInt8>, _ value: Span<UInt8>, isRequest: Bool) {
+        if isRequest {
+            self.block.append(name: name, value: value)
+        } else {
+            // Trailers of requests are dropped, as over HTTP/1.1.
+            self.block.skip(name: name, value: value)
+        }
+        if self.block.isBomb { self.terminate(.enhanceYourCalm) }
+    }
+
+    /// The header block of a request is complete.
+    func requestReceived(_ id: Int32, endsStream: Bool) {
+        self.headDeadline = .distantFuture
+        guard !self.isTerminating, let session else { return }
+        let stream = HTTP2Stream(id: id, connection: self, responder: self.freshResponder())
+        stream.position = self.open.count
+        self.open.append(stream)
+        session.open(stream)
+        self.served += 1
+        self.idleDeadline = .distantFuture
+        if self.lookDeadline == .distantFuture { self.lookDeadline = self.arrived + .seconds(1) }
+        if self.served >= self.setting.limits.requests || self.arrived - self.created > self.ageLimit {
+            self.announceEnd()
+        }
+        do {
+            stream.begin(try self.block.finish(endsStream: endsStream), endsStream: endsStream)
+        } catch {
+            self.refuse(error, on: stream, endsStream: endsStream)
+        }
+    }
+
+    private func refuse(_ refusal: BlockRefusal, on stream: HTTP2Stream, endsStream: Bool) {
+        let answer = stream.responder.answer(to: refusal.refusal)
+        if refusal.isMalformed {
+            stream.refuse()
+        } else {
+            stream.refuse(answer, endsStream: endsStream)
+        }
+    }
+
+    /// The library has refused a header block; its stream is reset.
+    func headRefused() {
+        self.headDeadline = .distantFuture
+        self.count(.malformed("wire.field_block"))
+    }
+
+    /// Counts a refusal to which nothing can be answered.
+    func count(_ refusal: WireRefusal) {
+        let responder = self.freshResponder()
+        _ = responder.answer(to: refusal)
+        self.keep(responder)
+    }
+
+    /// Another frame has come whole.
+    func frameReceived(_ kind: FrameKind, isAcknowledgement: Bool) {
+        switch kind {
+        case .reset:
+            self.countReset()
+        case .ping where isAcknowledgement:
+            self.nameLastStream()
+        case .headers:
+            self.headDeadline = .distantFuture
+        case .data, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation, .other:
+            break
+        }
+    }
+
+    /// A stream was reset by us; an answer that is complete before its request is no fault.
+    func resetSent(isOurFault: Bool) {
+        if !isOurFault { self.countReset() }
+    }
+
+    private func countReset() {
+        if !self.flood.countReset(at: .now()) { self.terminate(.enhanceYourCalm) }
+    }
+
+    /// A stream is no more; its responder may serve another.
+    func closed(_ stream: HTTP2Stream) {
+        guard stream.position < self.open.count, self.open[stream.position] === stream else { return }
+        let last = self.open.removeLast()
+        if last !== stream {
+            last.position = stream.position
+            self.open[stream.position] = last
+        }
+        stream.close()
+        if let memory = stream.requestMemory.take() { self.setting.recycle(memory) }
+        self.keep(stream.responder)
+        guard self.open.isEmpty else { return }
+        self.lookDeadline = .distantFuture
+        self.idleDeadline = .now() + self.setting.limits.idle
+        self.scheduleFlush()
+    }
+
+    private func keep(_ responder: any Responder) {
+        if self.spare.count < 8 { self.spare.append(responder) }
+    }
+}

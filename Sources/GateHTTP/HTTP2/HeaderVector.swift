@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import CNGHTTP2
+internal import GateWire
+package import NIOCore
+
+/// The fields of a flat head as libnghttp2 takes them; kept and filled anew for each head.
+///
+/// The C structures point into the head's bytes and are lent for one call only, in which the library copies what it
+/// keeps and spells names in lower case.
+@safe package struct HeaderVector {
+    private var fields = unsafe [nghttp2_nv]()
+
+    /// An empty vector.
+    package init() {}
+
+    /// Lends the fields of an answer: the status, then all lines that HTTP/2 may carry.
+    ///
+    /// - Parameters:
+    ///   - head: A complete head as a `HeadWriter` writes it.
+    ///   - body: Gives the fields to the library, and is told where the bytes behind the head start.
+    /// - Returns: What `body` returns.
+    package mutating func withAnswer<Value>(
+        _ head: ByteBuffer,
+        _ body: (UnsafePointer<nghttp2_nv>?, Int, _ end: Int) -> Value
+    ) -> Value {
+        unsafe head.withUnsafeReadableBytes { raw in
+            let bytes = unsafe raw.bindMemory(to: UInt8.self)
+            let start = unsafe FlatLines.lineEnd(bytes.span, from: 0) + 2
+            unsafe self.fields.removeAll(keepingCapacity: true)
+            if bytes.count >= 12 { unsafe self.append(":status", bytes, 9..<12) }
+            let end = unsafe self.appendLines(bytes, from: start)
+            return unsafe self.fields.withUnsafeBufferPointer { unsafe body($0.baseAddress, $0.count, end) }
+        }
+    }
+
+    /// Lends the fields of a request: the pseudo-fields, then all lines that HTTP/2 may carry, `Host` left out.
+    ///
+    /// - Parameters:
+    ///   - head: A complete head as a `HeadWriter` writes it.
+    ///   - isSecure: Whether it goes over TLS.
+    ///   - body: Gives the fields to the library.
+    /// - Returns: What `body` returns.
+    package mutating func withRequest<Value>(
+        _ head: ByteBuffer,
+        isSecure: Bool,
+        _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Value
+    ) -> Value {
+        unsafe head.withUnsafeReadableBytes { raw in
+            let bytes = unsafe raw.bindMemory(to: UInt8.self)
+            let lineEnd = unsafe FlatLines.lineEnd(bytes.span, from: 0)
+            let methodEnd = unsafe bytes[..<lineEnd].firstIndex(of: 0x20) ?? lineEnd
+            let targetEnd = unsafe bytes[..<lineEnd].lastIndex(of: 0x20) ?? lineEnd
+            unsafe self.fields.removeAll(keepingCapacity: true)
+            unsafe self.append(":method", bytes, 0..<methodEnd)
+            self.append(":scheme", isSecure ? "https" : "http")
+            unsafe self.append(":path", bytes, min(methodEnd + 1, targetEnd)..<targetEnd)
+            _ = unsafe self.appendLines(bytes, from: lineEnd + 2, hostBecomes: ":authority")
+            return unsafe self.fields.withUnsafeBufferPointer { unsafe body($0.baseAddress, $0.count) }
+        }
+    }
+
+    /// Lends the fields of a trailer section: lines as a head has them, and an empty line.
+    package mutating func withTrailers<Value>(
+        _ lines: ByteBuffer,
+        _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Value
+    ) -> Value {
+        unsafe lines.withUnsafeReadableBytes { raw in
+            let bytes = unsafe raw.bindMemory(to: UInt8.self)
+            unsafe self.fields.removeAll(keepingCapacity: true)
+            _ = unsafe self.appendLines(bytes, from: 0)
+            return unsafe self.fields.withUnsafeBufferPointer { unsafe body($0.baseAddress, $0.count) }
+        }
+    }
+}
+
+extension HeaderVector {
+    /// Adds the lines from `start` on; answers where the head ends.
+    ///
+    /// The authority must stand before all fields that are no pseudo-fields.
+    private mutating func appendLines(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        from start: Int,
+        hostBecomes authority: StaticString? = nil
+    ) -> Int {
+        let early = unsafe self.fields.count
+        return unsafe FlatLines.forEach(of: bytes.span, from: start) { line in
+            if let authority, unsafe FlatLines.isNamed(bytes.span, line.name, "host") {
+                let field = unsafe HeaderVector.field(authority, bytes, line.value)
+                unsafe self.fields.insert(field, at: early)
+                return
+            }
+            guard let base = bytes.baseAddress else { return }
+            unsafe self.fields.append(
+                nghttp2_nv(
+                    name: UnsafeMutablePointer(mutating: base + line.name.lowerBound),
+                    value: UnsafeMutablePointer(mutating: base + line.value.lowerBound),
+                    namelen: line.name.count,
+                    valuelen: line.value.count,
+                    flags: 0
+                )
+            )
+        }
+    }
+
+    private mutating func append(_ name: StaticString, _ bytes: UnsafeBufferPointer<UInt8>, _ value: Range<Int>) {
+        unsafe self.fields.append(HeaderVector.field(name, bytes, value))
+    }
+
+    private mutating func append(_ name: StaticString, _ value: StaticString) {
+        let bytes = unsafe UnsafeBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount)
+        unsafe self.append(name, bytes, 0..<bytes.count)
+    }
+
+    private static func field(
+        _ name: StaticString,
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ value: Range<Int>
+    ) -> nghttp2_nv {
+        unsafe nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: UnsafeMutablePointer(mutating: bytes.baseAddress.map { unsafe $0 + value.lowerBound }),
+            namelen: name.utf8CodeUnitCount,
+            valuelen: value.count,
+            flags: 0
+        )
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Whether one target is left out because it failed, and until when; pure.
+package struct Ejection: Sendable {
+    private let plan: EjectionPlan?
+    private var times = 0
+    /// When the target is used again.
+    package private(set) var until = NIODeadline.uptimeNanoseconds(0)
+
+    /// A target that is in.
+    package init(_ plan: EjectionPlan?) {
+        self.plan = plan
+    }
+
+    /// Whether so many failures in a row are enough.
+    package func isDue(after failures: Int) -> Bool {
+        guard let plan, plan.failures > 0 else { return false }
+        return failures >= plan.failures
+    }
+
+    /// Whether the target is left out.
+    package func isOut(at now: NIODeadline) -> Bool { now < self.until }
+
+    /// Leaves the target out, longer each time; who has been in for the longest time begins anew.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - jitter: From -1 to 1; a fifth of it is added, so that several gateways do not come back together.
+    /// - Returns: For how long.
+    package mutating func begin(at now: NIODeadline, jitter: Double) -> TimeAmount {
+        guard let plan else { return .zero }
+        if self.times > 0, now - self.until >= plan.longest { self.times = 0 }
+        self.times += 1
+        let (product, overflows) = plan.time.nanoseconds.multipliedReportingOverflow(by: Int64(self.times))
+        let length = overflows ? plan.longest.nanoseconds : min(product, plan.longest.nanoseconds)
+        let span = TimeAmount.nanoseconds(Int64(Double(length) * (1 + 0.2 * max(-1, min(1, jitter)))))
+        self.until = now + span
+        return span
+    }
+}
+
+/// How the latest requests to one target went; confined to one event loop.
+///
+/// Connections count here, the choice of a target looks here.
+package final class TargetOutcomes {
+    /// Failures since the last success.
+    package private(set) var failures = 0
+
+    /// Nothing has happened yet.
+    package init() {}
+
+    /// An answer has come; some statuses say that the app is not there.
+    package func answered(_ status: Int) {
+        if status == 502 || status == 503 || status == 504 {
+            self.failures &+= 1
+        } else {
+            self.failures = 0
+        }
+    }
+
+    /// A request had no answer, or there was no connection for it.
+    package func failed() {
+        self.failures &+= 1
+    }
+
+    /// Begins anew, after an ejection.
+    package func forget() {
+        self.failures = 0
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateHTTP
+internal import GateWire
+package import NIOCore
+
+extension UpstreamConnection {
+    func pump() {
+        do {
+            while try self.step() {}
+        } catch {
+            self.fail(.refused(error))
+        }
+    }
+
+    private func step() throws(WireRefusal) -> Bool {
+        switch self.phase {
+        case .idle:
+            // Bytes that nobody asked for: the next request could take them for its answer.
+            if self.inbound.readableBytes > 0 { self.close() }
+            return false
+        case .ended:
+            return false
+        case .head(let interim):
+            guard self.inbound.readableBytes > 0 else { return false }
+            guard let head = try self.parser.head(from: &self.inbound, answering: self.call.method) else {
+                return false
+            }
+            return try self.take(head, interim: interim)
+        case .body(var reader):
+            let part = try reader.next(from: &self.inbound)
+            self.phase = .body(reader)
+            return self.take(part)
+        }
+    }
+
+    private func take(_ head: ResponseHead, interim: Int) throws(WireRefusal) -> Bool {
+        guard !head.isInterim else {
+            // 101 would begin a tunnel; nobody has asked for one here.
+            guard head.status != 101, interim < self.limits.interim else {
+                throw WireRefusal(502, "upstream.unexpected_interim")
+            }
+            self.phase = .head(interim: interim + 1)
+            return true
+        }
+        self.pool.outcomes?.answered(head.status)
+        self.mayHoldBody = self.hadBody && (head.status >= 400 || !self.isRequestSent)
+        self.keepsAlive = head.keepsAlive && head.framing != .untilClose
+        self.isPatient = self.isPatient || head.isEventStream
+        self.awaitProgress(from: self.arrived)
+        let reader = BodyReader(head.framing, status: 502)
+        self.phase = .body(reader)
+        self.sink?.upstreamAnswered(head)
+        guard case .body = self.phase else { return false }
+        return reader.isComplete ? self.take(.end) : true
+    }
+
+    private func take(_ part: ChunkDecoder.Part) -> Bool {
+        switch part {
+        case .more:
+            return false
+        case .data(let bytes):
+            self.sink?.upstreamSent(bytes)
+            guard case .body = self.phase else { return false }
+            return true
+        case .end:
+            self.complete()
+            return false
+        }
+    }
+
+    /// The answer is complete.
+    ///
+    /// The connection is kept only if the request was, too, and nothing is left over.
+    private func complete() {
+        let sink = self.sink
+        self.sink = nil
+        if self.keepsAlive, self.isRequestSent, !self.mayHoldBody, self.inbound.readableBytes == 0, self.context != nil
+        {
+            self.phase = .idle
+            self.isReused = true
+            self.resumeReading()
+            self.deadline = self.arrived + self.limits.idle
+            sink?.upstreamFinished()
+            self.pool.takeBack(self)
+        } else {
+            self.close()
+            sink?.upstreamFinished()
+        }
+    }
+}
+
+extension ResponseHead {
+    /// Whether the body is a stream of events, which may be silent for as long as it likes.
+    ///
+    /// Only bodies without a length are looked at, since such a stream has none.
+    var isEventStream: Bool {
+        guard self.framing == .chunked || self.framing == .untilClose else { return false }
+        let type = "text/event-stream"
+        return self.message.fields.contains { field in
+            guard field.name == .content, self.message.spells(field.nameRange, "content-type") else { return false }
+            let value = field.valueRange
+            guard value.count >= type.utf8.count else { return false }
+            let end = value.lowerBound + type.utf8.count
+            guard self.message.spells(value.lowerBound..<end, type) else { return false }
+            guard end < value.upperBound else { return true }
+            let next = self.message.slice(end..<(end + 1)).first
+            return next == UInt8(ascii: ";") || next == 0x20 || next == 0x09
+        }
+    }
+}
+
+// MARK: Channel
+
+extension UpstreamConnection {
+    /// Takes its place in the pipeline.
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.pool.sweep.add(self)
+    }
+
+    /// Leaves the pipeline.
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        guard context === self.context else { return }
+        self.pool.sweep.remove(self)
+        self.context = nil
+    }
+
+    /// Takes bytes that have arrived.
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        if case .ended = self.phase { return }
+        if self.inbound.readableBytes == 0 {
+            self.inbound = bytes
+        } else {
+            self.inbound.writeBuffer(&bytes)
+        }
+        self.arrived = .now()
+        if case .body = self.phase, !self.isPaused { self.awaitProgress(from: self.arrived) }
+        let sink = self.sink
+        self.pump()
+        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
+        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
+        sink?.upstreamPaused()
+    }
+
+    /// Ends here: there is no handler behind this one.
+    package func channelReadComplete(context: ChannelHandlerContext) {}
+
+    /// Reads on, unless reading is paused.
+    package func read(context: ChannelHandlerContext) {
+        guard self.isPaused else {
+            context.read()
+            return
+        }
+        self.wantsRead = true
+    }
+
+    /// Learns that the peer takes bytes again, or no longer.
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        self.isWritable = context.channel.isWritable
+        self.sink?.upstreamWritabilityChanged(isWritable: self.isWritable)
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Learns that the connection is no more.
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.connectionEnded(properly: true)
+        context.fireChannelInactive()
+    }
+
+    /// Learns that the connection has failed.
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.connectionEnded(properly: false)
+        context.close(promise: nil)
+    }
+
+    /// The connection is no more; only a proper end can be the end of a body.
+    private func connectionEnded(properly isProper: Bool) {
+        let phase = self.phase
+        let sink = self.sink
+        self.sink = nil
+        self.phase = .ended
+        self.deadline = .distantFuture
+        self.pool.lost(self)
+        switch phase {
+        case .idle, .ended:
+            break
+        case .body(let reader) where isProper && reader.endsWithConnection && self.inbound.readableBytes == 0:
+            sink?.upstreamFinished()
+        case .body:
+            sink?.upstreamFailed(.closedInAnswer)
+        case .head:
+            let problem = self.inbound.readableBytes == 0 ? UpstreamProblem.closedBeforeAnswer : .closedInAnswer
+            self.note(problem)
+            sink?.upstreamFailed(problem)
+        }
+        sink?.upstreamPaused()
+    }
+
+    /// The deadline has passed: an idle connection is closed, a late answer given up.
+    package func expire() {
+        switch self.phase {
+        case .idle, .ended: self.close()
+        case .head, .body: self.fail(.timedOut)
+        }
+    }
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateHTTP
+internal import GateWire
+package import NIOCore
+
+/// One HTTP/2 connection to an upstream, which carries many requests at a time; confined to its channel's event loop.
+package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flushable {
+    /// What the channel hands in.
+    package typealias InboundIn = ByteBuffer
+    /// What the channel is handed.
+    package typealias OutboundIn = ByteBuffer
+    /// What goes to the channel.
+    package typealias OutboundOut = ByteBuffer
+
+    /// How long new requests go over one connection, so that new addresses of a name come into use.
+    private static let longest = TimeAmount.minutes(10)
+    /// How many bytes of frames are handed to the channel at once.
+    private static let mostOutbound = 64 * 1024
+
+    let limits: UpstreamLimits
+    let pool: HTTP2Pool
+    /// Whether a request has been answered over it.
+    var isReused = false
+    private(set) var session: HTTP2ClientSession?
+    /// Whether the peer sends more that costs work than honest ones do.
+    private(set) var isFlooded = false
+    private let isSecure: Bool
+    private let began = NIODeadline.now()
+    private var context: ChannelHandlerContext?
+    /// Streams between their lease and their end, those included that have not been sent.
+    private var streams: [ObjectIdentifier: HTTP2UpstreamStream] = [:]
+    /// Streams that have ended here and that the library still knows.
+    private var closing: [Int32: HTTP2UpstreamStream] = [:]
+    private var block: ResponseBlock
+    private var reading: HTTP2UpstreamStream?
+    private var flood = FloodGuard(now: .now())
+    private var isGoingAway = false
+    private var isReceiving = false
+    private var isSending = false
+    private var isFlushPending = false
+    private var idleUntil = NIODeadline.distantFuture
+
+    init(pool: HTTP2Pool, limits: UpstreamLimits, isSecure: Bool) {
+        self.pool = pool
+        self.limits = limits
+        self.isSecure = isSecure
+        self.block = ResponseBlock(limits: limits.head)
+        self.session = HTTP2ClientSession(connection: self, headBytes: limits.head.bytes)
+    }
+
+    /// How many requests it carries.
+    var active: Int { self.streams.count }
+
+    /// Whether it can take one more request.
+    var isUsable: Bool {
+        guard let session, self.context != nil, !self.isGoingAway, !self.isFlooded else { return false }
+        let isYoung = NIODeadline.now() - self.began < HTTP2UpstreamConnection.longest
+        return isYoung && self.active < session.mostStreams && session.mayRequest
+    }
+
+    /// Gives a stream to a request.
+    func lend(to sink: any UpstreamSink) {
+        let stream = HTTP2UpstreamStream(on: self, for: sink)
+        self.streams[ObjectIdentifier(stream)] = stream
+        self.idleUntil = .distantFuture
+        sink.upstreamReady(stream)
+    }
+
+    /// Takes no more requests and closes when it is idle.
+    func retire() {
+        self.isGoingAway = true
+        self.closeIfDone()
+    }
+
+    func submit(_ head: ByteBuffer, for stream: HTTP2UpstreamStream) -> Int32? {
+        guard let session else { return nil }
+        let hasBody = stream.call.framing != .none
+        guard stream.call.takesTrailers else {
+            return session.submit(head, for: stream, isSecure: self.isSecure, hasBody: hasBody)
+        }
+        var longer = head
+        longer.moveWriterIndex(to: longer.writerIndex - 2)
+        longer.writeStaticString("TE: trailers\r\n\r\n")
+        return session.submit(longer, for: stream, isSecure: self.isSecure, hasBody: hasBody)
+    }
+
+    /// A stream has ended here.
+    func ended(_ stream: HTTP2UpstreamStream, telling code: HTTP2ClientSession.Code?) {
+        self.streams[ObjectIdentifier(stream)] = nil
+        if let id = stream.id, let session {
+            self.closing[id] = stream
+            if let code { session.reset(id, code) }
+        }
+        if self.streams.isEmpty { self.idleUntil = .now() + self.limits.idle }
+        self.pool.hasRoom(self)
+        self.closeIfDone()
+        self.flush()
+    }
+
+    private func closeIfDone() {
+        guard self.streams.isEmpty, self.isGoingAway, !self.isReceiving, !self.isSending else { return }
+        self.close(.none)
+    }
+
+    private func close(_ code: HTTP2ClientSession.Code) {
+        guard let context else { return }
+        self.session?.terminate(code)
+        self.write()
+        context.close(promise: nil)
+    }
+}
+
+// MARK: What the library tells
+
+extension HTTP2UpstreamConnection {
+    func frameBegun(_ type: UInt8, length: Int, endsStream: Bool) {
+        let now = NIODeadline.now()
+        switch type {
+        case 0 where length > 0:
+            self.flood.earn(1 + length / 1024)
+        case 0, 1:
+            guard !self.flood.spend(endsStream ? 0 : 1, at: now) else { return }
+            self.isFlooded = true
+        case 3:
+            guard !self.flood.countReset(at: now) || !self.flood.spend(1, at: now) else { return }
+            self.isFlooded = true
+        case 8:
+            // An upstream that takes an upload says so again and again.
+            guard !self.flood.spend(self.streams.isEmpty ? 1 : 0, at: now) else { return }
+            self.isFlooded = true
+        default:
+            guard !self.flood.spend(2, at: now) else { return }
+            self.isFlooded = true
+        }
+    }
+
+    func headBegun(_ stream: HTTP2UpstreamStream?) {
+        self.reading = stream
+        guard let stream, !stream.awaitsHead else {
+            self.block.begin(names: .answers, into: ByteBuffer())
+            return
+        }
+        self.block.beginTrailer(names: .answers, into: ByteBuffer())
+    }
+
+    func fieldReceived(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        self.block.append(name: name, value: value)
+        if self.block.isBomb { self.isFlooded = true }
+    }
+
+    func headReceived(_ stream: HTTP2UpstreamStream, endsStream: Bool) {
+        guard self.reading === stream else { return }
+        self.reading = nil
+        do {
+            if stream.awaitsHead {
+                let head = try self.block.finish(answering: stream.call.method, endsStream: endsStream)
+                stream.received(head, endsStream: endsStream)
+            } else {
+                stream.received(trailers: try self.block.finishTrailer(), endsStream: endsStream)
+            }
+        } catch {
+            stream.refuse(error)
+        }
+    }
+
+    func closed(_ stream: HTTP2UpstreamStream, wasRefused: Bool) {
+        stream.closed(wasRefused: wasRefused)
+        if let id = stream.id { self.closing[id] = nil }
+    }
+
+    /// The peer takes no more requests over this connection.
+    func goingAway() {
+        self.isGoingAway = true
+    }
+
+    /// The peer may take more streams now.
+    func settingsReceived() {
+        self.pool.hasRoom(self)
+    }
+}
+
+// MARK: Channel
+
+extension HTTP2UpstreamConnection {
+    /// Takes its place in the pipeline and greets the peer.
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        self.pool.sweep.add(self)
+        self.idleUntil = .now() + self.limits.idle
+        self.flush()
+    }
+
+    /// Leaves the pipeline.
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        self.pool.sweep.remove(self)
+        self.context = nil
+        self.lost()
+    }
+
+    /// Takes bytes that have arrived.
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let session, !self.isFlooded else { return }
+        let sinks = self.streams.values.compactMap(\.sink)
+        self.isReceiving = true
+        let isFine = session.receive(self.unwrapInboundIn(data))
+        self.isReceiving = false
+        if !isFine || self.isFlooded {
+            self.isFlooded = true
+            self.close(.enhanceYourCalm)
+        } else {
+            self.closeIfDone()
+        }
+        for sink in sinks {
+            sink.upstreamPaused()
+        }
+        self.flush()
+    }
+
+    /// Ends here: there is no handler behind this one.
+    package func channelReadComplete(context: ChannelHandlerContext) {}
+
+    /// Writes on when the channel takes bytes again.
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { self.flush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Learns that the connection is no more.
+    package func channelInactive(context: ChannelHandlerContext) {
+        self.lost()
+        context.fireChannelInactive()
+    }
+
+    /// Learns that the connection has failed.
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.lost()
+        context.close(promise: nil)
+    }
+
+    private func lost() {
+        guard self.session != nil, !self.isReceiving else { return }
+        self.isGoingAway = true
+        let streams = self.streams
+        self.streams = [:]
+        self.session = nil
+        self.closing = [:]
+        self.pool.lost(self)
+        for stream in streams.values {
+            stream.closed(wasRefused: false)
+        }
+    }
+
+    /// Hands frames to the network, at the end of the loop's turn if the loop does so.
+    func flush() {
+        guard !self.isFlushPending, !self.isReceiving, self.context != nil else { return }
+        guard let flushes = self.pool.flushes else {
+            self.flushNow()
+            return
+        }
+        self.isFlushPending = true
+        flushes.add(self)
+    }
+
+    package func flushNow() {
+        self.isFlushPending = false
+        self.write()
+        for stream in self.streams.values {
+            stream.tellIfWritable()
+        }
+    }
+
+    private func write() {
+        guard let context, let session, !self.isReceiving, !self.isSending else { return }
+        self.isSending = true
+        defer { self.isSending = false }
+        var hasWritten = false
+        while context.channel.isWritable {
+            var outbound = ByteBuffer()
+            session.fill(&outbound, upTo: HTTP2UpstreamConnection.mostOutbound)
+            guard outbound.readableBytes > 0 else { break }
+            context.write(self.wrapOutboundOut(outbound), promise: nil)
+            hasWritten = true
+        }
+        if hasWritten { context.flush() }
+        if !session.isAlive { context.close(promise: nil) }
+    }
+
+    /// When a stream is late, or the connection has been idle for long enough.
+    package var deadline: NIODeadline {
+        self.streams.values.reduce(self.idleUntil) { min($0, $1.deadline) }
+    }
+
+    /// Gives late streams up, and an idle connection.
+    package func expire() {
+        let now = NIODeadline.now()
+        for stream in self.streams.values where stream.deadline <= now {
+            stream.expire(at: now)
+        }
+        guard self.streams.isEmpty, self.idleUntil <= now else { return }
+        self.idleUntil = .distantFuture
+        self.close(.none)
+    }
+}

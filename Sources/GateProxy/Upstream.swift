@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// The way of one event loop to an app, over one target or several; confined to that loop.
+package final class Upstream {
+    /// What the configuration says.
+    package let plan: UpstreamPlan
+    private let setting: UpstreamSetting
+    private let pools: [any TargetPool]
+    /// The only pool, which needs no choice and no look at the clock; nil if there are several.
+    private let only: UpstreamPool?
+    private let outcomes: [TargetOutcomes]
+    private let health: [TargetHealth]
+    private var targets: TargetSet
+    private var budget: RetryBudget
+
+    /// A way without connections.
+    ///
+    /// - Parameters:
+    ///   - plan: Where it leads, and how.
+    ///   - setting: What it shares with the rest of its loop.
+    ///   - health: The word of the health checks on each target; empty if there are none.
+    package init(_ plan: UpstreamPlan, setting: UpstreamSetting, health: [TargetHealth] = []) {
+        self.plan = plan
+        self.setting = setting
+        self.health = health.count == plan.targets.count ? health : []
+        let outcomes = plan.targets.map { _ in TargetOutcomes() }
+        // The last target is never left out, so how its requests go matters to nobody.
+        let isWatched = plan.targets.count > 1 && plan.ejection != nil
+        self.outcomes = outcomes
+        self.pools = zip(plan.targets, outcomes).map { target, outcomes in
+            Upstream.pool(for: target, plan: plan, setting: setting, outcomes: isWatched ? outcomes : nil)
+        }
+        self.only = self.pools.count == 1 ? self.pools.first as? UpstreamPool : nil
+        self.targets = TargetSet(plan)
+        self.budget = RetryBudget(percent: plan.retry.budget, now: .now())
+    }
+
+    /// The connections to one target of a plan.
+    static func pool(
+        for target: UpstreamAddress,
+        plan: UpstreamPlan,
+        setting: UpstreamSetting,
+        outcomes: TargetOutcomes?
+    ) -> any TargetPool {
+        let connector = UpstreamConnector(to: target, plan: plan, setting: setting)
+        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: plan.limits, outcomes: outcomes) }
+        return UpstreamPool(connector, limits: plan.limits, outcomes: outcomes)
+    }
+
+    /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
+    ///
+    /// - Parameters:
+    ///   - sink: Who wants it.
+    ///   - key: The session, or 0 for none; the same goes to the same target if the choice is sticky.
+    /// - Returns: The position of the target, to be avoided by a second try.
+    package func lease(to sink: any UpstreamSink, key: @autoclosure () -> UInt64) -> Int {
+        self.budget.noteRequest()
+        if let only {
+            only.lease(to: sink)
+            return 0
+        }
+        let index = self.pick(key: self.plan.balance == .sticky ? key() : 0, avoiding: nil)
+        self.pools[index].lease(to: sink, fresh: false)
+        return index
+    }
+
+    /// Whether a request may be sent a second time now; takes it out of the budget.
+    ///
+    /// - Parameters:
+    ///   - problem: How the first try ended.
+    ///   - call: The request.
+    ///   - wasReused: Whether its connection had carried a request before.
+    ///   - bodyBegan: Whether a byte of its body has been sent.
+    /// - Returns: Whether ``leaseAgain(to:key:avoiding:)`` may be called.
+    package func mayRepeat(
+        after problem: UpstreamProblem,
+        _ call: UpstreamCall,
+        wasReused: Bool,
+        bodyBegan: Bool
+    ) -> Bool {
+        self.plan.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
+            && self.budget.take(at: .now())
+    }
+
+    /// Finds a way for the second try: on a new connection, to another target if there is one.
+    package func leaseAgain(to sink: any UpstreamSink, key: @autoclosure () -> UInt64, avoiding target: Int) -> Int {
+        let index = self.pick(key: self.plan.balance == .sticky ? key() : 0, avoiding: target)
+        self.pools[index].lease(to: sink, fresh: true)
+        return index
+    }
+
+    /// Takes a request out of the line; its client is gone.
+    package func cancel(_ sink: any UpstreamSink) {
+        for pool in self.pools {
+            pool.cancel(sink)
+        }
+    }
+
+    /// Keeps no more connections; those in use end with their request.
+    ///
+    /// Called when no route leads here any more.
+    package func retire() {
+        for pool in self.pools {
+            pool.retire()
+        }
+    }
+
+    private func pick(key: UInt64, avoiding avoided: Int?) -> Int {
+        let now = NIODeadline.now()
+        self.look(at: now)
+        let pools = self.pools
+        return self.targets.pick(key: key, at: now, avoiding: avoided) { pools[$0].load.requests }
+    }
+
+    /// Takes note of the health checks and of failures.
+    private func look(at now: NIODeadline) {
+        for index in self.pools.indices {
+            if !self.health.isEmpty { self.targets.setHealth(index, isUp: self.health[index].isUp, at: now) }
+            let failures = self.outcomes[index].failures
+            guard failures > 0, let span = self.targets.eject(index, after: failures, at: now) else { continue }
+            self.outcomes[index].forget()
+            self.setting.report(.ejected(self.plan.targets[index], failures: failures, span: span))
+        }
+    }
+}
+
+// MARK: Report
+
+/// How one target of an upstream is.
+package struct TargetStatus: Sendable, Hashable {
+    /// The target.
+    package var target: UpstreamAddress
+    /// Whether the health checks say that it is there; true if there are none.
+    package var isUp: Bool
+    /// On how many event loops it is left out because it failed.
+    package var ejections: Int
+    /// On how many event loops it is known.
+    package var loops: Int
+    /// Connections and requests.
+    package var load: TargetLoad
+
+    /// What one loop says of a target.
+    package init(_ target: UpstreamAddress, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
+        self.target = target
+        self.isUp = isUp
+        self.ejections = isEjected ? 1 : 0
+        self.loops = 1
+        self.load = load
+    }
+
+    /// Whether some event loop uses it.
+    package var isHealthy: Bool { self.isUp && self.ejections < self.loops }
+
+    /// Adds what another loop says of the same target.
+    package mutating func merge(_ other: TargetStatus) {
+        self.isUp = self.isUp && other.isUp
+        self.ejections += other.ejections
+        self.loops += other.loops
+        self.load += other.load
+    }
+}
+
+extension Upstream {
+    /// How the targets are, for this loop.
+    package var status: [TargetStatus] {
+        let now = NIODeadline.now()
+        if self.pools.count > 1 { self.look(at: now) }
+        return self.plan.targets.indices.map { index in
+            TargetStatus(
+                self.plan.targets[index],
+                isUp: self.health.isEmpty || self.health[index].isUp,
+                isEjected: self.targets.ejectedUntil(index, at: now) != nil,
+                load: self.pools[index].load
+            )
+        }
+    }
+}

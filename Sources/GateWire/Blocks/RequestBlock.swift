@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import NIOCore
+
+/// Makes the flat head of a request from the fields of a header block, as if it had come over HTTP/1.1.
+///
+/// RFC 9113 §8.3.1. One is kept for each connection, because header blocks do not mix. The first fault is kept and
+/// thrown by ``finish(endsStream:)``; whatever follows it is only counted.
+package struct RequestBlock: Sendable {
+    private let limits: HeadLimits
+    private let scheme: String
+    private var lines: FieldLines
+    private var refusal: BlockRefusal?
+    /// The values of `:method`, `:path` and `:authority` until the start line is written, and of all cookies.
+    private var early = ByteBuffer()
+    private var pseudo = PseudoFields()
+    private var cookies = ByteBuffer()
+    private var hasHost = false
+    private var line: RequestLine?
+    private var known: KnownAuthority?
+    private static let hostName = Array("host".utf8)
+    private static let cookieName = Array("cookie".utf8)
+
+    /// A block for one connection.
+    package init(limits: HeadLimits = .request, isSecure: Bool) {
+        self.limits = limits
+        self.scheme = isSecure ? "https" : "http"
+        self.lines = FieldLines(limits: limits, plainNamesOnly: true)
+    }
+
+    /// Starts a head in a buffer that nobody else holds.
+    package mutating func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
+        self.lines.begin(names: names, into: buffer)
+        self.refusal = nil
+        self.early.clear()
+        self.cookies.clear()
+        self.pseudo = PseudoFields()
+        self.hasHost = false
+        self.line = nil
+    }
+
+    /// Whether so much has been decoded that no honest client can have meant it.
+    package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
+
+    /// Counts a field that is not kept, as those of a trailer section.
+    package mutating func skip(name: Span<UInt8>, value: Span<UInt8>) {
+        self.lines.count(name, value)
+    }
+
+    /// Takes the next field.
+    package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+        self.lines.count(name, value)
+        guard self.refusal == nil else { return }
+        do {
+            try self.take(name, value)
+        } catch {
+            self.refusal = error
+        }
+    }
+
+    /// The checked head.
+    ///
+    /// - Parameter endsStream: Whether no body follows.
+    /// - Returns: The head, checked.
+    /// - Throws: The first thing that is wrong with it.
+    package mutating func finish(endsStream: Bool) throws(BlockRefusal) -> RequestHead {
+        if let refusal { throw refusal }
+        let line = try self.openedLine()
+        if self.cookies.readableBytes > 0 { try self.writeCookies() }
+        let message = try self.lines.finish()
+        do {
+            return try self.head(message, line, endsStream: endsStream)
+        } catch {
+            throw .refused(error)
+        }
+    }
+}
+
+// MARK: Fields
+
+extension RequestBlock {
+    private mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+        if name.first(0) == UInt8(ascii: ":") {
+            try self.takePseudo(name, value)
+            return
+        }
+        try self.lines.check(value)
+        let meaning = try self.lines.meaning(of: name)
+        _ = try self.openedLine()
+        try self.lines.refuseExcess(name, value)
+        switch meaning {
+        case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
+            throw .malformed("wire.connection_field")
+        case .te:
+            guard value.spells("trailers") else { throw .malformed("wire.connection_field") }
+        case .cookie:
+            self.takeCookie(value)
+        case .host where self.pseudo.authority != nil:
+            try self.compare(host: value)
+        default:
+            self.lines.write(name, value, as: meaning)
+        }
+    }
+
+    private mutating func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+        guard self.line == nil else { throw .malformed("wire.pseudo_field") }
+        try self.lines.check(value)
+        let start = self.early.readableBytes
+        let range = start..<(start + value.count)
+        if name.spells(":path") {
+            guard self.pseudo.path == nil, !value.isEmpty else { throw .malformed("wire.pseudo_field") }
+            guard value.count <= self.limits.targetBytes else {
+                throw .refused(WireRefusal(414, "wire.target_too_long"))
+            }
+            self.pseudo.path = range
+        } else if name.spells(":method") {
+            guard self.pseudo.method == nil, value.count <= 24 else { throw .malformed("wire.pseudo_field") }
+            self.pseudo.method = range
+        } else if name.spells(":authority") {
+            guard self.pseudo.authority == nil else { throw .malformed("wire.pseudo_field") }
+            self.pseudo.authority = range
+        } else if name.spells(":scheme") {
+            guard self.pseudo.scheme == nil else { throw .malformed("wire.pseudo_field") }
+            self.pseudo.scheme = value.spells(self.scheme)
+        } else {
+            throw .malformed("wire.pseudo_field")
+        }
+        try self.lines.refuseExcess(name, value)
+        self.early.append(value)
+    }
+
+    /// Crumbs are one field again.
+    ///
+    /// RFC 9113 §8.2.3.
+    private mutating func takeCookie(_ crumb: Span<UInt8>) {
+        if self.cookies.readableBytes > 0 { self.cookies.writeStaticString("; ") }
+        self.cookies.append(crumb)
+    }
+
+    private mutating func writeCookies() throws(BlockRefusal) {
+        let name = RequestBlock.cookieName
+        let cookies = self.cookies
+        let value = cookies.readableBytesUInt8Span
+        try self.lines.refuseExcess(name.span, value)
+        self.lines.write(name.span, value, as: .cookie)
+    }
+
+    /// A `host` beside `:authority` must mean the same and is dropped.
+    ///
+    /// RFC 9113 §8.3.1.
+    private mutating func compare(host: Span<UInt8>) throws(BlockRefusal) {
+        guard !self.hasHost else { throw .refused(.malformed("request.repeated_host")) }
+        self.hasHost = true
+        guard let range = self.pseudo.authority else { return }
+        let authority = self.early.readableBytesUInt8Span.extracting(range)
+        guard !authority.isEqual(to: host) else { return }
+        guard let one = RequestAuthority(authority.text), let other = RequestAuthority(host.text), one == other else {
+            throw .refused(.malformed("request.host_differs_from_target"))
+        }
+    }
+}
+
+// MARK: The head
+
+extension RequestBlock {
+    /// The start line, written when the first field that is no pseudo-field comes, or at the end.
+    private mutating func openedLine() throws(BlockRefusal) -> RequestLine {
+        if let line { return line }
+        guard let method = self.pseudo.method else { throw .malformed("wire.pseudo_field") }
+        let values = self.early
+        let early = values.readableBytesUInt8Span
+        guard early.extracting(method).isToken else { throw .refused(.malformed("request.start_line")) }
+        let known: RequestMethod
+        do {
+            known = try RequestLine.method(early, method)
+        } catch {
+            throw .refused(error)
+        }
+        guard let path = self.pseudo.path, let isOurScheme = self.pseudo.scheme else {
+            throw .malformed("wire.pseudo_field")
+        }
+        guard isOurScheme else { throw .refused(.malformed("request.scheme")) }
+        try self.check(path: early.extracting(path))
+        let line = self.write(known, path)
+        self.line = line
+        return line
+    }
+
+    /// A path begins with a slash, or is the asterisk; it is never a whole URL, as over HTTP/1.1 it may be.
+    private func check(path: Span<UInt8>) throws(BlockRefusal) {
+        guard path[0] == UInt8(ascii: "/") || path.spells("*") else {
+            throw .refused(.malformed("request.target"))
+        }
+        for index in path.indices where !ByteClass.isTarget(path[index]) {
+            throw .refused(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
+        }
+    }
+
+    private mutating func write(_ method: RequestMethod, _ path: Range<Int>) -> RequestLine {
+        let values = self.early
+        let early = values.readableBytesSpan
+        self.lines.bytes.writeString(method.rawValue)
+        self.lines.bytes.writeStaticString(" ")
+        let start = self.lines.bytes.readableBytes
+        self.lines.bytes.writeBytes(early.extracting(path))
+        let line = RequestLine(method, target: start..<(start + path.count))
+        self.lines.bytes.writeStaticString(" HTTP/1.1\r\n")
+        if let authority = self.pseudo.authority {
+            let name = RequestBlock.hostName
+            self.lines.write(name.span, values.readableBytesUInt8Span.extracting(authority), as: .host)
+        }
+        return line
+    }
+
+    private mutating func head(
+        _ message: MessageHead,
+        _ line: RequestLine,
+        endsStream: Bool
+    ) throws(WireRefusal) -> RequestHead {
+        let census = try FieldCensus(of: message)
+        let target = try RequestTarget(line, in: message, scheme: self.scheme)
+        let found = try census.authority(of: message, known: self.known)
+        self.known = found
+        var framing = try census.framing(of: message, minorVersion: 1)
+        if endsStream {
+            guard framing == .none else { throw .malformed("framing.length") }
+        } else if framing == .none, message.first(.contentLength) == nil {
+            framing = .chunked
+        }
+        try census.refuseBody(framing, of: line.method)
+        return RequestHead(
+            message: message,
+            line: line,
+            target: target,
+            authority: found.authority,
+            framing: framing,
+            keepsAlive: true,
+            expectsContinue: try census.expectsContinue(message, minorVersion: 1)
+        )
+    }
+}
+
+/// Where the values of the pseudo-fields stand, until the start line is written.
+private struct PseudoFields: Sendable {
+    var method: Range<Int>?
+    var path: Range<Int>?
+    var authority: Range<Int>?
+    /// Whether the scheme is the connection's.
+    var scheme: Bool?
+}
+
+extension Span<UInt8> {
+    /// Whether the bytes are exactly these.
+    func spells(_ text: String) -> Bool {
+        guard self.count == text.utf8.count else { return false }
+        var position = 0
+        for byte in text.utf8 {
+            guard self[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
+
+    /// Whether the bytes are the same.
+    func isEqual(to other: Span<UInt8>) -> Bool {
+        self.count == other.count && self.indices.allSatisfy { self[$0] == other[$0] }
+    }
+
+    /// Whether all bytes may stand in a token, and there is one.
+    var isToken: Bool { !self.isEmpty && self.indices.allSatisfy { ByteClass.isToken(self[$0]) } }
+
+    /// The bytes as text; what is no UTF-8 becomes U+FFFD.
+    var text: String { String(decoding: self.indices.map { self[$0] }, as: UTF8.self) }
+}
