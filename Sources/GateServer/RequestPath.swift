@@ -172,11 +172,14 @@ extension RequestPath {
     /// A number for the session cookie of a request, the same in every process; 0 if there is none.
     func sessionKey(of request: RequestHead) -> UInt64 {
         guard let field = request.message.first(.cookie) else { return 0 }
-        let value = request.message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        let sent = request.message.bytes
+        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
         guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
             return 0
         }
-        return CookieKey(value.extracting(range))?.number ?? 0
+        let text = value.extracting(range)
+        guard let key = CookieKey(text) else { return 0 }
+        return key.number
     }
 
     /// Whether a request that writes comes from the app's own pages.

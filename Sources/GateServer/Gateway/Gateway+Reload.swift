@@ -3,6 +3,7 @@
 internal import GateConfiguration
 package import GateCore
 internal import GateHTTP
+internal import GateProxy
 internal import Logging
 internal import NIOCore
 internal import Synchronization

@@ -4,6 +4,7 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateProviders
+internal import GateProxy
 internal import GateSessions
 internal import GateSockets
 internal import GateWire

@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateProxy
 internal import NIOCore
+internal import Synchronization
 
 /// Tells how the targets of apps are.
 enum UpstreamReport {

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProxy
+internal import GateWire
 
 extension Failure {
     /// What a problem with an app's target means for its visitors.

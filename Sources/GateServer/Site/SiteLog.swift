@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateProviderHTTP
 internal import GateProxy
 internal import Logging
+internal import NIOCore
 
 /// What is worth a line in the log.
 ///

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apps over HTTP/2: in the clear and over TLS, good ones and hostile ones (S-59 to S-66, H-19, R-30)."""
+
+import struct
+import threading
+import time
+
+import pytest
+
+from support.chains import Authority
+from support.gateway import Gateway, oidc
+from support.h2_server import H2Server, echo
+from support.processes import Process, eventually, free_port, nginx
+from support.raw import Wire, request
+
+
+@pytest.fixture(scope="module")
+def provider(provider_server):
+    return {"mock": oidc(provider_server.realm("mock").issuer)}
+
+
+@pytest.fixture
+def gate(tmp_path, provider):
+    """Makes a gateway whose app at `/` has this `upstream`."""
+    made = []
+
+    def make(upstream):
+        apps = {"app": {"path": "/", "upstream": upstream, "allow": "signed_in", "public": ["/"]}}
+        made.append(Gateway(tmp_path / f"gate{len(made)}", provider, apps).start())
+        return made[-1]
+
+    yield make
+    for gateway in made:
+        gateway.stop()
+
+
+@pytest.fixture
+def server():
+    made = []
+
+    def make(*arguments, **more):
+        made.append(H2Server(*arguments, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_many_requests_share_a_connection(gate, server):
+    """`h2c://`: streams of one connection; the request is complete and in HTTP/2's form."""
+    app = server()
+    gateway = gate(app.address)
+    with Wire(gateway.port) as wire:
+        for index in range(20):
+            wire.send(f"GET /a?b={index} HTTP/1.1\r\nHost: gate.localhost\r\nX-Kept: 1\r\nTE: gzip\r\n\r\n".encode())
+            answer = wire.answer()
+            assert answer.status == 200 and answer.get("x-path") == f"/a?b={index}" and answer.body == b"ok"
+    assert len(app.connections) == 1
+    fields = dict(app.requests[-1].fields)
+    assert fields[":method"] == "GET" and fields[":scheme"] == "http" and fields[":authority"] == "gate.localhost"
+    assert fields["x-kept"] == "1" and fields["x-forwarded-proto"] == "http"
+    assert not {"host", "connection", "transfer-encoding", "te"} & set(fields)
+
+
+def test_requests_at_the_same_time(gate, server):
+    """One stream that waits holds up no other."""
+    held = []
+    app = server(lambda connection, stream: held.append((connection, stream)) if stream.get(":path") == "/slow"
+                 else echo(connection, stream))
+    gateway = gate(app.address)
+    with Wire(gateway.port) as slow:
+        slow.send(b"GET /slow HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        eventually(lambda: held, "the slow one is there")
+        for _ in range(5):
+            assert request(gateway.port, "/fast").status == 200
+        held[0][0].answer(held[0][1], body=b"late")
+        assert slow.answer().body == b"late"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_large_bodies_pass_both_ways(chunked, gate, server):
+    """Windows open as bodies are taken: 3 MiB up, 3 MiB back, byte for byte."""
+    app = server()
+    gateway = gate(app.address)
+    body = bytes(range(256)) * 4096 * 3
+    with Wire(gateway.port, timeout=30) as wire:
+        if chunked:
+            wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for start in range(0, len(body), 50_000):
+                part = body[start:start + 50_000]
+                wire.send(b"%x\r\n%s\r\n" % (len(part), part))
+            wire.send(b"0\r\n\r\n")
+        else:
+            wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert wire.answer().body == body
+
+
+def test_an_app_that_takes_no_body_stops_the_client(gate, server):
+    """Flow control: what the app does not take is not piled up in the gateway."""
+    app = server()
+    app.takes_bodies = False
+    gateway = gate(app.address)
+    before = gateway.memory_kib()
+    with Wire(gateway.port, timeout=1) as wire:
+        wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 200000000\r\n\r\n")
+        sent = 0
+        with pytest.raises(OSError):
+            while sent < 100_000_000:
+                wire.send(b"x" * 100_000)
+                sent += 100_000
+    assert gateway.memory_kib() - before < 30_000
+
+
+def test_a_client_that_takes_nothing_stops_the_app(gate, server):
+    """Flow control: the window is given back as the client takes the answer."""
+    done = threading.Event()
+
+    def act(connection, stream):
+        def send():
+            try:
+                connection.answer(stream, body=b"x" * 50_000_000)
+            except Exception:
+                pass
+            done.set()
+
+        send()
+
+    app = server(act)
+    gateway = gate(app.address)
+    before = gateway.memory_kib()
+    with Wire(gateway.port) as wire:
+        wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        eventually(lambda: app.requests, "the request is there")
+        assert not done.wait(1)
+        assert gateway.memory_kib() - before < 30_000
+        assert len(wire.answer().body) == 50_000_000
+
+
+def test_the_app_bounds_the_streams(gate, server):
+    """SETTINGS_MAX_CONCURRENT_STREAMS is kept; further requests go over another connection or wait."""
+    held, most = [], []
+
+    def act(connection, stream):
+        held.append((connection, stream))
+        most.append(sum(1 for one in connection.streams.values() if one.number not in answered))
+
+    answered = set()
+    app = server(act, streams=2)
+    gateway = gate(app.address)
+    assert_first = Wire(gateway.port)
+    assert_first.send(b"GET /0 HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+    eventually(lambda: held, "the first is there")
+    wires = [Wire(gateway.port) for _ in range(7)]
+    for wire in wires:
+        wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+    eventually(lambda: len(held) == 8, "all are there")
+    assert max(most) <= 2 and len(app.connections) >= 4
+    for connection, stream in held:
+        connection.answer(stream, body=b"ok")
+    for wire in [assert_first, *wires]:
+        assert wire.answer().body == b"ok"
+        wire.close()
+
+
+def refuse(code):
+    def act(connection, stream):
+        if stream.get(":path") == "/again" and len([1 for one in connection.server.requests]) == 1:
+            with connection.lock:
+                connection.h2.reset_stream(stream.number, code)
+            connection.flush()
+        else:
+            echo(connection, stream)
+
+    return act
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_refused_stream_is_repeated(method, gate, server):
+    """R-30: REFUSED_STREAM means that nobody has looked at the request, so any method is safe to repeat."""
+    app = server(refuse(7))
+    assert request(gate(app.address).port, "/again", method=method).status == 200
+    assert len(app.requests) == 2
+
+
+def test_a_reset_stream_is_not_repeated(gate, server):
+    """R-30: any other code may mean that the app has acted."""
+    app = server(refuse(2))
+    assert request(gate(app.address).port, "/again", method="DELETE").status == 502
+    assert len(app.requests) == 1
+
+
+def test_streams_beyond_goaway_are_repeated_elsewhere(gate, server):
+    """RFC 9113 §6.8: what is beyond the last stream has not been looked at."""
+    def act(connection, stream):
+        if len(connection.server.connections) == 1:
+            connection.send(b"\x00\x00\x08\x07\x00" + struct.pack(">III", 0, 0, 0))
+        else:
+            echo(connection, stream)
+
+    app = server(act)
+    assert request(gate(app.address).port, "/x", method="DELETE").status == 200
+    assert len(app.connections) == 2
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def literal(name, value):
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def says(*fields, flags=5):
+    """Answers a block of fields written by hand."""
+    def act(connection, stream):
+        block = b"".join(literal(name, value) for name, value in fields)
+        connection.send(frame(1, flags, stream.number, block))
+
+    return act
+
+
+OK = (b":status", b"200")
+REFUSED = {
+    "no status": says((b"x", b"y")), "S-63 status 999": says((b":status", b"999")), "S-63 status 20":
+        says((b":status", b"20")), "S-62 101": says((b":status", b"101")), "two statuses": says(OK, OK),
+    "a pseudo-field of requests": says(OK, (b":path", b"/")), "a pseudo-field behind others":
+        says((b"x", b"y"), OK), "S-61 coding": says(OK, (b"transfer-encoding", b"chunked")), "connection":
+            says(OK, (b"connection", b"close")), "upper case": says(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
+                says(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": says(OK, (b"x", b"a\x00b")), "S-60 two lengths":
+                    says(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
+                        says(OK, (b"content-length", b"5")), "interim that ends": says((b":status", b"103")),
+    "empty name": says(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
+        frame(1, 5, 99, literal(*OK))
+    ), "data without a head": lambda connection, stream: connection.send(frame(0, 1, stream.number, b"x")),
+    "a frame that is too long": lambda connection, stream: connection.send(b"\xff\xff\xff\x00\x00" + b"\x00" * 4),
+    "no frames": lambda connection, stream: connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * 3),
+    "push": lambda connection, stream: connection.send(
+        frame(5, 4, stream.number, struct.pack(">I", 2) + literal(b":path", b"/evil"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_answer_that_is_none_is_a_502(name, gate, server):
+    """S-60 to S-64 over HTTP/2: nothing of it reaches the client, and the next request is well."""
+    act = REFUSED[name]
+    app = server(lambda connection, stream: act(connection, stream) if stream.get(":path") == "/bad"
+                 else echo(connection, stream))
+    gateway = gate({"targets": [app.address], "timeouts": {"answer": "2s"}})
+    answer = request(gateway.port, "/bad", fields=[("Accept", "text/html")])
+    assert answer.status in (502, 504) and answer.get("content-type").startswith("text/html")
+    assert request(gateway.port, "/good").status == 200
+
+
+def test_our_names_are_dropped(gate, server):
+    """S-65 S-66: the gateway's cookie and fields are its own; addresses stay as they are."""
+    app = server(says(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
+                      (b"location", b"http://internal/")))
+    answer = request(gate(app.address).port, "/x")
+    assert [value for name, value in answer.fields if name.lower() == "set-cookie"] == ["theirs=1"]
+    assert not answer.get("x-gatehouse-x") and answer.get("location") == "http://internal/"
+
+
+def test_interim_answers_are_not_passed_on(gate, server):
+    """S-62: up to eight."""
+    def act(connection, stream):
+        for _ in range(8 if stream.get(":path") == "/eight" else 9):
+            connection.send(frame(1, 4, stream.number, literal(b":status", b"103")))
+        connection.send(frame(1, 5, stream.number, literal(*OK)))
+
+    gateway = gate(server(act).address)
+    assert request(gateway.port, "/eight").status == 200
+    assert request(gateway.port, "/nine").status == 502
+
+
+def test_an_early_answer_stops_the_upload(gate, server):
+    """S-59: the rest of the body is not wanted: the stream is reset, the connection goes on."""
+    app = server()
+    app.requests = Early(app)
+    gateway = gate(app.address)
+    with Wire(gateway.port) as wire:
+        wire.send(b"POST /early HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
+        assert wire.answer().status == 413
+    assert request(gateway.port, "/x").status == 200
+    assert len(app.connections) == 1
+
+
+class Early(list):
+    """Answers `/early` as soon as its head is there."""
+    def __init__(self, app):
+        super().__init__()
+        self.app = app
+
+    def append(self, stream):
+        super().append(stream)
+        if stream.get(":path") == "/early":
+            self.app.connections[-1].answer(stream, 413)
+
+
+FLOODS = {
+    "PING": frame(6, payload=b"12345678"), "SETTINGS": frame(4), "PRIORITY": frame(2, stream=1, payload=b"\0\0\0\0\1"),
+    "RST_STREAM": frame(3, stream=1, payload=b"\0\0\0\2"), "empty DATA": frame(0, stream=1), "unknown": frame(77),
+    "WINDOW_UPDATE": frame(8, payload=b"\0\0\0\1"),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_h19_a_flood_ends_the_connection(name, gate, server):
+    """H-19: an app that sends frames which only cost work is cut off; others go on."""
+    ended = threading.Event()
+
+    def act(connection, stream):
+        if stream.get(":path") != "/flood":
+            return echo(connection, stream)
+        connection.send(frame(1, 4, stream.number, literal(*OK)))
+        connection.socket.settimeout(5)
+        try:
+            for _ in range(200):
+                connection.send(FLOODS[name] * 1000)
+        except OSError:
+            ended.set()
+
+    gateway = gate(server(act).address)
+    with Wire(gateway.port) as wire:
+        wire.send(b"GET /flood HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        eventually(ended.is_set, "the flood is cut off", 20)
+    assert request(gateway.port, "/x").status == 200
+
+
+def test_h19_endless_heads_end_the_connection(gate, server):
+    """H-19: CONTINUATION without end, and small bytes that unpack to much."""
+    def act(connection, stream):
+        if stream.get(":path") != "/bomb":
+            return echo(connection, stream)
+        connection.send(frame(1, 0, stream.number, literal(*OK)))
+        try:
+            for _ in range(10_000):
+                connection.send(frame(9, 0, stream.number, literal(b"x", b"y" * 100) * 100))
+        except OSError:
+            pass
+
+    gateway = gate(server(act).address)
+    assert request(gateway.port, "/bomb").status == 502
+    assert request(gateway.port, "/x").status == 200
+
+
+def test_hypercorn_over_h2c(gate, tmp_path):
+    """A real app server with prior knowledge."""
+    (tmp_path / "hello.py").write_text(
+        "async def app(scope, receive, send):\n"
+        "    if scope['type'] != 'http': return\n"
+        "    body = b''\n"
+        "    while True:\n"
+        "        part = await receive()\n"
+        "        body += part.get('body', b'')\n"
+        "        if not part.get('more_body'): break\n"
+        "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
+        "    text = scope['http_version'] + ' ' + scope['path'] + ' ' + str(len(body))\n"
+        "    await send({'type': 'http.response.body', 'body': text.encode()})\n"
+    )
+    import sys
+    port = free_port()
+    app = Process([sys.executable, "-m", "hypercorn", "-b", f"127.0.0.1:{port}", "hello:app"], tmp_path, "hypercorn",
+                  cwd=tmp_path)
+    app.wait_listening(port)
+    gateway = gate(f"h2c://127.0.0.1:{port}")
+    assert request(gateway.port, "/x", method="POST", body=b"z" * 300_000).text == "2 /x 300000"
+    app.stop()
+
+
+def test_nginx_over_h2(gate, tmp_path):
+    """`h2://`: ALPN over TLS with nginx; a server that speaks HTTP/1.1 only is refused."""
+    root = Authority("h2 root")
+    cert, key = root.issue("localhost").files(tmp_path, "server")
+    port, other = free_port(), free_port()
+    servers = "".join(
+        f"server {{ listen 127.0.0.1:{number} ssl{options}; ssl_certificate {cert}; ssl_certificate_key {key};"
+        "location / { return 200 $server_protocol; } }\n" for number, options in ((port, " http2"), (other, ""))
+    )
+    app = nginx(tmp_path, "h2", servers)
+    app.wait_listening(port)
+    tls = {"ca_file": root.file(tmp_path)}
+    gateway = gate({"targets": [f"h2://localhost:{port}"], "tls": tls})
+    for _ in range(5):
+        assert request(gateway.port, "/x").text == "HTTP/2.0"
+    assert request(gate({"targets": [f"h2://localhost:{other}"], "tls": tls}).port, "/x").status == 502
+    app.stop()
+
+
+def test_a_late_answer_is_given_up(gate, server):
+    """`timeouts.answer` holds for each stream; the app is told CANCEL."""
+    app = server(lambda connection, stream: None)
+    gateway = gate({"targets": [app.address], "timeouts": {"answer": "1s"}})
+    began = time.monotonic()
+    assert request(gateway.port, "/x").status == 504 and time.monotonic() - began < 4
+    eventually(lambda: app.requests[0].reset == 8, "the stream is cancelled")
+
+
+def test_a_client_that_leaves_cancels_its_stream(gate, server):
+    """K11: the app is told that nobody waits."""
+    app = server(lambda connection, stream: None)
+    gateway = gate(app.address)
+    wire = Wire(gateway.port)
+    wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+    eventually(lambda: app.requests, "the request is there")
+    wire.close()
+    eventually(lambda: app.requests[0].reset == 8, "the stream is cancelled")
+    assert len(app.connections) == 1
