@@ -31,8 +31,6 @@ package struct DownstreamLimits: Sendable {
     package var linger = TimeAmount.seconds(2)
     /// How many bytes of later requests are kept while one is being answered.
     package var pipelinedBytes = 64 * 1024
-    /// Open connections on all listeners together.
-    package var connections = 10_000
 
     /// The defaults.
     package init() {}

@@ -16,6 +16,12 @@ package struct ListenerPlan: Sendable {
     package let port: Int
     /// The certificates, the default first; empty for a plain listener.
     package let identities: [TLSIdentity]
+    /// How long a handshake may take, a PROXY header included.
+    package var handshake = DownstreamLimits().handshake
+    /// The networks of the balancers whose connections begin with a PROXY header.
+    package var balancers: [AddressRange] = []
+    /// A socket that listens already, handed over by whoever started the process.
+    package var inherited: InheritedSocket?
 
     /// A plan; a listener without identities is plain.
     package init(host: String, port: Int, identities: [TLSIdentity]) {
@@ -25,21 +31,32 @@ package struct ListenerPlan: Sendable {
     }
 }
 
+/// Who is at the other end of a connection.
+package struct ClientAddress: Sendable {
+    /// The address; nil if it has none.
+    package let ip: IPAddress?
+    /// The address as it is passed on.
+    package let text: String
+}
+
 /// An open listening socket whose connections are spread over the event loops.
 package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
-    package typealias ConnectionFactory = @Sendable (any Channel, TLSFacts?) throws -> DownstreamConnection
+    package typealias ConnectionFactory =
+        @Sendable (any Channel, ClientAddress, TLSFacts?) throws -> DownstreamConnection
 
     private let channel: any Channel
-    private let identities: Mutex<[TLSIdentity]>
+    private let gate: ConnectionGate
+    private let inForce: Mutex<ListenerPlan>
 
-    private init(channel: any Channel, plan: ListenerPlan) {
+    private init(channel: any Channel, plan: ListenerPlan, gate: ConnectionGate) {
         self.channel = channel
         self.plan = plan
-        self.identities = Mutex(plan.identities)
+        self.gate = gate
+        self.inForce = Mutex(plan)
     }
 
-    /// The address and port of the plan it was opened with.
+    /// The plan it was opened with.
     package let plan: ListenerPlan
 
     /// Opens the socket and serves.
@@ -48,13 +65,18 @@ package final class Listener: Sendable {
     package static func open(
         _ plan: ListenerPlan,
         on group: any EventLoopGroup,
-        gate: Turnstile,
+        gate: ConnectionGate,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
         let holder = Holder()
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptGuard(gate: gate))
+                }
+            }
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
@@ -64,18 +86,27 @@ package final class Listener: Sendable {
                     guard gate.enter() else { throw ListenerFull() }
                     channel.closeFuture.whenComplete { _ in gate.leave() }
                     guard let listener = holder.listener else { throw ListenerFull() }
-                    try listener.prepare(channel, makeConnection)
+                    try listener.admit(channel, makeConnection)
                 }
             }
         do {
-            let channel = try await bootstrap.bind(host: plan.host, port: plan.port).get()
-            let listener = Listener(channel: channel, plan: plan)
+            let channel = try await Listener.bind(plan, by: bootstrap)
+            let listener = Listener(channel: channel, plan: plan, gate: gate)
             holder.set(listener)
             return listener
         } catch {
             let reason = Self.reason(of: error)
             throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
         }
+    }
+
+    private static func bind(_ plan: ListenerPlan, by bootstrap: ServerBootstrap) async throws -> any Channel {
+        guard let inherited = plan.inherited else {
+            return try await bootstrap.bind(host: plan.host, port: plan.port).get()
+        }
+        let channel = try await bootstrap.withBoundSocket(inherited.descriptor).get()
+        inherited.deepenQueue()
+        return channel
     }
 
     /// Why a port cannot be bound, in the operator's words where the reason is a usual one.
@@ -93,29 +124,83 @@ package final class Listener: Sendable {
     /// So what waits for a slow client shrinks as it takes it, instead of standing still for a minute.
     private static let unsentBytes = NIOBSDSocket.Option(rawValue: 25)
 
-    /// Shows other certificates from the next handshake on.
-    package func replaceIdentities(_ identities: [TLSIdentity]) {
-        self.identities.withLock { $0 = identities }
+    /// Takes certificates, times and balancers of another plan for the connections that come from now on.
+    package func adopt(_ plan: ListenerPlan) {
+        self.inForce.withLock { $0 = plan }
     }
 
-    /// Accepts no more connections.
+    /// Accepts nothing until told otherwise, while clients wait in the kernel's queue; or goes on.
+    package func hold(_ isHeld: Bool) {
+        self.onGuard { $0.hold(isHeld) }
+    }
+
+    /// Accepts no more connections, and closes the socket when nobody is left in its queue.
+    package func finish() async {
+        let promise = self.channel.eventLoop.makePromise(of: Void.self)
+        self.onGuard { $0.close(promise) } otherwise: { promise.succeed() }
+        try? await promise.futureResult.get()
+    }
+
+    /// Closes the socket at once.
     package func close() async {
         try? await self.channel.close().get()
     }
 
-    private func prepare(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
-        let identities = self.identities.withLock { $0 }
+    private func onGuard(
+        _ body: @escaping @Sendable (AcceptGuard) -> Void,
+        otherwise: @escaping @Sendable () -> Void = {}
+    ) {
+        let channel = self.channel
+        channel.eventLoop.execute {
+            guard let found = try? channel.pipeline.syncOperations.handler(type: AcceptGuard.self) else {
+                return otherwise()
+            }
+            body(found)
+        }
+    }
+
+    /// Asks a balancer for its client, then counts the client and lets it in.
+    private func admit(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
+        let plan = self.inForce.withLock { $0 }
+        let accepted = NIODeadline.now()
+        let text = channel.remoteAddress?.ipAddress
+        let peer = ClientAddress(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        guard let ip = peer.ip, plan.balancers.contains(where: { $0.contains(ip) }) else {
+            try self.count(peer, on: channel)
+            return try self.prepare(channel, peer, plan, accepted, makeConnection)
+        }
+        let reader = ProxyHeaderReader(until: accepted + plan.handshake, gate: self.gate) { source in
+            let client = source.map { ClientAddress($0) } ?? peer
+            if source != nil { try self.count(client, on: channel) }
+            try self.prepare(channel, client, plan, accepted, makeConnection)
+        }
+        try channel.pipeline.syncOperations.addHandler(reader)
+    }
+
+    private func count(_ client: ClientAddress, on channel: any Channel) throws {
+        let gate = self.gate
+        guard let claim = gate.claim(client.ip) else { throw ListenerFull() }
+        channel.closeFuture.whenComplete { _ in gate.release(claim) }
+    }
+
+    private func prepare(
+        _ channel: any Channel,
+        _ client: ClientAddress,
+        _ plan: ListenerPlan,
+        _ accepted: NIODeadline,
+        _ makeConnection: @escaping ConnectionFactory
+    ) throws {
+        let identities = plan.identities
         guard let fallback = identities.first else {
-            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, nil))
+            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, client, nil))
             return
         }
-        let accepted = NIODeadline.now()
-        let deadline = HelloDeadline()
+        let deadline = HelloDeadline(accepted + plan.handshake)
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, accepted)
                 let tls = NIOSSLServerHandler(context: facts.identity.context)
-                try channel.pipeline.syncOperations.addHandlers([tls, makeConnection(channel, facts)])
+                try channel.pipeline.syncOperations.addHandlers([tls, makeConnection(channel, client, facts)])
                 channel.pipeline.syncOperations.removeHandler(deadline, promise: nil)
             }
         }
@@ -145,15 +230,29 @@ package final class Listener: Sendable {
 
 private struct ListenerFull: Error {}
 
+extension ClientAddress {
+    /// A client that a balancer tells of.
+    fileprivate init(_ address: IPAddress) {
+        let packed = ByteBuffer(bytes: address.isIPv4 ? address.bytes.suffix(4) : address.bytes[...])
+        let text = (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
+        self.init(ip: address, text: text ?? "unknown")
+    }
+}
+
 /// Closes a connection whose first TLS message is not complete in time; removed once it is.
 private final class HelloDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
+    private let deadline: NIODeadline
     private var timer: Scheduled<Void>?
+
+    init(_ deadline: NIODeadline) {
+        self.deadline = deadline
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        self.timer = context.eventLoop.scheduleTask(in: DownstreamLimits().handshake) { channel.close(promise: nil) }
+        self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
