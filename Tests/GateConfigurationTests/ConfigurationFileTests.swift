@@ -29,7 +29,7 @@ import Testing
         #expect(app.route.path == "/")
         #expect(app.route.providers == ["staff"])
         #expect(app.route.access == .signedIn)
-        #expect(app.upstream == Origin(scheme: "http", host: "127.0.0.1", port: 9000).map(UpstreamTarget.http))
+        #expect(app.upstream?.targets.map(\.description) == ["http://127.0.0.1:9000"])
         #expect(app.headers == [])
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(app.route.origin.description == "http://notes.localhost:8443")
         #expect(app.route.path == "/team")
         #expect(app.route.audience == "http://notes.localhost:8443/team")
-        #expect(app.upstream == .unix(path: "/run/notes.sock"))
+        #expect(app.upstream?.targets == [UpstreamTarget(place: .unix(path: "/run/notes.sock"))])
         var ann = AccessEntry(line: 11)
         ann.email = EmailAddress("ann@example.com")
         var other = AccessEntry(line: 11)

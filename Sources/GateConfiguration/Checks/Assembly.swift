@@ -133,7 +133,11 @@ struct Assembly {
             route.groups = app.value.groups ?? .all
             route.publicRules = app.value.publicRules?.map(\.value) ?? []
             let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
-            var made = AppSettings(route: route, upstream: upstream, headers: headers)
+            var made = AppSettings(
+                route: route,
+                action: .forward(UpstreamSettings(targets: [upstream])),
+                headers: headers
+            )
             made.sendsForwarded = app.value.forwarded ?? false
             settings.append(made)
         }

@@ -74,7 +74,7 @@ extension Shape<UpstreamTarget> {
         guard address.path == "/", address.query == nil else {
             throw Complaint("has a path; requests keep their own, so write '\(address.origin)'")
         }
-        return .http(address.origin)
+        return UpstreamTarget(address.origin)
     }
 
     /// The path of a socket has to fit `sun_path`, 108 bytes with its end.
@@ -85,7 +85,7 @@ extension Shape<UpstreamTarget> {
         guard path.utf8.count <= 107 else {
             throw Complaint("is longer than the 107 bytes that a socket's path may have")
         }
-        return .unix(path: path)
+        return UpstreamTarget(place: .unix(path: path))
     }
 }
 

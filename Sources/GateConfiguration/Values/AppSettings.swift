@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
 package import GatePolicy
 
 /// One app behind the gateway.
 package struct AppSettings: Sendable, Hashable {
     /// The way to the app and who may take it; `route.app` is the app's name.
     package var route: Route
-    /// Where its requests are forwarded to.
-    package var upstream: UpstreamTarget
+    /// What becomes of its requests.
+    package var action: AppAction
+    /// How requests and answers are passed on.
+    package var traffic = TrafficSettings()
     /// Further header names for identity fields, in the order of the file.
     package var headers: [HeaderSetting]
     /// Whether the app also gets `Forwarded`, RFC 7239.
     package var sendsForwarded = false
 
     /// Puts the parts together.
-    package init(route: Route, upstream: UpstreamTarget, headers: [HeaderSetting] = []) {
+    package init(route: Route, action: AppAction, headers: [HeaderSetting] = []) {
         self.route = route
-        self.upstream = upstream
+        self.action = action
         self.headers = headers
     }
-}
 
-/// Where the requests of an app are forwarded to.
-package enum UpstreamTarget: Sendable, Hashable {
-    /// A web server over plain HTTP.
-    case http(Origin)
-    /// A web server on a Unix domain socket with an absolute path.
-    case unix(path: String)
+    /// The servers behind the app; nil if its requests are not forwarded.
+    package var upstream: UpstreamSettings? {
+        guard case .forward(let upstream) = self.action else { return nil }
+        return upstream
+    }
 }
 
 /// One more header in which an app receives an identity field.

@@ -51,6 +51,12 @@ package struct GatewaySettings: Sendable, Hashable {
     package var trustedProxies: [AddressRange]
     /// The secrets, of which the first seals and all open; nil when the gateway makes one in `stateFolder`.
     package var secrets: [Secret]?
+    /// Bounds on what clients may ask.
+    package var limits = LimitSettings()
+    /// How long clients are waited for.
+    package var timeouts = TimeoutSettings()
+    /// How the gateway stops.
+    package var drain = DrainSettings()
 
     /// Settings with the defaults for all but the public origin and the state folder.
     package init(publicURL: Origin, stateFolder: String) {
@@ -71,11 +77,16 @@ package struct ListenerSettings: Sendable, Hashable {
     package var address: BindAddress
     /// The certificates, chosen by server name; empty for plain HTTP.
     package var certificates: [CertificateFiles]
+    /// Whether HTTP/2 is offered; never on a plain listener.
+    package var http2: Bool
+    /// The networks whose connections must start with a PROXY header; those of others must not.
+    package var proxyProtocol: [AddressRange] = []
 
-    /// Makes a listener, plain unless certificates are given.
+    /// Makes a listener, plain unless certificates are given, and then with HTTP/2.
     package init(address: BindAddress, certificates: [CertificateFiles] = []) {
         self.address = address
         self.certificates = certificates
+        self.http2 = !certificates.isEmpty
     }
 }
 

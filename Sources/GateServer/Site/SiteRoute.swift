@@ -28,10 +28,7 @@ final class SiteRoute: Sendable {
         self.audience = app.route.audience
         self.originText = "\(app.route.origin)"
         self.metrics = RouteMetrics(app: app.route.app)
-        switch app.upstream {
-        case .http(let origin): self.upstream = .http(origin)
-        case .unix(let path): self.upstream = .unix(path: path)
-        }
+        self.upstream = app.upstream?.targets.first.flatMap(UpstreamAddress.init(plain:)) ?? .nowhere
     }
 
     /// The app's name in the configuration file.
@@ -55,5 +52,21 @@ struct RouteMetrics: Sendable {
         guard self.classes.indices.contains(status / 100 - 1) else { return }
         self.classes[status / 100 - 1].increment()
         self.duration.recordNanoseconds(nanoseconds)
+    }
+}
+
+extension UpstreamAddress {
+    /// Where nobody listens; for what is not forwarded, or not in the clear.
+    fileprivate static let nowhere = UpstreamAddress.unix(path: "/dev/null")
+
+    /// The address of a target that speaks HTTP/1.1 in the clear.
+    fileprivate init?(plain target: UpstreamTarget) {
+        guard !target.isSecure, !target.isHTTP2 else { return nil }
+        switch target.place {
+        case .tcp:
+            guard let origin = target.origin else { return nil }
+            self = .http(origin)
+        case .unix(let path): self = .unix(path: path)
+        }
     }
 }

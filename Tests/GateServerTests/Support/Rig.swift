@@ -123,7 +123,7 @@ struct Rig {
         route.providers = providers
         route.access = .signedIn
         let upstream = try #require(Origin(scheme: "http", host: "127.0.0.1", port: 8080))
-        return AppSettings(route: route, upstream: .http(upstream))
+        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [UpstreamTarget(upstream)])))
     }
 
     func route(_ name: String) throws -> SiteRoute {
