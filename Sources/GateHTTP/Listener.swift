@@ -232,7 +232,7 @@ private struct ListenerFull: Error {}
 
 extension ClientAddress {
     /// A client that a balancer tells of.
-    fileprivate init(_ address: IPAddress) {
+    init(_ address: IPAddress) {
         let packed = ByteBuffer(bytes: address.isIPv4 ? address.bytes.suffix(4) : address.bytes[...])
         let text = (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
         self.init(ip: address, text: text ?? "unknown")

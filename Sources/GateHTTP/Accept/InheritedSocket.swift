@@ -26,7 +26,9 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
 
     /// What a message says of it.
     package var description: String {
-        let place = self.address.map { "\($0):\(self.port)" } ?? "something else than an IP address"
+        let host = self.address.map { ClientAddress($0).text }
+        let shown = host.map { $0.contains(":") ? "[\($0)]:\(self.port)" : "\($0):\(self.port)" }
+        let place = shown ?? "something else than an IP address"
         return "descriptor \(self.descriptor) (\(self.name)) at \(place)"
     }
 

@@ -22,22 +22,26 @@ final class LoopPulse: Sendable {
     }
 
     private let ticks = Mutex(Ticks())
+    private let inFlight = Atomic<Int>(0)
 
-    /// Ticks on a loop from now on, until the loop ends.
-    func start(on loop: any EventLoop, blocked: @escaping @Sendable (TimeAmount) -> Void) {
-        self.ticks.withLock { $0.due = .now() + LoopPulse.interval }
-        loop.scheduleRepeatedTask(initialDelay: LoopPulse.interval, delay: LoopPulse.interval) { _ in
-            let lag = self.tick(at: .now())
-            if lag > LoopPulse.alarming { blocked(lag) }
-        }
+    /// Expects the first tick; called on the loop.
+    func begin(at now: NIODeadline) {
+        self.ticks.withLock { $0.due = now + LoopPulse.interval }
     }
 
-    /// Notes a tick.
+    /// Requests of the loop that were in flight at the last tick.
+    var requests: Int { self.inFlight.load(ordering: .relaxed) }
+
+    /// Notes a tick; called on the loop.
     ///
+    /// - Parameters:
+    ///   - now: When it came.
+    ///   - requests: How many requests of the loop are in flight.
     /// - Returns: How late it was.
     @discardableResult
-    func tick(at now: NIODeadline) -> TimeAmount {
-        self.ticks.withLock { ticks in
+    func tick(at now: NIODeadline, requests: Int = 0) -> TimeAmount {
+        self.inFlight.store(requests, ordering: .relaxed)
+        return self.ticks.withLock { ticks in
             let lag = max(0, (now - ticks.due).nanoseconds)
             ticks.due = now + LoopPulse.interval
             if ticks.lags.count < LoopPulse.kept {

@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateProviderHTTP
 internal import Logging
+internal import NIOCore
 
 /// What is worth a line in the log.
 ///
@@ -125,6 +126,14 @@ struct SiteLog: Sendable {
                 "provider": "\(provider)", "host": "\(host ?? "all")", "preset": "\(preset ?? "none")",
                 "detail": "a mismatch is noted and the connection used; mode: enforce refuses it",
             ]
+        )
+    }
+
+    /// An event loop did nothing of what was due for too long.
+    func blocked(_ time: TimeAmount, loop: Int) {
+        self.logger.warning(
+            "event loop was blocked",
+            metadata: ["loop": "\(loop)", "ms": "\(time.nanoseconds / 1_000_000)"]
         )
     }
 

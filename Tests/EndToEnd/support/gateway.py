@@ -81,9 +81,11 @@ class Gateway:
         temporary.write_text(text)
         temporary.replace(self.path)
 
-    def start(self, env=None, drain_delay=0):
+    def start(self, env=None, drain_delay=0, more=()):
         self.write()
-        command = [BINARY, "serve", "--config", self.path, "--drain-delay", drain_delay]
+        command = [BINARY, "serve", "--config", self.path, *more]
+        if drain_delay is not None:
+            command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
         self.wait_ready()
         return self
