@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
-package import GateCore
 internal import GateHTTP
 internal import Logging
 internal import NIOCore

@@ -38,7 +38,7 @@ struct ServiceNotice: Sendable {
         let text = Array((state == .reloading ? "\(state.rawValue)\nMONOTONIC_USEC=\(self.microseconds)" : state.rawValue).utf8)
         _ = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL.rawValue), pointer, length)
+                unsafe sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL), pointer, length)
             }
         }
     }
