@@ -39,6 +39,47 @@ import Testing
         #expect(host?["properties"]?["hosts"] == nil)
     }
 
+    @Test func `every default of the schema is what holds without the key`() throws {
+        let schema = try JSON(parsing: Array(ConfigurationDocuments.schema.utf8))
+        let gateway = try #require(schema["properties"]?["gateway"])
+        let keys = ["limits", "timeouts", "drain"].map { name in
+            "  \(name): \(self.defaults(gateway["properties"]?[name] ?? .null).text)\n"
+        }
+        let configuration = try Fixture.configuration(Fixture.smallest(gateway: keys.joined()))
+        #expect(try configuration == Fixture.configuration(Fixture.smallest()))
+        #expect(keys.first?.contains("\"header_bytes\":\"32KiB\"") == true)
+
+        let app = try #require(schema["properties"]?["apps"]?["patternProperties"]?.object?.values.first)
+        let upstream = try #require(app["properties"]?["upstream"]?["anyOf"]?.array?.last)
+        var written = try #require(self.defaults(upstream).object)
+        #expect(written["timeouts"]?["keep_alive"] == "4s")
+        written["targets"] = "http://127.0.0.1:9000"
+        // Both say something only where other keys do.
+        written["tls"] = nil
+        let keysOfApp = try #require(self.defaults(app).object).filter { $0.key != "answer" }
+        let rest = keysOfApp.map { "    \($0.key): \($0.value.text)\n" }
+        let settings = try Fixture.app(upstream: "upstream: \(JSON.object(written).text)", rest.joined())
+        #expect(try settings == Fixture.app())
+        #expect(rest.contains("    max_body: \"100MiB\"\n"))
+
+        let health = try #require(upstream["properties"]?["health"])
+        var checks = try #require(self.defaults(health).object)
+        checks["path"] = "/"
+        let value = JSON.object(["targets": "http://a", "health": .object(checks)]).text
+        #expect(try Fixture.app(upstream: "upstream: \(value)").upstream?.health == HealthSettings(path: "/"))
+        #expect(checks.count == 5)
+    }
+
+    /// The defaults of a mapping, and of those in it that can do without any key.
+    private func defaults(_ schema: JSON) -> JSON {
+        let pairs = (schema["properties"]?.object ?? [:]).compactMap { name, property -> (String, JSON)? in
+            if let value = property["default"] { return (name, value) }
+            guard property["properties"] != nil, property["required"] == nil else { return nil }
+            return (name, self.defaults(property))
+        }
+        return .object(Dictionary(uniqueKeysWithValues: pairs.filter { $0.1 != .object([:]) }))
+    }
+
     @Test func `the example passes without a remark once its variables are set`() throws {
         let names = ["GATEHOUSE_SECRET", "GOOGLE_CLIENT_SECRET", "GITHUB_CLIENT_SECRET", "MICROSOFT_CLIENT_SECRET"]
         let variables = names + ["STAFF_CLIENT_SECRET"]

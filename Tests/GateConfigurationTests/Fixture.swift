@@ -35,7 +35,13 @@ enum Fixture {
     }
 
     /// The smallest useful file, with more text inside of its parts.
-    static func smallest(gateway: String = "", provider: String = "", app: String = "", rest: String = "") -> String {
+    static func smallest(
+        gateway: String = "",
+        provider: String = "",
+        upstream: String = "upstream: http://127.0.0.1:9000",
+        app: String = "",
+        rest: String = ""
+    ) -> String {
         """
         gateway:
           public_url: https://gate.example.com
@@ -49,7 +55,7 @@ enum Fixture {
         \(provider)
         apps:
           wiki:
-            upstream: http://127.0.0.1:9000
+            \(upstream)
             allow: signed_in
         \(app)
         \(rest)
@@ -78,6 +84,16 @@ enum Fixture {
         let result = self.parse(text, environment: environment)
         #expect(result.diagnostics.map(\.rendered) == [])
         return try #require(result.configuration)
+    }
+
+    /// The settings of the only app of a file that has nothing wrong with it.
+    static func app(upstream: String = "upstream: http://127.0.0.1:9000", _ lines: String = "") throws -> AppSettings {
+        try #require(try self.configuration(self.smallest(upstream: upstream, app: lines)).apps.first)
+    }
+
+    /// The messages of a file, with their severities.
+    static func remarks(_ text: String) -> [String] {
+        self.parse(text).diagnostics.map { "\($0.severity): \($0.message)" }
     }
 
     /// The messages of a file, without their places.

@@ -16,6 +16,9 @@ struct Assembly {
         self.checkRedirects(providers, &reading)
         let known = KnownProviders(self.draft.providers)
         let apps = self.apps(known, &reading)
+        if let publicURL = self.draft.gateway?.publicURL?.value {
+            RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
+        }
         guard let gateway = self.gateway else { return nil }
         var sessions = SessionSettings(
             store: self.draft.sessions?.store
@@ -44,6 +47,9 @@ struct Assembly {
         settings.operations = draft.operations?.value ?? settings.operations
         settings.trustedProxies = draft.trustedProxies ?? []
         settings.secrets = draft.secrets
+        settings.limits = draft.limits
+        settings.timeouts = draft.timeouts
+        settings.drain = draft.drain
         return settings
     }
 
@@ -53,7 +59,10 @@ struct Assembly {
             guard let certificate = files.certificate, let privateKey = files.privateKey else { return nil }
             return CertificateFiles(certificate: certificate, privateKey: privateKey)
         }
-        return ListenerSettings(address: address, certificates: certificates)
+        var settings = ListenerSettings(address: address, certificates: certificates)
+        settings.http2 = !certificates.isEmpty && draft.http2?.value ?? true
+        settings.proxyProtocol = draft.proxyProtocol ?? []
+        return settings
     }
 
     /// No address twice, and the operations on none of the listeners.
@@ -124,7 +133,7 @@ struct Assembly {
             let check = AccessCheck(known: known, app: app)
             let access = check.rule(&reading)
             let denied = check.denied(access.providers, &reading)
-            guard let publicURL, let upstream = app.value.upstream else { continue }
+            guard let publicURL, let action = app.value.action else { continue }
             let own = app.value.host.flatMap { Origin(scheme: publicURL.scheme, host: $0.value, port: publicURL.port) }
             var route = Route(app: app.name, origin: own ?? publicURL, path: path)
             route.providers = access.providers
@@ -133,11 +142,8 @@ struct Assembly {
             route.groups = app.value.groups ?? .all
             route.publicRules = app.value.publicRules?.map(\.value) ?? []
             let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
-            var made = AppSettings(
-                route: route,
-                action: .forward(UpstreamSettings(targets: [upstream])),
-                headers: headers
-            )
+            var made = AppSettings(route: route, action: action, headers: headers)
+            made.traffic = app.value.trafficSettings
             made.sendsForwarded = app.value.forwarded ?? false
             settings.append(made)
         }

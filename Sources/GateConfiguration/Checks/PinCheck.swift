@@ -14,7 +14,8 @@ extension PinSetDraft {
         self.mark = written.mark
         self.written = Set(written.keys.keys)
         if self.written.isDisjoint(with: alternatives) {
-            let help = "write the pins as 'sha256', or the name of a list as 'preset'"
+            let preset = alternatives.contains("preset") ? ", or the name of a list as 'preset'" : ""
+            let help = "write the pins as 'sha256'\(preset)"
             reading.error("there is no pin here; \(help)", at: written.mark)
         }
         guard let match = self.match else { return }

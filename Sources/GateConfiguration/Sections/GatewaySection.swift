@@ -10,12 +10,17 @@ struct GatewayDraft: Sendable {
     var state: String?
     var trustedProxies: [AddressRange]?
     var secrets: [Secret]?
+    var limits = LimitSettings()
+    var timeouts = TimeoutSettings()
+    var drain = DrainSettings()
 }
 
 /// What is written of one listener.
 struct ListenerDraft: Sendable {
     var address: Located<BindAddress>?
     var certificates: Located<[CertificateDraft]>?
+    var http2: Located<Bool>?
+    var proxyProtocol: [AddressRange]?
 }
 
 /// What is written of one certificate.
@@ -74,6 +79,27 @@ extension Mapping<GatewayDraft> {
                 .init(standard: .words("made in `state`"), example: "${file:/run/secrets/gatehouse}"),
                 "At least 32 bytes. A list rotates: the first seals, all open."
             ),
+            Key(
+                "limits",
+                over: \.limits,
+                Mapping<LimitSettings>.limits.shape,
+                .init(),
+                "Bounds on what clients may ask of the gateway."
+            ),
+            Key(
+                "timeouts",
+                over: \.timeouts,
+                Mapping<TimeoutSettings>.timeouts.shape,
+                .init(),
+                "How long clients are waited for."
+            ),
+            Key(
+                "drain",
+                over: \.drain,
+                Mapping<DrainDraft>.drain.shape.map(\.settings),
+                .init(),
+                "How the gateway stops."
+            ),
         ]
     )
 }
@@ -100,8 +126,28 @@ extension Mapping<ListenerDraft> {
                 .init(standard: .words("none: plain HTTP")),
                 "The certificates, chosen by the server name that a client asks for."
             ),
+            Key(
+                "http2",
+                located: \.http2,
+                .flag,
+                .init(standard: .words("`true` with `tls`, else `false`")),
+                "Whether HTTP/2 is offered beside HTTP/1.1, by ALPN; only with `tls`."
+            ),
+            Key(
+                "proxy_protocol",
+                \.proxyProtocol,
+                .list(of: .network, named: "a list of networks"),
+                .init(standard: .value([]), example: ["10.0.0.0/8"]),
+                "The networks of the balancers in front whose connections start with a PROXY header, version 1 or 2, "
+                    + "which tells the client's address. A connection from there without one is closed, and so is one "
+                    + "from elsewhere with one."
+            ),
         ],
-        check: { listener, _, reading in
+        check: { listener, written, reading in
+            if let http2 = listener.http2, http2.value, written.keys["tls"] == nil {
+                let help = "browsers speak it over TLS only; write 'tls', or remove this"
+                reading.error("'http2' needs 'tls': \(help)", at: http2.mark)
+            }
             guard let certificates = listener.certificates, certificates.value.isEmpty else { return }
             reading.error("'tls' lists no certificate; remove it for a plain listener", at: certificates.mark)
         }

@@ -23,9 +23,13 @@ enum HeaderName {
         }
         let folded = name.lowercased()
         guard !self.reserved.contains(folded) else { return "it has a meaning of its own in HTTP" }
-        let isManaged = folded.hasPrefix("x-forwarded-") || folded.hasPrefix("x-gatehouse-")
-        guard !isManaged, folded != "forwarded", folded != "x-request-id" else { return "the gateway sets it itself" }
-        return nil
+        return self.isManaged(folded) ? "the gateway sets it itself" : nil
+    }
+
+    /// Whether the gateway itself says what fields of a name hold; the name is in lower case.
+    static func isManaged(_ folded: String) -> Bool {
+        folded.hasPrefix("x-forwarded-") || folded.hasPrefix("x-gatehouse-")
+            || ["forwarded", "x-request-id"].contains(folded)
     }
 }
 

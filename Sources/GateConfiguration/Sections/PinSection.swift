@@ -30,34 +30,60 @@ struct PinSetDraft: Sendable {
 
 extension Mapping<PinSetDraft> {
     /// `providers.<name>.tls.pins`.
-    static let pins = Mapping("pins", keys: setKeys + [hosts]) { pins, written, reading in
+    static let pins = Mapping(
+        "pins",
+        path: path,
+        summary: summary,
+        keys: presetKeys + contentKeys(withPresets: true) + endKeys + [hosts]
+    ) { pins, written, reading in
         pins.check(written, alternatives: ["sha256", "preset", "hosts"], &reading)
         pins.checkTogether(&reading)
     }
 
     /// An entry of `providers.<name>.tls.pins.hosts`.
-    static let hostPins = Mapping("the pins of a host", keys: setKeys) { pins, written, reading in
+    static let hostPins = Mapping(
+        "the pins of a host",
+        path: path,
+        summary: summary,
+        keys: presetKeys + contentKeys(withPresets: true) + endKeys
+    ) { pins, written, reading in
         pins.check(written, alternatives: ["sha256", "preset"], &reading)
     }
 
+    /// `apps.<name>.upstream.tls.pins`, which knows neither presets nor hosts.
+    static let upstreamPins = Mapping(
+        "the pins of an upstream",
+        path: "apps.<name>.upstream.tls.pins",
+        summary: "The keys or certificates that the targets of an app have to show, beyond a chain that is valid.",
+        keys: contentKeys(withPresets: false) + endKeys
+    ) { pins, written, reading in
+        pins.check(written, alternatives: ["sha256"], &reading)
+        pins.checkTogether(&reading)
+    }
+
+    private static let path = "providers.<name>.tls.pins and providers.<name>.tls.pins.hosts.<host>"
+    private static let summary =
+        "The keys or certificates that the provider's hosts have to show, beyond a chain that is valid. The name "
+        + "of a preset stands for a mapping with only that `preset`."
+
     private init(
         _ subject: String,
+        path: String,
+        summary: String,
         keys: [Key<PinSetDraft>],
         check: @escaping @Sendable (inout PinSetDraft, Written, inout Reading) -> Void
     ) {
         self.init(
             subject,
-            path: "providers.<name>.tls.pins and providers.<name>.tls.pins.hosts.<host>",
-            summary:
-                "The keys or certificates that the provider's hosts have to show, beyond a chain that is valid. The name "
-                + "of a preset stands for a mapping with only that `preset`.",
+            path: path,
+            summary: summary,
             make: { PinSetDraft() },
             keys: keys,
             check: check
         )
     }
 
-    private static let setKeys: [Key<PinSetDraft>] = [
+    private static let presetKeys: [Key<PinSetDraft>] = [
         Key(
             "preset",
             \.preset,
@@ -65,35 +91,50 @@ extension Mapping<PinSetDraft> {
             .init(standard: .words("none"), example: "google-roots"),
             "The roots that a provider is known to use, of the list of \(PinPreset.google.date); their pins count beside "
                 + "those of `sha256`. No provider promises to keep to such a list."
-        ),
-        Key(
-            "match",
-            located: \.match,
-            .oneOf("a way to match"),
-            .init(standard: .words("`public_key`; with `preset` always `chain`"), example: "chain"),
-            "What the pins are hashes of: `public_key` of the host's own certificate, the whole `certificate`, or the "
-                + "public key of any certificate of the verified `chain`, its root included."
-        ),
-        Key(
-            "mode",
-            \.mode,
-            .oneOf("a mode"),
-            .init(standard: .words("`enforce`; with `preset` `report`"), example: "report"),
-            "`enforce`: a host that shows none of the pins gets no request; `report`: it is used, and the mismatch noted."
-        ),
-        Key(
-            "sha256",
-            located: \.sha256,
-            .pins,
-            .init(
-                standard: .words("those of `preset`"),
-                example: [
-                    "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
-                ]
+        )
+    ]
+
+    /// What a set is made of; without presets its own pins are all there are.
+    private static func contentKeys(withPresets: Bool) -> [Key<PinSetDraft>] {
+        [
+            Key(
+                "match",
+                located: \.match,
+                .oneOf("a way to match"),
+                .init(
+                    standard: withPresets ? .words("`public_key`; with `preset` always `chain`") : "public_key",
+                    example: "chain"
+                ),
+                "What the pins are hashes of: `public_key` of the host's own certificate, the whole `certificate`, or the "
+                    + "public key of any certificate of the verified `chain`, its root included."
             ),
-            "The pins, each the SHA-256 in base64: the one in use first, then those of backup keys; at most 64. "
-                + "`gatehouse pins HOST` prints them."
-        ),
+            Key(
+                "mode",
+                \.mode,
+                .oneOf("a mode"),
+                .init(
+                    standard: withPresets ? .words("`enforce`; with `preset` `report`") : "enforce",
+                    example: "report"
+                ),
+                "`enforce`: a host that shows none of the pins gets no request; `report`: it is used, and the mismatch noted."
+            ),
+            Key(
+                "sha256",
+                located: \.sha256,
+                .pins,
+                .init(
+                    standard: withPresets ? .words("those of `preset`") : .words("(required)"),
+                    example: [
+                        "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+                    ]
+                ),
+                "The pins, each the SHA-256 in base64: the one in use first, then those of backup keys; at most 64. "
+                    + "`gatehouse pins HOST` prints them."
+            ),
+        ]
+    }
+
+    private static let endKeys: [Key<PinSetDraft>] = [
         Key(
             "expires",
             \.expires,

@@ -48,47 +48,6 @@ extension Shape<PublicRule> {
     }
 }
 
-extension Shape<UpstreamTarget> {
-    /// Where requests are forwarded to.
-    static let upstream: Shape = {
-        let one = single("an upstream", pattern: "^(http://[^/?#@]+/?|unix:/.+)$", parse: parse)
-        return Shape(one.kind, schema: one.schema) { node, reading in
-            guard case .sequence = node.content else { return one.read(node, &reading) }
-            reading.error("a list of upstreams is not supported yet; write one", at: node.mark)
-            return nil
-        }
-    }()
-
-    private static func parse(_ text: String) throws(Complaint) -> UpstreamTarget {
-        guard !text.hasPrefix("unix:") else { return try self.socket(String(text.dropFirst("unix:".count))) }
-        guard !text.hasPrefix("https:") else {
-            throw Complaint("is not supported yet; an upstream is http:// or unix:")
-        }
-        guard let address = WebAddress(text) else {
-            let isAuthority = !text.contains("://") && WebAddress("http://\(text)") != nil
-            let help =
-                isAuthority
-                ? "did you mean 'http://\(text)'?" : "write such as http://10.0.0.5:8080 or unix:/run/app.sock"
-            throw Complaint("is not an upstream; \(help)")
-        }
-        guard address.path == "/", address.query == nil else {
-            throw Complaint("has a path; requests keep their own, so write '\(address.origin)'")
-        }
-        return UpstreamTarget(address.origin)
-    }
-
-    /// The path of a socket has to fit `sun_path`, 108 bytes with its end.
-    private static func socket(_ path: String) throws(Complaint) -> UpstreamTarget {
-        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw Complaint("needs an absolute path, such as unix:/run/app.sock")
-        }
-        guard path.utf8.count <= 107 else {
-            throw Complaint("is longer than the 107 bytes that a socket's path may have")
-        }
-        return UpstreamTarget(place: .unix(path: path))
-    }
-}
-
 /// Paths in the one spelling that requests have after they were made canonical.
 enum CanonicalPath {
     static func check(_ text: String) throws(Complaint) {

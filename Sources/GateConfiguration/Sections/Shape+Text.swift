@@ -100,11 +100,14 @@ extension Shape<Secret> {
 }
 
 extension Shape<Duration> {
-    /// A time such as `12h`, within bounds.
+    /// A time such as `12h`, within bounds; where those begin below a second, `500ms` too.
     static func duration(_ bounds: ClosedRange<Duration>, shown: String) -> Shape {
-        single("a duration", pattern: "^[0-9]{1,9}[smhd]$") { text throws(Complaint) in
-            guard let duration = DurationText.parse(text) else {
-                throw Complaint("is not a duration; write a whole number and its unit, such as 30s, 15m, 12h or 7d")
+        let isFine = bounds.lowerBound > .zero && bounds.lowerBound < .seconds(1)
+        let units = isFine ? "(ms|[smhd])" : "[smhd]"
+        let examples = isFine ? "500ms, 30s, 15m or 12h" : "30s, 15m, 12h or 7d"
+        return single("a duration, \(shown)", pattern: "^[0-9]{1,9}\(units)$") { text throws(Complaint) in
+            guard let duration = DurationText.parse(text, takesMilliseconds: isFine) else {
+                throw Complaint("is not a duration; write a whole number and its unit, such as \(examples)")
             }
             guard bounds.contains(duration) else { throw Complaint("is out of range; it must be \(shown)") }
             return duration
@@ -117,12 +120,16 @@ enum DurationText {
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
 
     /// Reads `30s`, `15m`, `12h` or `7d`; nil for anything else, a sum of several units included.
-    static func parse(_ text: String) -> Duration? {
+    static func parse(_ text: String, takesMilliseconds: Bool = false) -> Duration? {
+        if takesMilliseconds, text.hasSuffix("ms") { return self.number(text.dropLast(2)).map { .milliseconds($0) } }
         guard let last = text.last, let unit = self.units[last] else { return nil }
-        let digits = text.dropLast()
+        return self.number(text.dropLast()).map { .seconds($0 * unit) }
+    }
+
+    private static func number(_ digits: Substring) -> Int64? {
         guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
         }
-        return Int64(digits).map { .seconds($0 * unit) }
+        return Int64(digits)
     }
 }

@@ -60,6 +60,27 @@ struct Key<Owner: Sendable>: Sendable {
         _ traits: Traits = Traits(),
         _ summary: String
     ) {
+        self.init(name, shape, traits, summary) { owner, value in owner[keyPath: field] = value }
+    }
+
+    /// A key whose value takes the place of the one that holds without it.
+    init<Value: Sendable>(
+        _ name: String,
+        over field: any WritableKeyPath<Owner, Value> & Sendable,
+        _ shape: Shape<Value>,
+        _ traits: Traits = Traits(),
+        _ summary: String
+    ) {
+        self.init(name, shape, traits, summary) { owner, value in owner[keyPath: field] = value }
+    }
+
+    private init<Value: Sendable>(
+        _ name: String,
+        _ shape: Shape<Value>,
+        _ traits: Traits,
+        _ summary: String,
+        store: @escaping @Sendable (inout Owner, Value) -> Void
+    ) {
         self.name = name
         self.traits = traits
         self.kind = shape.kind
@@ -73,7 +94,7 @@ struct Key<Owner: Sendable>: Sendable {
         self.sections = shape.sections
         self.body = { node, owner, reading in
             guard let value = shape.read(node, &reading) else { return }
-            owner[keyPath: field] = value
+            store(&owner, value)
         }
     }
 
@@ -109,7 +130,8 @@ struct Key<Owner: Sendable>: Sendable {
     /// The example as it could stand in the file.
     var example: String? {
         self.traits.example.map { example in
-            example.string ?? "[\((example.array ?? []).compactMap(\.string).joined(separator: ", "))]"
+            guard let list = example.array else { return example.string ?? example.text }
+            return "[\(list.map { $0.string ?? $0.text }.joined(separator: ", "))]"
         }
     }
 

@@ -13,6 +13,9 @@ struct Mapping<Owner: Sendable>: Sendable {
         let isEmpty: Bool
         /// Whether there is nothing wrong with any part of it.
         let isSound: Bool
+
+        /// Whether a key was written.
+        func has(_ name: String) -> Bool { self.keys[name] != nil }
     }
 
     /// What it is, with an article, as messages name it.
@@ -22,6 +25,8 @@ struct Mapping<Owner: Sendable>: Sendable {
     /// What it is for, in one sentence.
     let summary: String
     let keys: [Key<Owner>]
+    /// The keys of which exactly one must be written; none if there is no such choice.
+    let alternatives: [String]
     private let byName: [String: Int]
     private let make: @Sendable () -> Owner
     private let check: @Sendable (inout Owner, Written, inout Reading) -> Void
@@ -33,12 +38,14 @@ struct Mapping<Owner: Sendable>: Sendable {
         summary: String,
         make: @escaping @Sendable () -> Owner,
         keys: [Key<Owner>],
+        alternatives: [String] = [],
         check: @escaping @Sendable (inout Owner, Written, inout Reading) -> Void = { _, _, _ in }
     ) {
         self.subject = subject
         self.path = path
         self.summary = summary
         self.keys = keys
+        self.alternatives = alternatives
         self.byName = Dictionary(keys.enumerated().map { ($1.name, $0) }) { first, _ in first }
         self.make = make
         self.check = check
@@ -61,6 +68,9 @@ struct Mapping<Owner: Sendable>: Sendable {
             "properties": .object(properties),
         ]
         if !required.isEmpty { members["required"] = .array(required) }
+        if !self.alternatives.isEmpty {
+            members["oneOf"] = .array(self.alternatives.map { ["required": [.string($0)]] })
+        }
         let rules = self.schemaOfTypes
         if !rules.isEmpty { members["allOf"] = .array(rules) }
         return .object(members)
@@ -106,9 +116,13 @@ struct Mapping<Owner: Sendable>: Sendable {
                 }
             }
         }
+        self.refuseSeveral(of: marks, &reading)
         marks.merge(guessed) { written, _ in written }
         for key in self.keys where key.traits.isRequired && marks[key.name] == nil {
             reading.error("\(self.subject) needs '\(key.name)'\(self.example(of: key))", at: node.owner)
+        }
+        if !self.alternatives.isEmpty, self.alternatives.allSatisfy({ marks[$0] == nil }) {
+            reading.error("\(self.subject) needs \(self.choice)", at: node.owner)
         }
         let isSound = reading.errors == before
         let written = Written(mark: node.owner, keys: marks, isEmpty: entries.isEmpty, isSound: isSound)
@@ -118,6 +132,22 @@ struct Mapping<Owner: Sendable>: Sendable {
 
     private func example(of key: Key<Owner>) -> String {
         key.example.map { ", such as '\(key.name): \($0)'" } ?? ""
+    }
+
+    /// The first alternative with its example, then the others.
+    private var choice: String {
+        let example = self.keys.first { $0.name == self.alternatives.first }.map { self.example(of: $0) } ?? ""
+        let names = self.alternatives.map { "'\($0)'" }
+        return "\(names.prefix(1).joined())\(example); or \(names.dropFirst().joined(separator: " or "))"
+    }
+
+    private func refuseSeveral(of marks: [String: YAMLMark], _ reading: inout Reading) {
+        let written = self.alternatives.compactMap { name in marks[name].map { (name: name, mark: $0) } }
+            .sorted { $0.mark < $1.mark }
+        for other in written.dropFirst() {
+            let first = "'\(written[0].name)' in line \(written[0].mark.line)"
+            reading.error("'\(other.name)' cannot stand beside \(first); keep one of them", at: other.mark)
+        }
     }
 
     private func refuse(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout Reading) {

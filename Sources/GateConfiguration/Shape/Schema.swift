@@ -16,6 +16,14 @@ enum Schema {
         return ["anyOf": [["type": ["string", "number"], "pattern": .string(pattern)], self.reference]]
     }
 
+    /// A whole number within bounds.
+    static func integer(_ bounds: ClosedRange<Int>) -> JSON {
+        let number: JSON = [
+            "type": "integer", "minimum": .int(Int64(bounds.lowerBound)), "maximum": .int(Int64(bounds.upperBound)),
+        ]
+        return ["anyOf": [number, self.reference]]
+    }
+
     /// A schema with words about it.
     static func annotated(_ schema: JSON, description: String, example: JSON?, standard: JSON?) -> JSON {
         guard var members = schema.object else { return schema }

@@ -31,6 +31,13 @@ struct Shape<Value: Sendable>: Sendable {
         self.body(node, &reading)
     }
 
+    /// What `change` makes of the value.
+    func map<Other: Sendable>(_ change: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
+        Shape<Other>(self.kind, schema: self.schema, sections: self.sections) { node, reading in
+            self.read(node, &reading).map(change)
+        }
+    }
+
     /// The same value only if there is nothing wrong with any part of it.
     var whole: Shape {
         Shape(self.kind, schema: self.schema, sections: self.sections) { node, reading in

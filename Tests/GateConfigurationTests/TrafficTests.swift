@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateConfiguration
+import GateCore
+import Testing
+
+/// What an app's requests meet: redirects, answers, and how they are passed on.
+@Suite struct TrafficTests {
+    @Test func `without a word requests are passed on as they are`() throws {
+        let app = try Fixture.app()
+        #expect(app.traffic == TrafficSettings())
+        #expect(app.traffic.maxBody == 104_857_600)
+        #expect(app.traffic.requestHeaders.isEmpty && app.traffic.responseHeaders.isEmpty)
+    }
+
+    @Test func `everything about the traffic is read`() throws {
+        let traffic = try Fixture.app(
+            """
+                path: /wiki
+                strip_prefix: true
+                upstream_host: App.Internal:8443
+                request_headers: { set: { X-Team: blue, X-Key: "${env:CLIENT_SECRET}" }, remove: [X-Debug, Cookie, authorization] }
+                response_headers: { set: { X-Frame-Options: DENY }, remove: [Server, Set-Cookie] }
+                max_body: 2GiB
+                websocket: true
+                websocket_origins: ["https://Portal.example.com/", "http://localhost:3000"]
+                early_hints: true
+                streaming: true
+                maintenance: true
+            """
+        ).traffic
+        var wanted = TrafficSettings()
+        wanted.stripsPrefix = true
+        wanted.upstreamHost = "app.internal:8443"
+        wanted.requestHeaders = HeaderEdits(
+            set: [HeaderValue(name: "X-Team", value: "blue"), HeaderValue(name: "X-Key", value: "tell-me-where")],
+            remove: ["X-Debug", "Cookie", "authorization"]
+        )
+        wanted.responseHeaders = HeaderEdits(
+            set: [HeaderValue(name: "X-Frame-Options", value: "DENY")],
+            remove: ["Server", "Set-Cookie"]
+        )
+        wanted.maxBody = 2 << 30
+        let origins = ["https://portal.example.com", "http://localhost:3000"].compactMap { WebAddress($0)?.origin }
+        wanted.webSocket = WebSocketSettings(origins: origins)
+        wanted.passesEarlyHints = true
+        wanted.isStreaming = true
+        wanted.isInMaintenance = true
+        #expect(traffic == wanted)
+    }
+
+    @Test(arguments: [("0", nil), ("1", 1), ("1KiB", 1024), ("1024GiB", 1 << 40)] as [(String, Int64?)])
+    func `no bytes of a body stand for any number`(text: String, limit: Int64?) throws {
+        #expect(try Fixture.app("    max_body: \(text)").traffic.maxBody == limit)
+    }
+
+    @Test(arguments: [("websocket: true", WebSocketSettings()), ("websocket: false", nil), ("", nil)])
+    func `WebSockets are passed on where that is written`(line: String, settings: WebSocketSettings?) throws {
+        #expect(try Fixture.app("    \(line)").traffic.webSocket == settings)
+    }
+
+    @Test func `an app can send its visitors elsewhere`() throws {
+        let app = try Fixture.app(upstream: "redirect: { to: https://new.example.com }")
+        let to = try #require(WebAddress("https://new.example.com"))
+        #expect(app.action == .redirect(RedirectSettings(to: to, status: 308, keepsPath: true)))
+        #expect(app.upstream == nil)
+        let other = try Fixture.app(
+            upstream: "redirect: { to: \"http://new.example.com/a?b=c\", status: 303, keep_path: false }"
+        )
+        let query = try #require(WebAddress("http://new.example.com/a?b=c"))
+        #expect(other.action == .redirect(RedirectSettings(to: query, status: 303, keepsPath: false)))
+    }
+
+    @Test func `an app can be a fixed answer`() throws {
+        #expect(try Fixture.app(upstream: "answer: {}").action == .answer(AnswerSettings()))
+        var wanted = AnswerSettings()
+        wanted.status = 410
+        wanted.body = "<p>Gone,\nfishing.\n"
+        wanted.contentType = "text/html; charset=utf-8"
+        let text = "answer:\n      status: 410\n      body: |\n        <p>Gone,\n        fishing.\n"
+        #expect(
+            try Fixture.app(upstream: text + "      content_type: text/html; charset=utf-8").action == .answer(wanted)
+        )
+    }
+
+    @Test func `an answer has at most 64 KiB`() throws {
+        let longest = String(repeating: "é", count: 32_768)
+        #expect(try Fixture.app(upstream: "answer: { body: \(longest) }").action != .answer(AnswerSettings()))
+        let messages = Fixture.messages(Fixture.smallest(upstream: "answer: { body: \(longest)a }"))
+        let words = "has 65537 bytes, and an answer may have 65536; serve it from an app"
+        #expect(messages.count == 1 && messages.first?.hasSuffix(words) == true)
+    }
+}
