@@ -47,12 +47,22 @@ package final class Listener: Sendable {
 
     private let channel: any Channel
     private let gate: ConnectionGate
+    private let group: any EventLoopGroup
+    private let makeConnection: ConnectionFactory
     private let inForce: Mutex<ListenerPlan>
 
-    private init(channel: any Channel, plan: ListenerPlan, gate: ConnectionGate) {
+    private init(
+        channel: any Channel,
+        plan: ListenerPlan,
+        gate: ConnectionGate,
+        group: any EventLoopGroup,
+        makeConnection: @escaping ConnectionFactory
+    ) {
         self.channel = channel
         self.plan = plan
         self.gate = gate
+        self.group = group
+        self.makeConnection = makeConnection
         self.inForce = Mutex(plan)
     }
 
@@ -77,21 +87,21 @@ package final class Listener: Sendable {
                     try channel.pipeline.syncOperations.addHandler(AcceptGuard(gate: gate))
                 }
             }
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard gate.enter() else { throw ListenerFull() }
-                    channel.closeFuture.whenComplete { _ in gate.leave() }
                     guard let listener = holder.listener else { throw ListenerFull() }
-                    try listener.admit(channel, makeConnection)
+                    try listener.admit(channel)
                 }
             }
         do {
             let channel = try await Listener.bind(plan, by: bootstrap)
-            let listener = Listener(channel: channel, plan: plan, gate: gate)
+            let listener = Listener(
+                channel: channel,
+                plan: plan,
+                gate: gate,
+                group: group,
+                makeConnection: makeConnection
+            )
             holder.set(listener)
             return listener
         } catch {
@@ -131,14 +141,40 @@ package final class Listener: Sendable {
 
     /// Accepts nothing until told otherwise, while clients wait in the kernel's queue; or goes on.
     package func hold(_ isHeld: Bool) {
-        self.onGuard { $0.hold(isHeld) }
+        let channel = self.channel
+        channel.eventLoop.execute {
+            try? channel.pipeline.syncOperations.handler(type: AcceptGuard.self).hold(isHeld)
+        }
     }
 
-    /// Accepts no more connections, and closes the socket when nobody is left in its queue.
+    /// Accepts no more connections; whoever is in the kernel's queue is still taken.
+    ///
+    /// Closing a socket resets those who wait in its queue, and SwiftNIO drops those whom it has accepted and not yet set up.
+    /// So those are waited for, and the queue is emptied in the moment before the socket is closed. A socket that was handed
+    /// over stays open elsewhere, with its queue.
     package func finish() async {
-        let promise = self.channel.eventLoop.makePromise(of: Void.self)
-        self.onGuard { $0.close(promise) } otherwise: { promise.succeed() }
-        try? await promise.futureResult.get()
+        self.hold(true)
+        for _ in 0..<2 {
+            for loop in self.group.makeIterator() {
+                try? await loop.submit {}.get()
+            }
+            try? await self.channel.eventLoop.submit {}.get()
+        }
+        let channel = self.channel
+        let isOurs = self.plan.inherited == nil
+        let left = try? await channel.eventLoop.submit { () -> [NIOBSDSocket.Handle] in
+            let taken = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { isOurs ? InheritedSocket.acceptAll(from: $0) : [] }
+            channel.close(promise: nil)
+            return taken ?? []
+        }.get()
+        for descriptor in left ?? [] {
+            let bootstrap = ClientBootstrap(group: self.group).channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try self.admit(channel) }
+            }
+            _ = try? await bootstrap.withConnectedSocket(descriptor).get()
+        }
     }
 
     /// Closes the socket at once.
@@ -146,35 +182,34 @@ package final class Listener: Sendable {
         try? await self.channel.close().get()
     }
 
-    private func onGuard(
-        _ body: @escaping @Sendable (AcceptGuard) -> Void,
-        otherwise: @escaping @Sendable () -> Void = {}
-    ) {
-        let channel = self.channel
-        channel.eventLoop.execute {
-            guard let found = try? channel.pipeline.syncOperations.handler(type: AcceptGuard.self) else {
-                return otherwise()
-            }
-            body(found)
-        }
-    }
-
-    /// Asks a balancer for its client, then counts the client and lets it in.
-    private func admit(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
+    /// Counts a connection, asks a balancer for its client, then counts the client and lets it in.
+    private func admit(_ channel: any Channel) throws {
+        let gate = self.gate
+        guard gate.enter() else { throw ListenerFull() }
+        channel.closeFuture.whenComplete { _ in gate.leave() }
+        try Listener.configure(channel)
         let plan = self.inForce.withLock { $0 }
         let accepted = NIODeadline.now()
         let text = channel.remoteAddress?.ipAddress
         let peer = ClientAddress(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
         guard let ip = peer.ip, plan.balancers.contains(where: { $0.contains(ip) }) else {
             try self.count(peer, on: channel)
-            return try self.prepare(channel, peer, plan, accepted, makeConnection)
+            return try self.prepare(channel, peer, plan, accepted)
         }
-        let reader = ProxyHeaderReader(until: accepted + plan.handshake, gate: self.gate) { source in
+        let reader = ProxyHeaderReader(until: accepted + plan.handshake, gate: gate) { source in
             let client = source.map { ClientAddress($0) } ?? peer
             if source != nil { try self.count(client, on: channel) }
-            try self.prepare(channel, client, plan, accepted, makeConnection)
+            try self.prepare(channel, client, plan, accepted)
         }
         try channel.pipeline.syncOperations.addHandler(reader)
+    }
+
+    private static func configure(_ channel: any Channel) throws {
+        guard let options = channel.syncOptions else { return }
+        try options.setOption(.socketOption(.tcp_nodelay), value: 1)
+        try options.setOption(.maxMessagesPerRead, value: 1)
+        try options.setOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
+        try options.setOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
     }
 
     private func count(_ client: ClientAddress, on channel: any Channel) throws {
@@ -187,9 +222,9 @@ package final class Listener: Sendable {
         _ channel: any Channel,
         _ client: ClientAddress,
         _ plan: ListenerPlan,
-        _ accepted: NIODeadline,
-        _ makeConnection: @escaping ConnectionFactory
+        _ accepted: NIODeadline
     ) throws {
+        let makeConnection = self.makeConnection
         let identities = plan.identities
         guard let fallback = identities.first else {
             try channel.pipeline.syncOperations.addHandler(makeConnection(channel, client, nil))

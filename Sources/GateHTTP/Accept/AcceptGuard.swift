@@ -13,14 +13,11 @@ final class AcceptGuard: ChannelInboundHandler {
 
     /// How long nothing is accepted after a failure.
     static let pause = TimeAmount.milliseconds(200)
-    /// How long to wait for a turn of the loop in which the queue has been emptied, before a socket is closed.
-    static let lastLook = TimeAmount.milliseconds(20)
 
     private let gate: ConnectionGate
     private var context: ChannelHandlerContext?
     private var isHeld = false
     private var isPausing = false
-    private var closing: EventLoopPromise<Void>?
 
     init(gate: ConnectionGate) {
         self.gate = gate
@@ -28,11 +25,7 @@ final class AcceptGuard: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-        self.closing?.succeed()
-        self.closing = nil
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     /// Accepting failed; the next try comes after a pause.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -48,34 +41,11 @@ final class AcceptGuard: ChannelInboundHandler {
         }
     }
 
-    /// Everything that has come was taken: the moment to close if that is wanted, since nobody is in the queue.
-    func channelReadComplete(context: ChannelHandlerContext) {
-        context.fireChannelReadComplete()
-        self.closeIfWanted()
-    }
-
     /// Accepts nothing until told otherwise, or goes on.
     func hold(_ isHeld: Bool) {
         guard self.isHeld != isHeld else { return }
         self.isHeld = isHeld
         self.apply()
-    }
-
-    /// Takes who is in the kernel's queue, then closes the socket.
-    ///
-    /// Closing resets whoever is still in the queue, so it happens right after a look that found it empty.
-    func close(_ promise: EventLoopPromise<Void>) {
-        guard let context, self.closing == nil else { return promise.succeed() }
-        self.closing = promise
-        try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 4096)
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: AcceptGuard.lastLook) { bound.value.closeIfWanted() }
-    }
-
-    private func closeIfWanted() {
-        guard let closing, let context else { return }
-        self.closing = nil
-        context.close(promise: closing)
     }
 
     private func apply() {

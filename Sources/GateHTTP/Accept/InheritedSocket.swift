@@ -62,12 +62,33 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
         return sockets
     }
 
+    /// Takes all who wait in the queue of a listening socket, without waiting for more.
+    static func acceptAll(from descriptor: CInt) -> [CInt] {
+        var taken: [CInt] = []
+        while taken.count < 8192 {
+            let next = unsafe accept4(
+                descriptor,
+                nil,
+                nil,
+                Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            )
+            if next >= 0 {
+                taken.append(next)
+            } else if errno != EINTR, errno != ECONNABORTED {
+                break
+            }
+        }
+        return taken
+    }
+
     /// Where a socket is bound; nil if the descriptor is none.
     private static func address(of descriptor: CInt) -> (IPAddress?, Int)? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let status = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &length) }
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
         }
         guard status == 0 else { return nil }
         let bytes = unsafe withUnsafeBytes(of: &storage) { unsafe Array($0.prefix(Int(length))) }

@@ -11,6 +11,8 @@ extension Gateway {
     /// - Parameter show: Called with what is to be said about the file at a reload.
     /// - Returns: Whether every request came to its end.
     package func run(show: @escaping @Sendable ([Diagnostic]) -> Void) async -> Bool {
+        // Trapped before anybody is told that the gateway is ready: an untrapped SIGHUP would end it.
+        let signals = await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint)
         let (events, source) = AsyncStream.makeStream(of: Event.self)
         let reloads = ReloadQueue { source.yield(.reload) }
         let background = [
@@ -21,7 +23,7 @@ extension Gateway {
         let work = [
             Task { await self.watchOverload() },
             Task {
-                for await signal in await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint) {
+                for await signal in signals {
                     switch signal {
                     case .sighup: reloads.request()
                     case .sigterm: source.yield(.stop)

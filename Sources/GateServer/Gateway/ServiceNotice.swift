@@ -35,7 +35,9 @@ struct ServiceNotice: Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
-        let text = Array((state == .reloading ? "\(state.rawValue)\nMONOTONIC_USEC=\(self.microseconds)" : state.rawValue).utf8)
+        let text = Array(
+            (state == .reloading ? "\(state.rawValue)\nMONOTONIC_USEC=\(self.microseconds)" : state.rawValue).utf8
+        )
         _ = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL), pointer, length)

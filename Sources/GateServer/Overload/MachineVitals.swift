@@ -92,7 +92,9 @@ struct MachineVitals: VitalSigns {
         inactive: String
     ) -> (used: Int64, limit: Int64)? {
         for folder in [mount + path, mount] {
-            let file: (String) -> String? = { self.text("\(folder)/\($0)")?.trimmingCharacters(in: .whitespacesAndNewlines) }
+            let file: (String) -> String? = {
+                self.text("\(folder)/\($0)")?.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
             guard let used = file(usage).flatMap({ Int64($0) }) else { continue }
             guard let limit = file(bound).flatMap({ Int64($0) }), limit < 1 << 60 else { continue }
             let line = file("memory.stat")?.split(separator: "\n").first { $0.hasPrefix(inactive) }

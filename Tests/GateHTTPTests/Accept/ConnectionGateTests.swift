@@ -13,7 +13,8 @@ import Testing
         func add(_ failure: AcceptFailure) { self.failures.withLock { $0.append(failure) } }
     }
 
-    private static func bounds(_ connections: Int, _ perAddress: Int, _ exempt: [String] = []) -> ConnectionGate.Bounds {
+    private static func bounds(_ connections: Int, _ perAddress: Int, _ exempt: [String] = []) -> ConnectionGate.Bounds
+    {
         var bounds = ConnectionGate.Bounds()
         bounds.connections = connections
         bounds.perAddress = perAddress

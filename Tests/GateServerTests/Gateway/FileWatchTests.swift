@@ -23,12 +23,13 @@ import Testing
         let file = try folder.write("a", "1")
         let read = FileStates(of: [file])
         var watch = FileWatch()
-        #expect(!watch.isTime(read: read, now: read.now))
+        func look(read: FileStates, now: FileStates) -> Bool { watch.isTime(read: read, now: now) }
+        #expect(look(read: read, now: read.now) == false)
         _ = try folder.write("a", "22")
-        #expect(!watch.isTime(read: read, now: read.now))
+        #expect(look(read: read, now: read.now) == false)
         _ = try folder.write("a", "333")
-        #expect(!watch.isTime(read: read, now: read.now))
-        #expect(watch.isTime(read: read, now: read.now))
+        #expect(look(read: read, now: read.now) == false)
+        #expect(look(read: read, now: read.now) == true)
     }
 
     @Test func `what a signal has had read is not read again`() throws {
@@ -36,10 +37,11 @@ import Testing
         let file = try folder.write("a", "1")
         var read = FileStates(of: [file])
         var watch = FileWatch()
+        func look(read: FileStates, now: FileStates) -> Bool { watch.isTime(read: read, now: now) }
         _ = try folder.write("a", "22")
-        #expect(!watch.isTime(read: read, now: read.now))
+        #expect(look(read: read, now: read.now) == false)
         read = read.now.extended(to: [file], readSince: Date())
-        for _ in 0..<3 { #expect(!watch.isTime(read: read, now: read.now)) }
+        for _ in 0..<3 { #expect(look(read: read, now: read.now) == false) }
     }
 
     @Test func `a change while the files are read is read afterwards`() throws {
@@ -49,8 +51,9 @@ import Testing
         _ = try folder.write("a", "22")
         let read = before.extended(to: [file], readSince: Date(timeIntervalSinceNow: -60))
         var watch = FileWatch()
-        #expect(!watch.isTime(read: read, now: read.now))
-        #expect(watch.isTime(read: read, now: read.now))
+        func look(read: FileStates, now: FileStates) -> Bool { watch.isTime(read: read, now: now) }
+        #expect(look(read: read, now: read.now) == false)
+        #expect(look(read: read, now: read.now) == true)
     }
 
     @Test func `a file that is new to the configuration is read again only if it may have changed meanwhile`() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -13,8 +14,9 @@ import Testing
         let loop = group.next()
         let rig = try Rig()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
+        let site = rig.site
         try await loop.submit {
-            LoopState(loop: loop, site: rig.site, clock: .system).start { source.yield($0) }
+            LoopState(loop: loop, site: site, clock: .system).start { source.yield($0) }
         }.get()
         // Longer than a tick, so that one is due in it wherever it begins.
         try await loop.submit {

@@ -11,13 +11,17 @@ import Testing
         let root = NSTemporaryDirectory() + "vitals-\(UInt64.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: root) }
         let common = [
-            "/proc/self/limits": "Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096       files\n",
+            "/proc/self/limits":
+                "Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096       files\n",
             "/proc/self/statm": "1000 250 100 1 0 50 0\n", "/proc/meminfo": "MemTotal:        8000 kB\nMemFree: 1 kB\n",
             "/proc/self/fd/0": "", "/proc/self/fd/1": "", "/proc/self/fd/2": "",
         ]
         for (path, text) in common.merging(files, uniquingKeysWith: { $1 }) {
             let url = URL(fileURLWithPath: root + path)
-            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
             try Data(text.utf8).write(to: url)
         }
         return MachineVitals(root: root).read(memoryLimit: memoryLimit)

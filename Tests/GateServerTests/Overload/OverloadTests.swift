@@ -12,7 +12,8 @@ import Testing
     ])
     func `each stage begins at its threshold, at once`(share: Double, stage: OverloadStage) {
         var machine = OverloadMachine()
-        #expect(machine.advance(to: share, at: .zero) == stage)
+        let reached = machine.advance(to: share, at: .zero)
+        #expect(reached == stage)
     }
 
     @Test(arguments: OverloadStage.allCases)
@@ -25,23 +26,25 @@ import Testing
     }
 
     @Test(arguments: [
-        (0.98, 0.931, OverloadStage.shedding), (0.98, 0.929, .holding), (0.95, 0.901, .holding), (0.95, 0.899, .closing),
+        (0.98, 0.931, OverloadStage.shedding), (0.98, 0.929, .holding), (0.95, 0.901, .holding),
+        (0.95, 0.899, .closing),
         (0.90, 0.851, .closing), (0.90, 0.849, .guarded), (0.85, 0.801, .guarded), (0.85, 0.799, .hurried),
         (0.80, 0.751, .hurried), (0.80, 0.749, .calm), (0.98, 0.10, .calm), (0.98, 0.82, .guarded),
     ])
     func `a stage ends five points below its threshold`(up: Double, down: Double, stage: OverloadStage) {
         var machine = OverloadMachine()
         _ = machine.advance(to: up, at: .zero)
-        #expect(machine.advance(to: down, at: .seconds(1)) == stage)
+        let reached = machine.advance(to: down, at: .seconds(1))
+        #expect(reached == stage)
     }
 
     @Test func `a stage lasts a second, and what is worse begins meanwhile`() {
         var machine = OverloadMachine()
-        #expect(machine.advance(to: 0.86, at: .seconds(10)) == .guarded)
-        #expect(machine.advance(to: 0.10, at: .milliseconds(10_999)) == .guarded)
-        #expect(machine.advance(to: 0.91, at: .milliseconds(10_999)) == .closing)
-        #expect(machine.advance(to: 0.10, at: .milliseconds(11_998)) == .closing)
-        #expect(machine.advance(to: 0.10, at: .milliseconds(11_999)) == .calm)
+        let looks: [(share: Double, milliseconds: Int)] = [
+            (0.86, 10_000), (0.10, 10_999), (0.91, 10_999), (0.10, 11_998), (0.10, 11_999),
+        ]
+        let stages = looks.map { machine.advance(to: $0.share, at: .milliseconds($0.milliseconds)) }
+        #expect(stages == [.guarded, .guarded, .closing, .closing, .calm])
     }
 
     @Test func `a share that swings around a threshold does not make the stage swing`() {

@@ -27,7 +27,9 @@ import Testing
         let signIns = SignInGuard { hands.now }
         let bounds = SignInGuard.Bounds()
         let ada = try #require(IPAddress("192.0.2.1"))
-        for _ in 0..<30 { #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil) }
+        for _ in 0..<30 {
+            #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
+        }
         #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == "signin.too_often")
         let eve = IPAddress("192.0.2.2")
         #expect(Self.code { () throws(Failure) in try signIns.start(by: eve, within: bounds) } == nil)
@@ -44,7 +46,9 @@ import Testing
             #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
             signIns.failed(ada, within: bounds)
         }
-        #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == "signin.failing")
+        #expect(
+            Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == "signin.failing"
+        )
         #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
         hands.advance(.seconds(3))
         #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
