@@ -4,7 +4,7 @@ package import NIOCore
 
 /// A client connection that can be ended between requests, to make room or to stop; confined to its event loop.
 package protocol Retiring: Expiring {
-    /// Whether it is open and no request is under way on it.
+    /// Whether it is open and no request is under way on it, though one may be arriving.
     var isIdle: Bool { get }
     /// Ends it if no request has been under way and nothing has come for so long.
     ///
@@ -13,11 +13,11 @@ package protocol Retiring: Expiring {
 }
 
 extension DownstreamConnection: Retiring {
-    /// Whether it waits for its handshake or for a request.
+    /// Whether it waits for its handshake, for a request or for the rest of a head.
     package var isIdle: Bool {
         switch self.phase {
-        case .handshake, .idle: true
-        case .head, .body, .answering, .lingering, .closed: false
+        case .handshake, .idle, .head: true
+        case .body, .answering, .lingering, .closed: false
         }
     }
 

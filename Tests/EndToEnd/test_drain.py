@@ -10,7 +10,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import Gateway, oidc
+from support.gateway import NO_LIMITS, Gateway, oidc
 from support.load import Load
 from support.processes import eventually
 from support.raw import Wire, request
@@ -187,7 +187,7 @@ def test_sigint_ends_it_at_once(busy, stand):
 
 def test_idle_connections_are_ended_little_by_little(stand):
     """Reliability §2: the ends of many are spread; a request that comes meanwhile is answered with `close`."""
-    stand.configuration["gateway"]["limits"] = {"connections_per_address": 0}
+    stand.configuration["gateway"]["limits"] = NO_LIMITS
     stand.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "8s"}
     stand.start(drain_delay=None)
     wires = []

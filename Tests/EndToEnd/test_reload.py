@@ -10,7 +10,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import Gateway, oidc
+from support.gateway import NO_LIMITS, Gateway, oidc
 from support.load import Load, descriptors
 from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -202,7 +202,7 @@ def test_limits_of_a_reload_hold_for_new_connections(stand):
     with Wire(stand.port) as old:
         old.send(long)
         assert old.answer().status == 200
-        stand.configuration["gateway"]["limits"] = {"url_bytes": "1KiB"}
+        stand.configuration["gateway"]["limits"] = {**NO_LIMITS, "url_bytes": "1KiB"}
         stand.write()
         reload(stand)
         old.send(long)
