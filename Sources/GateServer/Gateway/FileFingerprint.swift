@@ -49,6 +49,7 @@ struct FileStates: Equatable, Sendable {
     ///   - files: All that was read.
     ///   - began: When the reading began; a file that is new to us and younger than that may have been read before it changed,
     ///     so its state counts as unknown.
+    /// - Returns: The states in which all that was read was.
     func extended(to files: [String], readSince began: Date) -> FileStates {
         var all = FileStates(of: files)
         for (file, state) in all.states {

@@ -9,6 +9,7 @@ struct FileWatch {
     /// - Parameters:
     ///   - read: The states in which the files were read, also if what was read could not be used.
     ///   - now: The states of the same files at this look.
+    /// - Returns: Whether something has changed and kept still since the look before.
     mutating func isTime(read: FileStates, now: FileStates) -> Bool {
         guard now != read else {
             self.pending = nil

@@ -6,11 +6,12 @@ internal import Glibc
 enum DescriptorLimit {
     /// Raises the soft limit to the hard one, and tells it.
     ///
-    /// The soft limit is low for the sake of programs that use select(2), which nothing here does.
+    /// The soft limit is low for the sake of programs that use select(2), which nothing here does. Where the calls are
+    /// forbidden, as by systemd's `SystemCallFilter=~@resources`, `/proc` tells what holds.
     static func raised() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
+        guard unsafe getrlimit(resource, &limit) == 0 else { return MachineVitals().descriptorLimit }
         let soft = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
         let isRaised = unsafe setrlimit(resource, &limit) == 0

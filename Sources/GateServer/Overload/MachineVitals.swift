@@ -51,7 +51,9 @@ struct MachineVitals: VitalSigns {
 
     private var machineMemory: Int64 {
         let line = self.text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
-        return line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 } ?? 0
+        let told = line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 }
+        // Where `/proc` shows processes only, as with systemd's `ProcSubset=pid`, the kernel is asked.
+        return told ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     /// Use and bound of the container; nil if it has no bound.

@@ -44,5 +44,6 @@ protocol VitalSigns: Sendable {
     /// Memory and descriptors now.
     ///
     /// - Parameter memoryLimit: The bound for memory, nil for what the container or machine grants.
+    /// - Returns: What is used, and what may be.
     func read(memoryLimit: Int64?) -> Vitals
 }
