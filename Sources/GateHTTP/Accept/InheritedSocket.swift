@@ -66,13 +66,9 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
     static func acceptAll(from descriptor: CInt) -> [CInt] {
         var taken: [CInt] = []
         while taken.count < 8192 {
-            let next = unsafe accept4(
-                descriptor,
-                nil,
-                nil,
-                Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-            )
+            let next = unsafe accept(descriptor, nil, nil)
             if next >= 0 {
+                _ = fcntl(next, F_SETFD, FD_CLOEXEC)
                 taken.append(next)
             } else if errno != EINTR, errno != ECONNABORTED {
                 break
