@@ -82,8 +82,8 @@ let house: [(target: String, imports: [String])] = [
     (
         "gatehouse",
         [
-            "GateServer", "GateDemo", "GateConfiguration", "GateOpenID", "GateProviders", "GateCore", "ArgumentParser",
-            "Logging",
+            "GateServer", "GateDemo", "GateConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
+            "ArgumentParser", "Logging",
         ]
     ),
 ]

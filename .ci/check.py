@@ -38,6 +38,10 @@ UNSAFE = {
     "Sources/GateSockets/SocketConnector.swift": "hands an address to connect and asks for SO_ERROR",
     "Sources/GateSockets/SocketLoop.swift": "is its own thread, which confines most of what it holds; reads and writes an eventfd",
     "Sources/GateSockets/SocketOutput.swift": "hands bytes to send and sendmsg",
+    "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
+    "Sources/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
+    "Sources/GateServer/Gateway/ServiceNotice.swift": "sends a datagram to the service manager's socket",
+    "Sources/GateServer/Overload/DescriptorLimit.swift": "reads and raises the limit of file descriptors",
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
     "Sources/GateWire/Blocks/FieldLines.swift": "writes a field line in one step",
     "Sources/GateWire/Blocks/FlatLines.swift": "compares names with literals",
@@ -80,7 +84,7 @@ MEMBER = re.compile(rf"^\s*(?:{MODIFIER})*(?P<kind>case|func|var|init|subscript|
 # except where it is the `path` of a mapping of the configuration file.
 CODE = re.compile(
     r'(?<!path: )"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|profile|provider'
-    r'|request|route|session|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
+    r'|request|route|session|signin|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
 )
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")

@@ -92,6 +92,8 @@ struct DemoConfiguration {
             - address: 127.0.0.1:\(self.gatewayPort)
           operations: 127.0.0.1:\(self.ports.operations)
           state: \(quoted("\(self.folder)/state"))
+          # Everybody who tries the demo has the same address.
+          limits: { sign_ins_per_minute: 0, failed_sign_ins_per_minute: 0 }
 
         providers:
         \(self.providers.map { self.lines(of: $0.simulation, $0.stage, caFile: caFile, pins: pins) }.joined(separator: "\n"))

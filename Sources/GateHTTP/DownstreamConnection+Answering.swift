@@ -144,14 +144,11 @@ extension DownstreamConnection {
         self.context?.read()
     }
 
-    /// Ends an idle connection now and a busy one after its answer; called when the gateway drains.
+    /// Ends the connection with its next answer; called when the gateway drains.
+    ///
+    /// An idle one is left for ``endIfIdle(for:)``, so that a request which is on its way is answered.
     package func drain() {
         self.closes = true
-        switch self.phase {
-        case .idle: self.linger()
-        case .handshake: self.context?.close(promise: nil)
-        case .head, .body, .answering, .lingering, .closed: break
-        }
     }
 
     /// Whether bytes of an answer still wait for the client.

@@ -43,8 +43,6 @@ package struct DownstreamLimits: Sendable {
     package var connectionBacklog = 1024 * 1024
     /// How long the client is given to hear that an HTTP/2 connection ends, before the last stream is named.
     package var farewell = TimeAmount.seconds(1)
-    /// Open connections on all listeners together.
-    package var connections = 10_000
 
     /// The defaults.
     package init() {}

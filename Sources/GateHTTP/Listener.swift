@@ -18,6 +18,12 @@ package struct ListenerPlan: Sendable {
     package let identities: [TLSIdentity]
     /// Whether HTTP/2 is offered by ALPN; never without TLS.
     package let http2: Bool
+    /// How long a handshake may take, a PROXY header included.
+    package var handshake = DownstreamLimits().handshake
+    /// The networks of the balancers whose connections begin with a PROXY header.
+    package var balancers: [AddressRange] = []
+    /// A socket that listens already, handed over by whoever started the process.
+    package var inherited: InheritedSocket?
 
     /// A plan; a listener without identities is plain.
     package init(host: String, port: Int, identities: [TLSIdentity], http2: Bool = true) {
@@ -28,34 +34,48 @@ package struct ListenerPlan: Sendable {
     }
 }
 
+/// Who is at the other end of a connection.
+package struct ClientAddress: Sendable {
+    /// The address; nil if it has none.
+    package let ip: IPAddress?
+    /// The address as it is passed on.
+    package let text: String
+}
+
+/// What a connection has come to before its first request.
+package struct DownstreamWay: Sendable {
+    /// What TLS settled; nil on a plain listener.
+    package let tls: TLSFacts?
+    /// What is spoken.
+    package let speaks: DownstreamProtocol
+}
+
 /// An open listening socket whose connections are spread over the event loops.
 package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
     package typealias ConnectionFactory =
-        @Sendable (
-            any Channel, TLSFacts?, DownstreamProtocol
-        ) throws -> any ChannelHandler
+        @Sendable (any Channel, ClientAddress, DownstreamWay) throws -> any ChannelHandler
+
+    /// The plan it was opened with.
+    package let plan: ListenerPlan
 
     private let socket: ListeningSocket
-    private let identities: Mutex<[TLSIdentity]>
-    private let gate: Turnstile
+    private let gate: ConnectionGate
     private let makeConnection: ConnectionFactory
+    private let inForce: Mutex<ListenerPlan>
 
     private init(
         socket: ListeningSocket,
         plan: ListenerPlan,
-        gate: Turnstile,
+        gate: ConnectionGate,
         makeConnection: @escaping ConnectionFactory
     ) {
         self.socket = socket
         self.plan = plan
-        self.identities = Mutex(plan.identities)
         self.gate = gate
         self.makeConnection = makeConnection
+        self.inForce = Mutex(plan)
     }
-
-    /// The address and port of the plan it was opened with.
-    package let plan: ListenerPlan
 
     /// Opens the socket and serves.
     ///
@@ -63,19 +83,25 @@ package final class Listener: Sendable {
     package static func open(
         _ plan: ListenerPlan,
         on group: SocketLoopGroup,
-        gate: Turnstile,
+        gate: ConnectionGate,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
         do {
-            let address = try SocketAddress.makeAddressResolvingHost(plan.host, port: plan.port)
-            let socket = try ListeningSocket(on: address)
+            let socket = try Listener.socket(for: plan)
             let listener = Listener(socket: socket, plan: plan, gate: gate, makeConnection: makeConnection)
-            try await socket.accept(on: group) { channel in try listener.admit(channel) }
+            try await socket.accept(on: group, failed: { gate.note(AcceptFailure(of: $0)) }) { channel in
+                try listener.admit(channel)
+            }
             return listener
         } catch {
             let reason = Self.reason(of: error)
             throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
         }
+    }
+
+    private static func socket(for plan: ListenerPlan) throws -> ListeningSocket {
+        if let inherited = plan.inherited { return try ListeningSocket(inheriting: inherited.descriptor) }
+        return try ListeningSocket(on: SocketAddress.makeAddressResolvingHost(plan.host, port: plan.port))
     }
 
     /// Why a port cannot be bound, in the operator's words where the reason is a usual one.
@@ -88,35 +114,72 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Shows other certificates from the next handshake on.
-    package func replaceIdentities(_ identities: [TLSIdentity]) {
-        self.identities.withLock { $0 = identities }
+    /// Takes certificates, times and balancers of another plan for the connections that come from now on.
+    package func adopt(_ plan: ListenerPlan) {
+        self.inForce.withLock { $0 = plan }
     }
 
-    /// Accepts no more connections.
-    package func close() async {
-        await self.socket.close()
-    }
+    /// Accepts nothing until told otherwise, while clients wait in the kernel's queue; or goes on.
+    package func hold(_ isHeld: Bool) { self.socket.hold(isHeld) }
 
+    /// Accepts no more connections; whoever is in the kernel's queue is still taken.
+    package func finish() async { await self.socket.finish() }
+
+    /// Closes the socket at once.
+    package func close() async { await self.socket.close() }
+}
+
+// MARK: New connections
+
+extension Listener {
+    /// Counts a connection, asks a balancer for its client, then counts the client and lets it in.
     private func admit(_ channel: SocketChannel) throws {
-        guard self.gate.enter() else { throw ListenerFull() }
-        channel.closeFuture.whenComplete { _ in self.gate.leave() }
-        try self.prepare(channel, self.makeConnection)
+        let gate = self.gate
+        guard gate.enter() else { throw ListenerFull() }
+        channel.closeFuture.whenComplete { _ in gate.leave() }
+        let plan = self.inForce.withLock { $0 }
+        let accepted = NIODeadline.now()
+        let text = channel.remoteAddress?.ipAddress
+        let peer = ClientAddress(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        guard let ip = peer.ip, plan.balancers.contains(where: { $0.contains(ip) }) else {
+            try self.count(peer, on: channel)
+            return try self.prepare(channel, peer, plan, accepted)
+        }
+        let reader = ProxyHeaderReader(until: accepted + plan.handshake, gate: gate) { source in
+            let client = source.map { ClientAddress($0) } ?? peer
+            if source != nil { try self.count(client, on: channel) }
+            try self.prepare(channel, client, plan, accepted)
+        }
+        try channel.pipeline.syncOperations.addHandler(reader)
     }
 
-    private func prepare(_ channel: any Channel, _ makeConnection: @escaping ConnectionFactory) throws {
-        let identities = self.identities.withLock { $0 }
+    private func count(_ client: ClientAddress, on channel: any Channel) throws {
+        let gate = self.gate
+        guard let claim = gate.claim(client.ip) else { throw ListenerFull() }
+        channel.closeFuture.whenComplete { _ in gate.release(claim) }
+    }
+
+    private func prepare(
+        _ channel: any Channel,
+        _ client: ClientAddress,
+        _ plan: ListenerPlan,
+        _ accepted: NIODeadline
+    ) throws {
+        let makeConnection = self.makeConnection
+        let identities = plan.identities
         guard let fallback = identities.first else {
-            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, nil, .http1))
+            let way = DownstreamWay(tls: nil, speaks: .http1)
+            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, client, way))
             return
         }
-        let accepted = NIODeadline.now()
-        let deadline = HandshakeDeadline()
+        let deadline = HandshakeDeadline(accepted + plan.handshake)
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, accepted)
-                let offer = self.plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
-                let choice = ProtocolChoice(deadline: deadline) { try makeConnection(channel, facts, $0) }
+                let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
+                let choice = ProtocolChoice(deadline: deadline) { speaks in
+                    try makeConnection(channel, client, DownstreamWay(tls: facts, speaks: speaks))
+                }
                 try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
             }
         }
@@ -138,3 +201,23 @@ package final class Listener: Sendable {
 }
 
 private struct ListenerFull: Error {}
+
+extension AcceptFailure {
+    /// What a call that failed is counted as.
+    init(of error: SocketError) {
+        switch error.code {
+        case EMFILE, ENFILE: self = .descriptors
+        case ENOBUFS, ENOMEM: self = .memory
+        default: self = .other
+        }
+    }
+}
+
+extension ClientAddress {
+    /// A client that a balancer tells of.
+    init(_ address: IPAddress) {
+        let packed = ByteBuffer(bytes: address.isIPv4 ? address.bytes.suffix(4) : address.bytes[...])
+        let text = (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
+        self.init(ip: address, text: text ?? "unknown")
+    }
+}

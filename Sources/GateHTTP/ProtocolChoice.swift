@@ -51,11 +51,16 @@ final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
 final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
+    private let deadline: NIODeadline
     private var timer: Scheduled<Void>?
+
+    init(_ deadline: NIODeadline) {
+        self.deadline = deadline
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        self.timer = context.eventLoop.scheduleTask(in: DownstreamLimits().handshake) { channel.close(promise: nil) }
+        self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

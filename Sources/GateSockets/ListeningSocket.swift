@@ -12,35 +12,65 @@ package final class ListeningSocket: Sendable {
     private static let unsentBytes: (name: Int32, value: Int32) = (25, 128 * 1024)
 
     private let descriptor: Int32
+    private let isInherited: Bool
+    private let isClosed = Atomic(false)
     private let listeners = Mutex<[NIOLoopBound<SocketListener>]>([])
 
     /// Binds an address.
     ///
     /// - Throws: A ``SocketError`` that names the call that failed.
-    package init(on address: SocketAddress) throws(SocketError) {
-        self.descriptor = try SocketCalls.listen(on: address)
+    package convenience init(on address: SocketAddress) throws(SocketError) {
+        self.init(try SocketCalls.listen(on: address), isInherited: false)
+    }
+
+    /// Takes over a socket that was bound by whoever started the process, and stays open there.
+    ///
+    /// - Throws: A ``SocketError`` when it cannot listen.
+    package convenience init(inheriting descriptor: Int32) throws(SocketError) {
+        try SocketError.check("listen") { listen(descriptor, SocketCalls.backlog) }
+        try SocketCalls.stopBlocking(descriptor)
+        self.init(descriptor, isInherited: true)
+    }
+
+    private init(_ descriptor: Int32, isInherited: Bool) {
+        self.descriptor = descriptor
+        self.isInherited = isInherited
         // Accepted sockets inherit both.
-        SocketCalls.sendAtOnce(self.descriptor)
+        SocketCalls.sendAtOnce(descriptor)
         let (name, value) = ListeningSocket.unsentBytes
-        try? SocketCalls.set(self.descriptor, Int32(IPPROTO_TCP), name, to: value)
+        try? SocketCalls.set(descriptor, Int32(IPPROTO_TCP), name, to: value)
     }
 
     deinit {
+        self.closeOnce()
+    }
+
+    private func closeOnce() {
+        guard !self.isClosed.exchange(true, ordering: .relaxed) else { return }
         Glibc.close(self.descriptor)
     }
 
     /// The address it is bound to.
     package var address: SocketAddress? { SocketCalls.localAddress(of: self.descriptor) }
 
-    /// Accepts connections on every loop of a group; `prepare` is called on the loop of each and refuses it by throwing.
+    /// Accepts connections on every loop of a group.
+    ///
+    /// - Parameters:
+    ///   - group: The loops.
+    ///   - failed: Told, on one of the loops, when nothing can be accepted; a tenth of a second later it is tried again.
+    ///   - prepare: Called on the loop of each connection; refuses it by throwing.
     package func accept(
         on group: SocketLoopGroup,
+        failed: @escaping @Sendable (SocketError) -> Void = { _ in },
         prepare: @escaping @Sendable (SocketChannel) throws -> Void
     ) async throws {
         for loop in group.loops {
-            let descriptor = self.descriptor
             let listener = try await loop.submit {
-                let listener = SocketListener(descriptor, on: loop, prepare: prepare)
+                // The listener holds the socket, so that nobody else's descriptor is ever taken for it.
+                let listener = SocketListener(self.descriptor, on: loop, failed: failed) { [self] channel in
+                    _ = self
+                    try prepare(channel)
+                }
                 try listener.start()
                 return NIOLoopBound(listener, eventLoop: loop)
             }.get()
@@ -48,14 +78,40 @@ package final class ListeningSocket: Sendable {
         }
     }
 
+    /// Accepts nothing until told otherwise, while clients wait in the kernel's queue; or goes on.
+    package func hold(_ isHeld: Bool) {
+        for listener in self.listeners.withLock({ $0 }) {
+            listener.eventLoop.execute { listener.value.hold(isHeld) }
+        }
+    }
+
+    /// Accepts no more connections; whoever is in the kernel's queue is still taken.
+    ///
+    /// Closing a socket resets those who wait in its queue, so it is emptied before. A socket that was inherited stays open
+    /// elsewhere, with its queue.
+    package func finish() async {
+        let isInherited = self.isInherited
+        await self.end { listener in
+            if !isInherited { listener.acceptAll() }
+            listener.close()
+        }
+    }
+
     /// Accepts no more connections; who waits in the kernel is refused once the last reference is gone.
     package func close() async {
+        await self.end { $0.close() }
+    }
+
+    private func end(_ body: @escaping @Sendable (SocketListener) -> Void) async {
         let listeners = self.listeners.withLock { listeners in
             defer { listeners = [] }
             return listeners
         }
+        guard !listeners.isEmpty else { return }
         for listener in listeners {
-            try? await listener.eventLoop.submit { listener.value.close() }.get()
+            try? await listener.eventLoop.submit { body(listener.value) }.get()
         }
+        // Nobody watches it any more: from here on clients are refused, not left waiting.
+        self.closeOnce()
     }
 }

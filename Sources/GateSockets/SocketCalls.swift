@@ -5,16 +5,24 @@ package import NIOCore
 
 /// System calls on sockets, as the rest of the house needs them.
 package enum SocketCalls {
+    /// How many connections wait to be accepted at most.
+    static let backlog: Int32 = 4096
+
+    /// Makes calls on a descriptor return instead of waiting.
+    static func stopBlocking(_ descriptor: Int32) throws(SocketError) {
+        try SocketError.check("fcntl") { fcntl(descriptor, F_SETFL, O_NONBLOCK) }
+    }
+
     /// A new listening socket.
     ///
     /// - Throws: A ``SocketError`` that names the call.
-    package static func listen(on address: SocketAddress, backlog: Int32 = 4096) throws(SocketError) -> Int32 {
+    package static func listen(on address: SocketAddress) throws(SocketError) -> Int32 {
         let socket = try self.stream(for: address)
         do throws(SocketError) {
             if address.protocol != .unix { try self.set(socket, SOL_SOCKET, SO_REUSEADDR) }
             if address.protocol == .inet6 { try self.set(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
             try unsafe self.check("bind", with: address) { unsafe bind(socket, $0, $1) }
-            try SocketError.check("listen") { Glibc.listen(socket, backlog) }
+            try SocketError.check("listen") { Glibc.listen(socket, SocketCalls.backlog) }
         } catch {
             Glibc.close(socket)
             throw error

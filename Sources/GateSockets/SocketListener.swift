@@ -22,6 +22,7 @@ package final class SocketListener: Watched {
     private let failed: (SocketError) -> Void
     private var key: UInt64?
     private var isClosed = false
+    private var isHeld = false
 
     /// A listener that has not begun; `failed` is told when accepting fails, which stops it for a tenth of a second.
     package init(
@@ -38,7 +39,7 @@ package final class SocketListener: Watched {
 
     /// Begins to accept.
     package func start() throws(SocketError) {
-        guard self.key == nil, !self.isClosed else { return }
+        guard self.key == nil, !self.isClosed, !self.isHeld else { return }
         self.key = try self.loop.watch(self.descriptor, for: [.readable, .exclusive], self)
     }
 
@@ -47,6 +48,21 @@ package final class SocketListener: Watched {
         guard let key else { return }
         self.key = nil
         self.loop.forget(self.descriptor, key: key)
+    }
+
+    /// Accepts nothing until told otherwise, or goes on.
+    package func hold(_ isHeld: Bool) {
+        self.isHeld = isHeld
+        if isHeld { self.stop() } else { try? self.start() }
+    }
+
+    /// Takes everybody who waits, a queue's worth at most.
+    package func acceptAll() {
+        for _ in 0..<SocketCalls.backlog {
+            let accepted = accept_next(self.descriptor)
+            guard accepted >= 0 else { return }
+            self.take(accepted)
+        }
     }
 
     /// Accepts no more for good; the descriptor is its owner's.
@@ -86,6 +102,7 @@ package final class SocketListener: Watched {
         case EAGAIN, EINTR, ECONNABORTED, EPROTO: return
         default:
             self.failed(SocketError(call: "accept4", code: code))
+            guard self.key != nil else { return }
             self.stop()
             let bound = NIOLoopBound(self, eventLoop: self.loop)
             self.loop.scheduleTask(in: SocketListener.pause) { try? bound.value.start() }

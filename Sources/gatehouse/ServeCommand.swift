@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import GateConfiguration
 internal import GateCore
+internal import GateHTTP
 internal import GateServer
 internal import Logging
 
@@ -16,18 +17,35 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var file: ConfigurationOption
 
-    @Option(help: "Seconds to go on accepting connections after SIGTERM, while /readyz already says no.")
-    var drainDelay = 5
+    @Option(
+        help: """
+            Seconds to go on accepting connections after SIGTERM, while /readyz already says no. \
+            (default: 'drain.delay' of the file, which is 5s)
+            """
+    )
+    var drainDelay: Int?
+
+    @Flag(help: "Take the listening sockets that systemd hands over (LISTEN_FDS) instead of opening them.")
+    var listenFds = false
 
     @Option(help: "How much to log: debug, info, warning or error.")
     var logLevel = "info"
 
     func validate() throws {
-        guard (0...3600).contains(self.drainDelay) else {
+        guard (0...3600).contains(self.drainDelay ?? 0) else {
             throw ValidationError("--drain-delay takes 0 to 3600 seconds")
         }
         guard Logger.Level(rawValue: self.logLevel) != nil else {
             throw ValidationError("--log-level takes debug, info, warning or error")
+        }
+    }
+
+    private func inherited(_ environment: [String: String]) throws -> [InheritedSocket] {
+        do throws(Failure) {
+            return try InheritedSocket.all(in: environment)
+        } catch {
+            complain("gatehouse: error: \(error.code): \(error.detail)")
+            throw ExitCode(1)
         }
     }
 
@@ -37,7 +55,8 @@ struct ServeCommand: AsyncParsableCommand {
             configurationFile: self.file.config,
             environment: ProcessInfo.processInfo.environment
         )
-        options.drainDelay = .seconds(self.drainDelay)
+        options.drainDelay = self.drainDelay.map { .seconds($0) }
+        if self.listenFds { options.inherited = try self.inherited(options.environment) }
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
         let gateway = try await started(result, options: options, logger: logger)
         logger.info(

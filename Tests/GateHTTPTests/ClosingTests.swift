@@ -56,13 +56,33 @@ import Testing
         #expect(try stage.received().contains("\r\nConnection: close\r\n") && stage.tap.isHalfClosed)
     }
 
-    @Test func `draining ends an idle connection without a request that crosses it being begun`() throws {
+    @Test func `draining answers a request that crosses it, and ends the connection with the answer`() throws {
         let stage = try Stage()
+        stage.responder.answersAll()
         stage.connection.drain()
-        #expect(stage.tap.isHalfClosed && !stage.tap.isClosed)
+        #expect(!stage.tap.isHalfClosed)
+        try stage.send(get())
+        #expect(try stage.received().contains("\r\nConnection: close\r\n") && stage.tap.isHalfClosed)
+    }
+
+    @Test func `an idle connection can be ended, and what comes then is taken for no request`() throws {
+        let stage = try Stage()
+        #expect(stage.connection.isIdle && !stage.connection.endIfIdle(for: .seconds(5)))
+        #expect(!stage.tap.isHalfClosed)
+        #expect(stage.connection.endIfIdle(for: .zero))
+        #expect(stage.tap.isHalfClosed && !stage.tap.isClosed && !stage.connection.isIdle)
         try stage.send(get())
         stage.pass(3)
         #expect(stage.tap.isClosed && stage.responder.events.isEmpty)
+    }
+
+    @Test func `a connection with a request under way, or with one arriving, cannot be ended as idle`() throws {
+        let stage = try Stage()
+        try stage.send("GET / HT")
+        #expect(stage.connection.isIdle && !stage.connection.endIfIdle(for: .zero))
+        try stage.send("TP/1.1\r\nHost: a\r\n\r\n")
+        #expect(!stage.connection.isIdle && !stage.connection.endIfIdle(for: .zero))
+        #expect(!stage.tap.isHalfClosed)
     }
 
     @Test func `draining lets a request finish that has begun`() throws {

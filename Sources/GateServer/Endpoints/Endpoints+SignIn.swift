@@ -53,6 +53,9 @@ extension Endpoints {
         guard request.isNavigation else {
             throw Failure(.forbidden, "request.not_navigation", "a sign-in begins when a person opens its address")
         }
+        try self.site.signIns.start(by: request.client, within: self.site.limits.signIns)
+        try self.site.signIns.enter(within: self.site.limits.signIns)
+        defer { self.site.signIns.leave() }
         guard provider.waiting.enter() else { throw provider.busy }
         defer { provider.waiting.leave() }
         do throws(Failure) {

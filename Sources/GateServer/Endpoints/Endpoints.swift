@@ -38,7 +38,7 @@ struct Endpoints: Sendable {
         case .signIn: return self.signIn(request)
         case .start: return try await self.start(request, provider: provider)
         case .callback:
-            return try await self.callback(request, provider: provider, answer: request.callbackAnswer)
+            return try await self.guardedCallback(request, provider: provider)
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .userinfo: return try await self.userinfo(request)

@@ -21,6 +21,8 @@ struct OwnRequest: Sendable {
     let cookies: CookieHeader
     let visitor: Visitor
     let now: Instant
+    /// The address of the client, as far as it is believed.
+    let client: IPAddress?
     /// Whether a person opened the address, as far as the browser says: it is no part of another page, nothing that a
     /// script fetches and nothing that is fetched ahead. https://www.w3.org/TR/fetch-metadata/
     let isNavigation: Bool
@@ -40,6 +42,7 @@ struct OwnRequest: Sendable {
         )
         self.visitor = Visitor(request)
         self.now = now
+        self.client = ForwardedHead.client(of: request, way: way, trusting: site.trustedProxies)
         let destination = OwnRequest.value("sec-fetch-dest", of: request)
         let purpose = OwnRequest.value("sec-purpose", of: request)
         let mode = request.message.value(.secFetchMode)

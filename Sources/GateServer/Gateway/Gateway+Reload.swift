@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
 internal import GateConfiguration
 package import GateCore
 internal import GateHTTP
@@ -15,26 +16,32 @@ extension Gateway {
     /// - Returns: Whether the new configuration is in force.
     @discardableResult
     package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
+        self.notice.send(.reloading)
+        defer { self.notice.send(.ready) }
+        let began = Date()
+        let before = self.state.withLock { $0.files }.now
         let result = ConfigurationFile.load(
             path: self.options.configurationFile,
             environment: self.options.environment
         )
+        let files = before.extended(to: result.files + [self.options.configurationFile], readSince: began)
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
-                throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
+                throw Failure(.internalFault, "gateway.configuration", result.firstError)
             }
             let plans = try self.workshop.plans(for: configuration)
             let site = try await self.workshop.site(for: configuration)
             self.warnOfFixedSettings(configuration)
-            self.replaceIdentities(with: plans)
+            self.adopt(plans)
             self.ways.adopt(site)
+            self.gate.update(site.limits.gate)
             for bound in self.loops {
                 try? await bound.eventLoop.submit { bound.value.replace(with: site) }.get()
             }
             self.state.withLock { state in
                 state.configuration = configuration
-                state.files = result.files
+                state.files = files
                 state.site = site
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
@@ -45,7 +52,7 @@ extension Gateway {
         } catch {
             self.state.withLock { state in
                 state.lastReloadFailed = true
-                state.files = result.files.isEmpty ? state.files : result.files
+                state.files = files
             }
             self.metrics.reloaded(ok: false)
             self.logger.error(
@@ -56,11 +63,13 @@ extension Gateway {
         }
     }
 
-    /// A listener takes the certificates of its own address; whether it is TLS is settled when it is opened.
-    private func replaceIdentities(with plans: [ListenerPlan]) {
-        for listener in self.listeners.withLock({ $0 }) where !listener.plan.identities.isEmpty {
+    /// A listener takes the certificates, times and balancers of its own address; whether it is TLS is settled when it is
+    /// opened.
+    private func adopt(_ plans: [ListenerPlan]) {
+        for listener in self.listeners.withLock({ $0 }) {
             let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
-            if let plan, !plan.identities.isEmpty { listener.replaceIdentities(plan.identities) }
+            guard let plan, plan.identities.isEmpty == listener.plan.identities.isEmpty else { continue }
+            listener.adopt(plan)
         }
     }
 
@@ -71,28 +80,6 @@ extension Gateway {
         }
         guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
         self.logger.warning("changed listener addresses take effect after a restart only")
-    }
-
-    /// Ends gracefully: not ready at once, no new connections after the delay, requests under way may end.
-    ///
-    /// - Returns: Whether every request came to its end.
-    package func drain(delay: Duration) async -> Bool {
-        self.state.withLock { $0.isDraining = true }
-        self.logger.info("draining")
-        try? await Task.sleep(for: delay)
-        for listener in self.listeners.withLock({ $0 }) {
-            await listener.close()
-        }
-        for bound in self.loops {
-            try? await bound.eventLoop.submit { bound.value.drain() }.get()
-        }
-        let deadline = ContinuousClock.now + self.options.drainTimeout
-        var left = await self.unfinished()
-        while left > 0, ContinuousClock.now < deadline, !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(50))
-            left = await self.unfinished()
-        }
-        return left == 0
     }
 
     /// Ends everything; the gateway cannot be used any more.
@@ -125,5 +112,13 @@ extension Gateway {
             total += (try? await bound.eventLoop.submit { bound.value.inFlight }.get()) ?? 0
         }
         return total
+    }
+}
+
+extension ConfigurationResult {
+    /// The first error with its place in the file.
+    var firstError: String {
+        let error = self.diagnostics.first { $0.severity == .error }
+        return error?.rendered.split(separator: "\n").first.map(String.init) ?? "the configuration has errors"
     }
 }

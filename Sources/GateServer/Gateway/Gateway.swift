@@ -2,7 +2,7 @@
 
 package import GateConfiguration
 package import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateSessions
 internal import GateSockets
 internal import GateWire
@@ -18,10 +18,10 @@ package struct GatewayOptions: Sendable {
     /// What `${env:NAME}` refers to.
     package var environment: [String: String]
     /// How long the gateway goes on accepting connections after it was told to stop, so that those who spread the
-    /// traffic have time to notice.
-    package var drainDelay = Duration.seconds(5)
-    /// How long requests may take to end after it was told to stop.
-    package var drainTimeout = Duration.seconds(25)
+    /// traffic have time to notice; nil for what the file says.
+    package var drainDelay: Duration?
+    /// Sockets that are listened on already; nil to open them.
+    package var inherited: [InheritedSocket]?
 
     /// Options with the default times.
     package init(configurationFile: String, environment: [String: String]) {
@@ -35,7 +35,7 @@ package final class Gateway: Sendable {
     /// What changes while it runs.
     struct State {
         var configuration: Configuration
-        var files: [String]
+        var files: FileStates
         var site: Site
         var loadedAt: Instant
         var lastReloadFailed = false
@@ -49,10 +49,16 @@ package final class Gateway: Sendable {
     let workshop: Workshop
     let pinWatch: PinWatch
     let ways: UpstreamWays
-    let gate = Turnstile(limit: DownstreamLimits().connections)
+    let gate: ConnectionGate
+    let signIns: SignInGuard
+    let overload = OverloadMonitor(signs: MachineVitals())
+    let notice: ServiceNotice
+    /// Connections that were not taken.
+    let refusals: Counted
     let metrics = SiteMetrics()
     let state: Mutex<State>
     let loops: [NIOLoopBound<LoopState>]
+    let pulses: [LoopPulse]
     let listeners = Mutex<[Listener]>([])
     let operations = Mutex<[Listener]>([])
 
@@ -70,8 +76,9 @@ package final class Gateway: Sendable {
         workshop: Workshop,
         pinWatch: PinWatch,
         ways: UpstreamWays,
+        signIns: SignInGuard,
         state: State,
-        loops: [NIOLoopBound<LoopState>]
+        loops: (states: [NIOLoopBound<LoopState>], pulses: [LoopPulse])
     ) {
         self.options = options
         self.logger = logger
@@ -80,8 +87,17 @@ package final class Gateway: Sendable {
         self.workshop = workshop
         self.pinWatch = pinWatch
         self.ways = ways
+        self.signIns = signIns
         self.state = Mutex(state)
-        self.loops = loops
+        self.loops = loops.states
+        self.pulses = loops.pulses
+        self.notice = ServiceNotice(environment: options.environment)
+        let (refusals, metrics) = (Counted(), AcceptMetrics())
+        self.refusals = refusals
+        self.gate = ConnectionGate(state.site.limits.gate) { failure in
+            refusals.add()
+            metrics.failed(failure)
+        }
     }
 
     /// Starts a gateway: everything is made and bound when this returns.
@@ -101,10 +117,18 @@ package final class Gateway: Sendable {
             throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
         }
         _ = Gateway.registry
+        let files = FileStates(of: result.files + [options.configurationFile])
+        let signIns = SignInGuard()
         let feed = RevocationFeed()
         let log = SiteLog(logger: logger)
         let pinWatch = PinWatch(log: log, clock: .system)
-        let workshop = Workshop(log: log, feed: feed, watch: pinWatch)
+        let workshop = Workshop(
+            log: log,
+            feed: feed,
+            watch: pinWatch,
+            signIns: signIns,
+            descriptors: DescriptorLimit.raised()
+        )
         let site = try await workshop.site(for: configuration)
         let plans = try workshop.plans(for: configuration)
         let group = try SocketLoopGroup.started(Processors.allowed)
@@ -113,7 +137,7 @@ package final class Gateway: Sendable {
         ways.adopt(site)
         let loops = await Gateway.loops(of: group, site: site, ways: ways)
         feed.subscribe { family in
-            for bound in loops {
+            for bound in loops.states {
                 bound.eventLoop.execute { bound.value.sessions.removeFamily(family) }
             }
         }
@@ -125,7 +149,8 @@ package final class Gateway: Sendable {
             workshop: workshop,
             pinWatch: pinWatch,
             ways: ways,
-            state: State(configuration: configuration, files: result.files, site: site, loadedAt: now),
+            signIns: signIns,
+            state: State(configuration: configuration, files: files, site: site, loadedAt: now),
             loops: loops
         )
         try await gateway.open(plans)
@@ -146,67 +171,73 @@ package final class Gateway: Sendable {
         of group: SocketLoopGroup,
         site: Site,
         ways: UpstreamWays
-    ) async -> [NIOLoopBound<LoopState>] {
+    ) async -> (states: [NIOLoopBound<LoopState>], pulses: [LoopPulse]) {
         var loops: [NIOLoopBound<LoopState>] = []
-        for loop in group.loops {
+        var pulses: [LoopPulse] = []
+        let count = group.loops.count
+        for (index, loop) in group.loops.enumerated() {
             let made = try? await loop.submit {
-                let state = LoopState(loop: loop, site: site, clock: .system, ways: ways)
-                state.sweep.start(on: loop)
-                return NIOLoopBound(state, eventLoop: loop)
+                let state = LoopState(loop: loop, site: site, clock: .system, ways: ways, sharedBy: count)
+                state.start { site.log.blocked($0, loop: index) }
+                return (NIOLoopBound(state, eventLoop: loop), state.pulse)
             }.get()
-            if let made { loops.append(made) }
+            guard let made else { continue }
+            loops.append(made.0)
+            pulses.append(made.1)
         }
-        return loops
+        return (loops, pulses)
     }
 
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
         let loops = Dictionary(uniqueKeysWithValues: self.loops.map { (ObjectIdentifier($0.eventLoop), $0) })
-        for plan in plans {
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, tls, speaks in
+        var sockets = try self.handedOver(plans)
+        for var plan in plans {
+            plan.inherited = sockets.removeValue(forKey: "\(plan.host):\(plan.port)")
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, way in
                 guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
                     throw ChannelError.ioOnClosedChannel
                 }
-                return Gateway.connection(on: channel, tls: tls, speaking: speaks, state: state)
+                return Gateway.connection(of: client, over: way, state: state)
             }
             self.listeners.withLock { $0.append(listener) }
         }
-        try await self.openOperations()
+        try await self.openOperations(on: sockets.values.first)
     }
 
     private static func connection(
-        on channel: any Channel,
-        tls: TLSFacts?,
-        speaking: DownstreamProtocol,
+        of client: ClientAddress,
+        over way: DownstreamWay,
         state: LoopState
     ) -> any ChannelHandler {
-        let address = channel.remoteAddress?.ipAddress
-        let peer = address.flatMap { IPAddress($0) }
         let makeResponder = {
-            GatewayResponder(loop: state, peer: peer, peerText: address ?? "unknown", tls: tls)
+            GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
         }
         let setting = DownstreamSetting(
-            limits: DownstreamLimits(),
+            limits: state.site.limits.downstream,
             names: { state.site.fieldNames },
             sweep: state.sweep,
-            isDraining: { state.isDraining },
+            isDraining: { state.endsConnections },
             flushes: state.flushes,
             memory: { state.memory(capacity: $0) },
             recycle: { state.recycle($0) }
         )
-        switch speaking {
-        case .http1: return DownstreamConnection(setting: setting, peer: peer, tls: tls, responder: makeResponder())
-        case .http2: return HTTP2Connection(setting: setting, peer: peer, makeResponder: makeResponder)
+        switch way.speaks {
+        case .http1:
+            return DownstreamConnection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
+        case .http2:
+            return HTTP2Connection(setting: setting, peer: client.ip, makeResponder: makeResponder)
         }
     }
 
-    private func openOperations() async throws(Failure) {
+    private func openOperations(on inherited: InheritedSocket?) async throws(Failure) {
         let address = self.state.withLock { $0.configuration.gateway.operations }
         let report = GatewayReport(gateway: self)
         let listener = try await SmallServer.open(
             host: address.host,
             port: address.port,
             on: self.operationsGroup,
-            connections: 256
+            connections: 256,
+            inherited: inherited
         ) { request in
             guard request.method == .get || request.method == .head else { return .text(405, "only GET works here\n") }
             return await report.answer(request.path)

@@ -52,12 +52,14 @@ final class GatewayReport: Sendable {
 
     private func ready() -> Answer {
         let isDraining = self.gateway.state.withLock { $0.isDraining }
-        return isDraining ? .text(503, "draining\n") : .text(200, "ok\n")
+        guard !isDraining else { return .text(503, "draining\n") }
+        return self.gateway.overload.sight.stage.holdsAccepting ? .text(503, "overloaded\n") : .text(200, "ok\n")
     }
 
     private func metrics() async -> Answer {
         Gauge(label: "gatehouse_connections").record(self.gateway.gate.count)
         Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
+        self.recordOverload()
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
         self.gateway.pinWatch.record()
         for (app, status) in await self.gateway.upstreamStatus() {
@@ -70,6 +72,40 @@ final class GatewayReport: Sendable {
         Gauge(label: "gatehouse_config_loaded_timestamp_seconds").record(loaded.seconds)
         let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
         return Answer(200, fields: fields, body: Array(Gateway.registry.text.utf8))
+    }
+
+    private func recordOverload() {
+        let sight = self.gateway.overload.sight
+        Gauge(label: "gatehouse_overload_stage").record(sight.stage.rawValue)
+        Gauge(label: "gatehouse_overload_share").record(sight.share)
+        Gauge(label: "gatehouse_memory_bytes").record(sight.vitals.memory)
+        Gauge(label: "gatehouse_memory_limit_bytes").record(sight.vitals.memoryLimit)
+        Gauge(label: "gatehouse_open_descriptors").record(sight.vitals.descriptors)
+        Gauge(label: "gatehouse_descriptor_limit").record(sight.vitals.descriptorLimit)
+        Gauge(label: "gatehouse_connection_limit").record(self.gateway.gate.limit)
+        Gauge(label: "gatehouse_sign_ins_in_flight").record(self.gateway.signIns.count)
+        let now = NIODeadline.now()
+        for (index, pulse) in self.gateway.pulses.enumerated() {
+            let loop = [("loop", "\(index)")]
+            Gauge(label: "gatehouse_loop_lag_seconds", dimensions: loop)
+                .record(Double(pulse.lag(at: now).nanoseconds) / 1e9)
+            Gauge(label: "gatehouse_loop_blocked", dimensions: loop).record(pulse.alarms)
+        }
+    }
+
+    private func overload() -> JSON {
+        let sight = self.gateway.overload.sight
+        return [
+            "stage": .string(sight.stage.name),
+            "used_percent": .int(Int64(sight.share * 100)),
+            "memory": .int(sight.vitals.memory),
+            "memory_limit": .int(sight.vitals.memoryLimit),
+            "descriptors": .int(Int64(sight.vitals.descriptors)),
+            "descriptor_limit": .int(Int64(sight.vitals.descriptorLimit)),
+            "loop_lag_ms": .int(sight.vitals.lag.nanoseconds / 1_000_000),
+            "connection_limit": .int(Int64(self.gateway.gate.limit)),
+            "sign_ins_in_flight": .int(Int64(self.gateway.signIns.count)),
+        ]
     }
 
     private func status() async -> Answer {
@@ -87,6 +123,7 @@ final class GatewayReport: Sendable {
             "apps": .int(Int64(configuration.apps.count)),
             "connections": .int(Int64(self.gateway.gate.count)),
             "requests_in_flight": .int(Int64(await self.gateway.requestsInFlight())),
+            "overload": self.overload(),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil),
             "upstreams": .array(await self.gateway.upstreamStatus().map { UpstreamReport.json($0.app, $0.status) }),

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 package import GateCore
 internal import Synchronization
 internal import UnixSignals
 
 extension Gateway {
-    /// Serves until it is told to stop: SIGHUP or a changed file reloads, SIGTERM drains, SIGINT ends at once, and so
-    /// does a second signal while it drains.
+    /// Serves until it is told to stop: SIGHUP or a changed file reloads; SIGTERM drains; SIGINT, or a second signal, ends it
+    /// at once.
     ///
     /// - Parameter show: Called with what is to be said about the file at a reload.
     /// - Returns: Whether every request came to its end.
     package func run(show: @escaping @Sendable ([Diagnostic]) -> Void) async -> Bool {
+        // Trapped before anybody is told that the gateway is ready: an untrapped SIGHUP would end it.
+        let signals = await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint)
         let (events, source) = AsyncStream.makeStream(of: Event.self)
-        let work = [
-            Task { await self.watchFiles { source.yield(.reload) } },
+        let reloads = ReloadQueue { source.yield(.reload) }
+        let background = [
+            Task { await self.watchFiles { reloads.request() } },
             Task { await self.tidyRepeatedly() },
             Task { await self.surveyRepeatedly() },
+        ]
+        let work = [
+            Task { await self.watchOverload() },
             Task {
-                for await signal in await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint) {
-                    source.yield(signal == .sighup ? .reload : .stop(isGraceful: signal == .sigterm))
+                for await signal in signals {
+                    switch signal {
+                    case .sighup: reloads.request()
+                    case .sigterm: source.yield(.stop)
+                    default: source.yield(.stopNow)
+                    }
                 }
             },
         ]
-        let isComplete = await self.serve(events, source, show: show)
-        for task in work {
+        self.notice.send(.ready)
+        let isComplete = await self.serve(events, source, reloads, background, show: show)
+        for task in background + work {
             task.cancel()
         }
         await self.stop()
@@ -34,61 +44,51 @@ extension Gateway {
     /// What happens to a running gateway from outside its connections.
     private enum Event: Sendable {
         case reload
-        case stop(isGraceful: Bool)
+        case stop
+        case stopNow
         case drained(complete: Bool)
     }
 
     private func serve(
         _ events: AsyncStream<Event>,
         _ source: AsyncStream<Event>.Continuation,
+        _ reloads: ReloadQueue,
+        _ background: [Task<Void, Never>],
         show: @Sendable ([Diagnostic]) -> Void
     ) async -> Bool {
         var isDraining = false
         for await event in events {
             switch event {
             case .reload:
-                guard await self.reload(show: show) else { continue }
+                reloads.begin()
+                guard !isDraining, await self.reload(show: show) else { continue }
                 // Beside the next event, which may be the end.
                 Task { await self.survey() }
             case .drained(let complete):
                 return complete
             case .stop where isDraining:
                 return await self.unfinished() == 0
-            case .stop(let isGraceful):
+            case .stopNow:
+                return await self.unfinished() == 0
+            case .stop:
                 isDraining = true
-                let delay = isGraceful ? self.options.drainDelay : .zero
-                Task { source.yield(.drained(complete: await self.drain(delay: delay))) }
+                for task in background {
+                    task.cancel()
+                }
+                Task { source.yield(.drained(complete: await self.drain())) }
             }
         }
         return false
     }
 
-    /// Looks once a second at the files that the configuration depends on; a change that has settled reloads.
-    ///
-    /// Comparing contents' identity instead of waiting for events also sees the link swaps of mounted secrets.
+    /// Looks twice a second at the files that the configuration depends on; a change that has settled reloads.
     private func watchFiles(changed: @Sendable () -> Void) async {
-        var seen = self.fingerprints()
-        var pending: [String: FileFingerprint]?
+        var watch = FileWatch()
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(500))
-            let now = self.fingerprints()
-            guard now != seen else {
-                pending = nil
-                continue
-            }
-            guard now == pending else {
-                pending = now
-                continue
-            }
-            changed()
-            seen = now
-            pending = nil
+            let read = self.state.withLock { $0.files }
+            if watch.isTime(read: read, now: read.now) { changed() }
         }
-    }
-
-    private func fingerprints() -> [String: FileFingerprint] {
-        let files = self.state.withLock { $0.files } + [self.options.configurationFile]
-        return Dictionary(files.map { ($0, FileFingerprint(of: $0)) }) { first, _ in first }
     }
 
     /// Looks every hour for providers whose survey is due, which it is after a day or after one that failed.
@@ -108,20 +108,5 @@ extension Gateway {
             try? await Task.sleep(for: .seconds(60))
             await self.workshop.tidy()
         }
-    }
-}
-
-/// What tells one state of a file from the next.
-private struct FileFingerprint: Equatable {
-    private let size: UInt64
-    private let modified: Date?
-    private let number: UInt64
-
-    init(of path: String) {
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let attributes = (try? FileManager.default.attributesOfItem(atPath: target)) ?? [:]
-        self.size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
-        self.modified = attributes[.modificationDate] as? Date
-        self.number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
     }
 }

@@ -10,6 +10,7 @@ internal import GateProviderHTTP
 internal import GateProviders
 internal import GateSessionStores
 internal import GateSessions
+internal import NIOCore
 
 /// Builds a ``Site`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
 /// connections and caches of providers whose settings stay.
@@ -23,11 +24,15 @@ actor Workshop {
     private let watch: PinWatch
     private let switchboard = ProviderSwitchboard()
     private let survey: PinSurvey
+    private let signIns: SignInGuard
+    private let descriptors: Int
     private var store: (settings: StoreSettings, store: any SessionStore)?
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: SiteProvider] = [:]
 
-    init(log: SiteLog, feed: RevocationFeed, watch: PinWatch) {
+    init(log: SiteLog, feed: RevocationFeed, watch: PinWatch, signIns: SignInGuard, descriptors: Int) {
+        self.signIns = signIns
+        self.descriptors = descriptors
         self.log = log
         self.feed = feed
         self.watch = watch
@@ -78,7 +83,9 @@ actor Workshop {
             log: self.log,
             metrics: self.metrics,
             clock: self.clock,
-            random: self.random
+            random: self.random,
+            limits: SiteLimits(configuration.gateway, descriptors: self.descriptors),
+            signIns: self.signIns
         )
         let site = Site(parts, routes: routes, providers: providers.map(\.provider))
         self.keep(store: store, for: configuration.sessions.store)
@@ -95,7 +102,14 @@ actor Workshop {
             for files in listener.certificates {
                 identities.append(try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey))
             }
-            plans.append(ListenerPlan(host: listener.address.host, port: listener.address.port, identities: identities))
+            var plan = ListenerPlan(
+                host: listener.address.host,
+                port: listener.address.port,
+                identities: identities
+            )
+            plan.handshake = TimeAmount(configuration.gateway.timeouts.handshake)
+            plan.balancers = listener.proxyProtocol
+            plans.append(plan)
         }
         return plans
     }

@@ -28,13 +28,25 @@ struct Rendering: Sendable {
             ? self.page(failure, incident: incident, others: others)
             : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
         switch failure.kind {
-        case .overloaded: answer.head.headerFields[.retryAfter] = failure.code == "upstream.overflow" ? "1" : "2"
+        case .overloaded: answer.head.headerFields[.retryAfter] = Rendering.retryAfter(failure)
         case .providerFailed where Rendering.status(of: failure) == 503:
             answer.head.headerFields[.retryAfter] = "30"
         case .tooMany: answer.head.headerFields[.retryAfter] = "10"
         default: break
         }
         return answer
+    }
+
+    /// How many seconds somebody who was turned away should wait.
+    ///
+    /// Those who are turned away because of load come back at different times, so that they do not make the next peak.
+    private static func retryAfter(_ failure: Failure) -> String {
+        switch failure.code {
+        case "upstream.overflow": "1"
+        case "gateway.overloaded", "gateway.too_many_requests", "signin.overloaded", "signin.too_many":
+            "\(Int.random(in: 1...10))"
+        default: "2"
+        }
     }
 
     /// The answer to bytes that are no request.

@@ -172,7 +172,7 @@ struct ForwardedHead {
     }
 
     /// The addresses a believed proxy reports, if each of them is one; what cannot be read is not passed on.
-    private static func believedAddresses(_ message: MessageHead) -> String? {
+    static func believedAddresses(_ message: MessageHead) -> String? {
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
         let listed = lines.joined(separator: ",").split(separator: ",").map { $0.trimmingOptionalSpace() }
         let addresses = lines.isEmpty ? ForwardedField.parameters("for", in: message) : listed

@@ -58,7 +58,17 @@ extension GatewayResponder {
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
         self.takeSite()
+        guard self.loop.inFlight <= self.loop.mostInFlight else { return self.refuseForLoad() }
         self.carryOut(RequestPath(site: self.site, loop: self.loop).verdict(for: request, over: self.tls))
+    }
+
+    /// More requests are in flight than may be, or so much memory is used that there must be none.
+    private func refuseForLoad() {
+        let failure =
+            self.loop.stage.refusesRequests
+            ? Failure(.overloaded, "gateway.overloaded", "memory or file descriptors are nearly used up")
+            : Failure(.overloaded, "gateway.too_many_requests", "\(self.site.limits.requests) requests are in flight")
+        self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
     }
 
     /// The configuration in force at the start of a request holds until its end.

@@ -17,6 +17,16 @@ final class LoopState {
     /// A request takes it once, at its start.
     private(set) var site: Site
     private(set) var isDraining = false
+    /// How short of memory and descriptors the process is.
+    private(set) var stage = OverloadStage.calm
+    /// Whether answers end their connections, because the gateway drains or is short of memory or descriptors.
+    private(set) var endsConnections = false
+    /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
+    private(set) var mostInFlight = Int.max
+    /// Tells others how this loop is.
+    let pulse = LoopPulse()
+    /// How many loops share the bounds.
+    private let loops: Int
     /// When the request at hand arrived.
     private(set) var tick = NIODeadline.now()
     /// The wall clock then, at most a tenth of a second old.
@@ -39,12 +49,46 @@ final class LoopState {
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [weak self] in self?.reclaim() }
     private var requestIDs = RequestIDs()
 
-    init(loop: any EventLoop, site: Site, clock: WallClock, ways: UpstreamWays = UpstreamWays()) {
+    init(
+        loop: any EventLoop,
+        site: Site,
+        clock: WallClock,
+        ways: UpstreamWays = UpstreamWays(),
+        sharedBy loops: Int = 1
+    ) {
         self.loop = loop
         self.ways = ways
         self.site = site
         self.clock = clock
         self.now = clock.now
+        self.loops = loops
+        self.weigh()
+    }
+
+    /// Begins what a loop does by itself: watching deadlines and showing that it is alive.
+    ///
+    /// - Parameter blocked: Told by how much a turn was too long.
+    func start(blocked: @escaping @Sendable (TimeAmount) -> Void) {
+        self.sweep.start(on: self.loop)
+        self.pulse.begin(at: .now())
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.loop.scheduleRepeatedTask(initialDelay: LoopPulse.interval, delay: LoopPulse.interval) { _ in
+            let state = bound.value
+            let lag = state.pulse.tick(at: .now(), requests: state.inFlight)
+            if lag > LoopPulse.alarming { blocked(lag) }
+        }
+    }
+
+    /// Does what a stage of overload demands of a loop.
+    func enter(_ stage: OverloadStage) {
+        self.stage = stage
+        self.weigh()
+    }
+
+    private func weigh() {
+        self.endsConnections = self.isDraining || self.stage.closesConnections
+        let share = (self.site.limits.requests + self.loops - 1) / self.loops
+        self.mostInFlight = self.stage.refusesRequests ? 0 : share
     }
 
     /// The way to a route's app; found by the route's position, which costs no hash.
@@ -104,6 +148,7 @@ final class LoopState {
     /// Puts another configuration in force; requests that have begun keep theirs.
     func replace(with site: Site) {
         self.site = site
+        self.weigh()
         self.sessions.forgetStandings()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
@@ -113,10 +158,31 @@ final class LoopState {
         }
     }
 
-    /// Ends idle connections now and the others with their answer.
+    /// Ends connections with their next answer; idle ones are left for ``endIdle(for:atMost:)``.
     func drain() {
         self.isDraining = true
+        self.weigh()
         self.sweep.forEach((any ClientConnection).self) { $0.drain() }
+    }
+
+    /// Ends connections that have been idle for so long.
+    ///
+    /// - Parameters:
+    ///   - time: How long.
+    ///   - most: How many to end at most.
+    /// - Returns: How many idle connections are left.
+    @discardableResult
+    func endIdle(for time: TimeAmount, atMost most: Int = .max) -> Int {
+        var ended = 0
+        var left = 0
+        self.sweep.forEach((any Retiring).self) { connection in
+            if ended < most, connection.endIfIdle(for: time) {
+                ended += 1
+            } else if connection.isIdle {
+                left += 1
+            }
+        }
+        return left
     }
 
     /// Requests under way, and answers that clients still have to take.

@@ -30,6 +30,9 @@ final class Site: Sendable {
     let metrics: SiteMetrics
     let clock: WallClock
     let random: RandomBytes
+    /// The bounds of connections, requests and sign-ins.
+    let limits: SiteLimits
+    let signIns: SignInGuard
     /// Which groups of each provider's people are needed, by the provider's name.
     private let demands: [String: GroupDemand]
     private let origins: [String: Origin]
@@ -54,6 +57,8 @@ final class Site: Sendable {
         self.metrics = parts.metrics
         self.clock = parts.clock
         self.random = parts.random
+        self.limits = parts.limits
+        self.signIns = parts.signIns
         self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
         var origins = [parts.publicOrigin.host: parts.publicOrigin]
         for route in routes {
@@ -130,4 +135,6 @@ struct SiteParts {
     let metrics: SiteMetrics
     let clock: WallClock
     let random: RandomBytes
+    var limits = SiteLimits()
+    var signIns = SignInGuard()
 }

@@ -159,6 +159,14 @@ struct SiteLog: Sendable {
         )
     }
 
+    /// An event loop did nothing of what was due for too long.
+    func blocked(_ time: TimeAmount, loop: Int) {
+        self.logger.warning(
+            "event loop was blocked",
+            metadata: ["loop": "\(loop)", "ms": "\(time.nanoseconds / 1_000_000)"]
+        )
+    }
+
     /// Who has to act decides.
     private static func level(of kind: Failure.Kind) -> Logger.Level {
         switch kind {

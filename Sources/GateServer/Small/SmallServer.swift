@@ -15,9 +15,11 @@ enum SmallServer {
         port: Int,
         on group: SocketLoopGroup,
         connections: Int,
+        inherited: InheritedSocket? = nil,
         answering: @escaping SmallResponder.Answering
     ) async throws(Failure) -> Listener {
-        let plan = ListenerPlan(host: host, port: port, identities: [])
+        var plan = ListenerPlan(host: host, port: port, identities: [])
+        plan.inherited = inherited
         let loop = group.next()
         let sweep = try? await loop.submit {
             let sweep = DeadlineSweep()
@@ -26,7 +28,10 @@ enum SmallServer {
         }.get()
         guard let sweep else { throw Failure(.internalFault, "listener.operations", "no event loop") }
         let names = LoopNames.plain
-        return try await Listener.open(plan, on: group, gate: Turnstile(limit: connections)) { channel, _, _ in
+        var bounds = ConnectionGate.Bounds()
+        bounds.connections = connections
+        bounds.perAddress = 0
+        return try await Listener.open(plan, on: group, gate: ConnectionGate(bounds)) { channel, _, _ in
             let setting = DownstreamSetting(
                 limits: DownstreamLimits(),
                 names: { names },

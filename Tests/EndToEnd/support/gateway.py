@@ -14,6 +14,8 @@ from .processes import REPOSITORY, Process, eventually, free_port
 
 BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
+# Every client of a test has the same address.
+NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
 
@@ -66,7 +68,7 @@ class Gateway:
                 {
                     "public_url": self.origin, "listeners": [{"address": f"127.0.0.1:{self.port}"}, *listeners],
                     "operations": f"127.0.0.1:{self.operations}", "state": str(self.folder / "state"), "secret":
-                        "${env:TEST_GATEWAY_SECRET}", **(gateway or {}),
+                        "${env:TEST_GATEWAY_SECRET}", "limits": NO_LIMITS, **(gateway or {}),
                 }, "providers": providers, "apps": apps,
         }
         if sessions:
@@ -81,9 +83,11 @@ class Gateway:
         temporary.write_text(text)
         temporary.replace(self.path)
 
-    def start(self, env=None, drain_delay=0):
+    def start(self, env=None, drain_delay=0, more=()):
         self.write()
-        command = [BINARY, "serve", "--config", self.path, "--drain-delay", drain_delay]
+        command = [BINARY, "serve", "--config", self.path, *more]
+        if drain_delay is not None:
+            command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
         self.wait_ready()
         return self

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What counts as one client where addresses are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
+///
+/// Whoever has one IPv6 address has the whole /64 it lies in. RFC 6177 §2.
+package struct ClientNetwork: Sendable, Hashable {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// The network of an address.
+    package init(of address: IPAddress) {
+        self.high = ClientNetwork.number(address.bytes.prefix(8))
+        self.low = address.isIPv4 ? ClientNetwork.number(address.bytes.suffix(8)) : 0
+    }
+
+    private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+extension IPAddress {
+    /// The address whose bytes, most significant first, are these: four or sixteen of them.
+    package init?(packed bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        let text =
+            bytes.count == 4
+            ? bytes.map { String($0) }.joined(separator: ".")
+            : stride(from: 0, to: 16, by: 2)
+                .map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }.joined(separator: ":")
+        self.init(text)
+    }
+}

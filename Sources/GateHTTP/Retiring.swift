@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// A client connection that can be ended between requests, to make room or to stop; confined to its event loop.
+package protocol Retiring: Expiring {
+    /// Whether it is open and no request is under way on it, though one may be arriving.
+    var isIdle: Bool { get }
+    /// Ends it if no request has been under way and nothing has come for so long.
+    ///
+    /// - Returns: Whether it was ended.
+    func endIfIdle(for time: TimeAmount) -> Bool
+}
+
+extension DownstreamConnection: Retiring {
+    /// Whether it waits for its handshake, for a request or for the rest of a head.
+    package var isIdle: Bool {
+        switch self.phase {
+        case .handshake, .idle, .head: true
+        case .body, .answering, .lingering, .closed: false
+        }
+    }
+
+    /// Ends it if no request has been under way and nothing has come for so long.
+    @discardableResult
+    package func endIfIdle(for time: TimeAmount) -> Bool {
+        guard .now() - self.arrived >= time else { return false }
+        switch self.phase {
+        case .idle where !self.isSending: self.linger()
+        case .handshake: self.context?.close(promise: nil)
+        case .idle, .head, .body, .answering, .lingering, .closed: return false
+        }
+        return true
+    }
+}
+
+extension HTTP2Connection: Retiring {
+    /// Whether no stream is open and its end has not been announced.
+    package var isIdle: Bool {
+        if case .none = self.farewell { self.open.isEmpty && self.session != nil } else { false }
+    }
+
+    /// Announces its end if no stream has been open and nothing has come for so long.
+    @discardableResult
+    package func endIfIdle(for time: TimeAmount) -> Bool {
+        guard self.isIdle, .now() - self.arrived >= time else { return false }
+        self.announceEnd()
+        return true
+    }
+}

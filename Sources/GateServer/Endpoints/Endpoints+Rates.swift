@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+
+extension Endpoints {
+    /// A callback from a client whose sign-ins do not fail too often.
+    ///
+    /// Only what the browser sent wrongly counts as its failure: neither a provider that is down nor a person who may not
+    /// enter is a sign of guessing.
+    func guardedCallback(_ request: OwnRequest, provider: String) async throws(Failure) -> Answer {
+        let (signIns, bounds) = (self.site.signIns, self.site.limits.signIns)
+        try signIns.refuseIfFailing(request.client, within: bounds)
+        try signIns.enter(within: bounds)
+        defer { signIns.leave() }
+        do throws(Failure) {
+            return try await self.callback(request, provider: provider, answer: request.callbackAnswer)
+        } catch {
+            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+/// What tells one state of a file from the next.
+///
+/// Comparing this instead of waiting for events also sees the link swaps of mounted secrets.
+struct FileFingerprint: Equatable, Sendable {
+    private let size: UInt64
+    private let modified: Date?
+    private let number: UInt64
+
+    init(of path: String) {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let attributes = (try? FileManager.default.attributesOfItem(atPath: target)) ?? [:]
+        self.size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
+        self.modified = attributes[.modificationDate] as? Date
+        self.number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+    }
+
+    private init() {
+        self.size = .max
+        self.modified = nil
+        self.number = .max
+    }
+
+    /// What no file has.
+    static let unknown = FileFingerprint()
+
+    /// Whether the file was changed at or after a moment.
+    func isChanged(since moment: Date) -> Bool { self.modified.map { $0 >= moment } ?? false }
+}
+
+/// The states in which the files of a configuration were when it was read.
+///
+/// Taken before the files are read, so that a change meanwhile is noticed afterwards, and kept with the configuration, so that
+/// nothing is read a second time which a signal has had read already.
+struct FileStates: Equatable, Sendable {
+    private(set) var states: [String: FileFingerprint]
+
+    /// The states of files now.
+    init(of files: [String]) {
+        self.states = Dictionary(files.map { ($0, FileFingerprint(of: $0)) }) { first, _ in first }
+    }
+
+    /// These states, extended to the files that the reading turned out to need.
+    ///
+    /// - Parameters:
+    ///   - files: All that was read.
+    ///   - began: When the reading began; a file that is new to us and younger than that may have been read before it changed,
+    ///     so its state counts as unknown.
+    /// - Returns: The states in which all that was read was.
+    func extended(to files: [String], readSince began: Date) -> FileStates {
+        var all = FileStates(of: files)
+        for (file, state) in all.states {
+            if let known = self.states[file] {
+                all.states[file] = known
+            } else if state.isChanged(since: began) {
+                all.states[file] = .unknown
+            }
+        }
+        return all
+    }
+
+    /// The same files as they are now.
+    var now: FileStates { FileStates(of: Array(self.states.keys)) }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateWire
+internal import NIOCore
+
+/// The bounds that a configuration sets, in the form in which they are asked for.
+struct SiteLimits: Sendable {
+    /// Those of a client connection.
+    var downstream = DownstreamLimits()
+    /// Those of all connections together.
+    var gate = ConnectionGate.Bounds()
+    /// Those of sign-ins.
+    var signIns = SignInGuard.Bounds()
+    /// Requests in flight.
+    var requests = 8000
+    /// Bytes of memory; nil for what the container or machine grants.
+    var memory: Int64?
+
+    /// The defaults.
+    init() {}
+
+    /// The bounds of a configuration, on a machine that grants so many file descriptors.
+    init(_ settings: GatewaySettings, descriptors: Int) {
+        let (limits, times) = (settings.limits, settings.timeouts)
+        self.downstream.head.bytes = limits.headerBytes
+        self.downstream.head.fieldBytes = limits.headerFieldBytes
+        self.downstream.head.fields = limits.headerFields
+        self.downstream.head.targetBytes = limits.urlBytes
+        self.downstream.requests = limits.requestsPerConnection
+        self.downstream.handshake = TimeAmount(times.handshake)
+        self.downstream.firstByte = TimeAmount(times.requestHead)
+        self.downstream.requestHead = TimeAmount(times.requestHead)
+        self.downstream.bodyInactivity = TimeAmount(times.body)
+        self.downstream.idle = TimeAmount(times.idle)
+        self.downstream.writeStall = TimeAmount(times.write)
+        self.downstream.age = TimeAmount(times.connectionAge)
+        self.gate.connections = limits.connections ?? SiteLimits.connections(descriptors: descriptors)
+        self.gate.perAddress = limits.connectionsPerAddress
+        self.gate.exempt = settings.trustedProxies
+        self.signIns.perMinute = limits.signInsPerMinute
+        self.signIns.failuresPerMinute = limits.failedSignInsPerMinute
+        self.signIns.inFlight = limits.signInsInFlight
+        self.requests = limits.requestsInFlight
+        self.memory = limits.memory
+    }
+
+    /// Half of the descriptors less 200, at most 10,000: each connection may need one to an app, and some are for other
+    /// things.
+    ///
+    /// Where there are so few that nothing would be left, a quarter.
+    static func connections(descriptors: Int) -> Int {
+        guard descriptors > 0 else { return 10_000 }
+        return min(10_000, max(descriptors / 2 - 200, descriptors / 4, 1))
+    }
+}

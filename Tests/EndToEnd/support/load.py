@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that keep a gateway busy while something happens to it."""
+
+import os
+import socket
+import threading
+
+from .raw import Wire
+
+
+class Load:
+    """Keep-alive clients that send one request after the other, and honour `Connection: close`.
+
+    `failed` says what went wrong: an answer that is not 200, or none to a request that was sent. A connection that is
+    refused, or closed before a request was sent on it, is no failed request; `refused` counts them, and with
+    `until_refused` such a client stops.
+    """
+    def __init__(self, port, clients=8, path="/public/load", host="gate.localhost", pause=0, until_refused=False, each=0):
+        self.port, self.failed, self.count, self.refused, self.ended = port, [], 0, 0, threading.Event()
+        self.until_refused, self.pause, self.each = until_refused, pause, each
+        self.request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        self.threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self):
+        while not self.ended.is_set():
+            try:
+                wire = Wire(self.port, timeout=30)
+            except (ConnectionRefusedError, ConnectionResetError):
+                self.refused += 1
+                if self.until_refused:
+                    return
+                self.ended.wait(0.01)
+                continue
+            with wire:
+                self._talk(wire)
+
+    def _talk(self, wire):
+        sent = 0
+        while not self.ended.is_set():
+            if closed(wire):
+                return
+            try:
+                wire.send(self.request)
+                answer = wire.answer()
+            except (OSError, AssertionError, ValueError) as error:
+                self.failed.append(repr(error))
+                return
+            self.count += 1
+            sent += 1
+            if answer is None or answer.status != 200:
+                self.failed.append("no answer" if answer is None else answer.status)
+                return
+            if answer.get("connection", "").lower() == "close" or sent == self.each:
+                return
+            if self.pause:
+                self.ended.wait(self.pause)
+
+    def end(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join(40)
+
+
+def closed(wire):
+    """Whether the other side has closed an idle connection, so that nothing may be sent on it any more."""
+    if wire.buffer:
+        return False
+    wire.socket.setblocking(False)
+    try:
+        return wire.socket.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        wire.socket.settimeout(30)
+
+
+def descriptors(gateway):
+    """How many file descriptors the gateway has open."""
+    return len(os.listdir(f"/proc/{gateway.process.pid}/fd"))
+
+
+def processor_seconds(gateway):
+    """How much processor time the gateway has used."""
+    with open(f"/proc/{gateway.process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits and overload: reliability §3 and §4, R-20 to R-24, S-55 to S-57."""
+
+import os
+import resource
+import signal
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.load import Load, closed, descriptors, processor_seconds
+from support.processes import Process, certificate, eventually, free_port
+from support.raw import Wire, request, tls_context
+from support.upstream import Upstream
+
+GET = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
+FAILURES = "gatehouse_accept_failures_total"
+
+
+@pytest.fixture
+def make(tmp_path, provider_server, realm):
+    """Makes a gateway with settings; everything below /public/ is open."""
+    app = Upstream()
+    made = []
+
+    def start(limits=None, timeouts=None, descriptors=None, listeners=(), **gateway):
+        apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+        settings = {**gateway, "limits": limits or {}, "timeouts": timeouts or {}}
+        one = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, gateway=settings, listeners=listeners)
+        one.app = app
+        made.append(one)
+        if descriptors is None:
+            return one.start()
+        one.write()
+        command = ["prlimit", f"--nofile={descriptors}:{descriptors}", BINARY, "serve", "--config", one.path]
+        one.process = Process([*command, "--drain-delay", "0"], one.folder, one.name, ENVIRONMENT, cwd=one.folder)
+        one.wait_ready()
+        return one
+
+    yield start
+    for one in made:
+        one.stop()
+    app.close()
+
+
+def wires(gateway, count, source=None):
+    """So many connections, each with a request that was answered."""
+    opened = []
+    for _ in range(count):
+        wire = connect(gateway.port, source)
+        wire.send(GET)
+        assert wire.answer().status == 200
+        opened.append(wire)
+    return opened
+
+
+def connect(port, source=None):
+    if source is None:
+        return Wire(port)
+    wire = Wire.__new__(Wire)
+    wire.socket = socket.create_connection(("127.0.0.1", port), timeout=15, source_address=(source, 0))
+    wire.buffer = b""
+    return wire
+
+
+def served(port, source=None):
+    """Whether a new connection gets an answer."""
+    try:
+        with connect(port, source) as wire:
+            wire.send(GET)
+            return wire.answer() is not None
+    except OSError:
+        return False
+
+
+def test_connections_have_a_bound(make):
+    """Scope 4: who comes over the bound is closed at once, and there is room again when somebody leaves."""
+    gateway = make({"connections": 5})
+    opened = wires(gateway, 5)
+    before = gateway.metric(f'{FAILURES}{{reason="connections"}}')
+    assert not served(gateway.port)
+    assert gateway.metric(f'{FAILURES}{{reason="connections"}}') == before + 1
+    assert gateway.metric("gatehouse_connection_limit") == 5
+    assert gateway.operation("/readyz").status_code == 200
+    opened.pop().close()
+    eventually(lambda: served(gateway.port), "there is room again")
+    for wire in opened:
+        wire.close()
+
+
+def test_connections_of_one_address_have_a_bound(make):
+    """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
+    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
+    opened = wires(gateway, 3) + wires(gateway, 6, "127.0.0.9")
+    assert not served(gateway.port)
+    assert served(gateway.port, "127.0.0.2")
+    assert gateway.metric(f'{FAILURES}{{reason="per_address"}}') == 1
+    opened.pop(0).close()
+    eventually(lambda: served(gateway.port), "there is room again")
+    for wire in opened:
+        wire.close()
+
+
+def test_requests_in_flight_have_a_bound(make):
+    """Scope 4: 503 with Retry-After and jitter; those in flight go on."""
+    loops = len(os.sched_getaffinity(0))
+    gateway = make({"requests_in_flight": loops})
+    go = threading.Event()
+
+    def act(connection, received):
+        connection.body(received)
+        go.wait(30)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return True
+
+    gateway.app.script("/public/held", act)
+    held = [Wire(gateway.port) for _ in range(loops)]
+    for wire in held:
+        wire.send(b"GET /public/held HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+    gateway.app.wait_for("/public/held", loops)
+    waits = set()
+    for _ in range(12):
+        answer = request(gateway.port, "/public/x")
+        assert answer.status == 503 and answer.json["error"] == "gateway.too_many_requests"
+        waits.add(int(answer.get("retry-after")))
+    assert waits <= set(range(1, 11)) and len(waits) > 1
+    go.set()
+    assert [wire.answer().status for wire in held] == [200] * loops
+    assert request(gateway.port, "/public/x").status == 200
+    for wire in held:
+        wire.close()
+
+
+def test_a_connection_has_so_many_requests(make):
+    gateway = make({"requests_per_connection": 3})
+    with Wire(gateway.port) as wire:
+        for last in (False, False, True):
+            wire.send(GET)
+            assert (wire.answer().get("connection", "").lower() == "close") is last
+        assert wire.is_closed()
+
+
+@pytest.mark.parametrize(
+    "limits,head,status",
+    [
+        ({"url_bytes": "1KiB"}, b"GET /public/" + b"x" * 1100 + b" HTTP/1.1\r\nHost: gate.localhost\r\n\r\n", 414),
+        ({"header_fields": 5}, GET[:-2] + b"".join(b"X-%d: 1\r\n" % n for n in range(6)) + b"\r\n", 431),
+        ({"header_field_bytes": "1KiB"}, GET[:-2] + b"X-A: " + b"x" * 1100 + b"\r\n\r\n", 431),
+        ({"header_bytes": "2KiB", "header_field_bytes": "1KiB", "url_bytes": "1KiB"},
+         GET[:-2] + b"".join(b"X-%d: %s\r\n" % (n, b"x" * 900) for n in range(3)) + b"\r\n", 431),
+    ],
+    ids=["url", "fields", "field", "head"],
+)
+def test_heads_have_the_bounds_of_the_file(limits, head, status, make):
+    """S-55."""
+    gateway = make(limits)
+    with Wire(gateway.port) as wire:
+        wire.send(head)
+        assert wire.answer().status == status
+    assert request(gateway.port, "/public/x").status == 200
+
+
+# S-56, S-57: whoever is slow
+
+
+def ends_within(wire, least, most):
+    began = time.monotonic()
+    wire.socket.settimeout(most + 2)
+    wire.rest()
+    assert least <= time.monotonic() - began <= most
+
+
+def drip(wire, data, seconds):
+    """Sends a byte each quarter of a second from another thread, as long as it can."""
+    def run():
+        end = time.monotonic() + seconds
+        for byte in data:
+            if time.monotonic() > end:
+                return
+            try:
+                wire.send(bytes([byte]))
+            except OSError:
+                return
+            stop.wait(0.25)
+
+    stop = threading.Event()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return stop
+
+
+SLOW = {"handshake": "1s", "request_head": "1s", "body": "1s", "idle": "1s", "write": "2s"}
+
+
+def test_a_slow_head_is_given_up(make):
+    """S-56: the time counts from the first byte, whatever drips in."""
+    gateway = make(timeouts=SLOW)
+    with Wire(gateway.port) as wire:
+        stop = drip(wire, GET[:-2] + b"X: " + b"x" * 100, 8)
+        began = time.monotonic()
+        answer = wire.answer()
+        assert answer.status == 408 and 0.8 < time.monotonic() - began < 3
+        stop.set()
+
+
+def test_a_client_that_says_nothing_is_given_up(make):
+    """S-56: the first byte of a new connection, and the next request of an old one."""
+    gateway = make(timeouts=SLOW)
+    with Wire(gateway.port) as new, Wire(gateway.port) as old:
+        old.send(GET)
+        assert old.answer().status == 200
+        ends_within(new, 0.3, 3)
+        ends_within(old, 0, 3)
+
+
+def test_a_silent_body_is_given_up(make):
+    gateway = make(timeouts=SLOW)
+    with Wire(gateway.port) as wire:
+        wire.send(b"POST /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
+        began = time.monotonic()
+        assert wire.answer().status == 408 and 0.8 < time.monotonic() - began < 3
+    eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
+
+
+def test_a_client_that_takes_nothing_is_given_up(make):
+    """S-56: slow read; an answer larger than all buffers, of which nothing is taken."""
+    gateway = make(timeouts=SLOW)
+
+    def act(connection, received):
+        connection.body(received)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n")
+        for _ in range(64):
+            connection.send(b"x" * 1048576)
+        return True
+
+    gateway.app.script("/public/large", act)
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.connect(("127.0.0.1", gateway.port))
+    with sock:
+        sock.sendall(b"GET /public/large HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        gateway.app.wait_for("/public/large")
+        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "it is given up", 12)
+    eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
+
+
+def test_a_slow_handshake_is_given_up(make, tmp_path):
+    """S-57: no hello, half of one, and one without what follows."""
+    cert, key = certificate(tmp_path, "gate", "gate.localhost")
+    port = free_port()
+    listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
+    gateway = make(timeouts=SLOW, listeners=[listener])
+    hello = client_hello()
+    for start in (b"", hello[:40], hello):
+        with Wire(port) as wire:
+            wire.send(start)
+            ends_within(wire, 0.3, 3)
+    eventually(lambda: gateway.metric("gatehouse_connections") == 0, "nothing is left")
+
+
+def client_hello():
+    import ssl
+
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = tls_context().wrap_bio(incoming, outgoing, server_hostname="gate.localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return outgoing.read()
+
+
+def test_a_thousand_slow_clients_do_not_keep_others_out(make):
+    """S-56 both ways: those who are quick are served all the while."""
+    gateway = make({"connections_per_address": 0}, SLOW)
+    slow = [Wire(gateway.port) for _ in range(1000)]
+    for wire in slow:
+        wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
+    load = Load(gateway.port, clients=2)
+    eventually(lambda: gateway.metric("gatehouse_connections") <= 2, "the slow ones are given up", 15)
+    load.end()
+    assert load.failed == [] and load.count > 10
+    for wire in slow:
+        wire.close()
+
+
+# R-20 to R-24
+
+
+def test_running_out_of_descriptors_does_not_spin(make):
+    """R-22: with 256 descriptors and more clients than that; recovery by itself, and the failures are counted."""
+    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "10m"}, descriptors=256)
+    clients = []
+    for _ in range(500):
+        wire = socket.socket()
+        wire.connect(("127.0.0.1", gateway.port))
+        clients.append(wire)
+    eventually(lambda: descriptors(gateway) >= 240, "they are used up")
+    used = processor_seconds(gateway)
+    began = time.monotonic()
+    eventually(lambda: time.monotonic() > began + 3, "time passes")
+    share = (processor_seconds(gateway) - used) / (time.monotonic() - began)
+    assert share < 0.05, f"{share:.0%} of a processor while nothing can be done"
+    for wire in clients:
+        wire.close()
+    eventually(lambda: served(gateway.port), "it recovers", 15)
+    assert gateway.metric(f'{FAILURES}{{reason="descriptors"}}') > 0
+    eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the stage ends", 15)
+
+
+def stage(gateway):
+    return gateway.operation("/status").json()["overload"]["stage"]
+
+
+def under_pressure(make, percent):
+    """A gateway that uses so many per cent of its memory."""
+    gateway = make()
+    used = gateway.memory_kib() * 1024
+    gateway.configuration["gateway"]["limits"] = {"memory": f"{used * 100 // percent // 1024}KiB"}
+    gateway.write()
+    gateway.reload()
+    return gateway
+
+
+def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
+    """R-20 R-23: 85 %; whoever is signed in goes on, and the sign-ins come back with the memory."""
+    gateway = make()
+    ada = Browser(gateway)
+    assert ada.sign_in("mock", "/x").status == 200
+    gateway.configuration["gateway"]["limits"] = {"memory": f"{gateway.memory_kib() * 100 // 87}KiB"}
+    gateway.write()
+    gateway.reload()
+    eventually(lambda: stage(gateway) == "guarded", "the stage", 10)
+    answer = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
+    assert answer.status == 503 and 1 <= int(answer.get("retry-after")) <= 10
+    assert "signin.overloaded" in answer.text
+    assert ada.send("GET", "/x").status == 200
+    assert gateway.operation("/readyz").status_code == 200
+    assert gateway.metric("gatehouse_overload_stage") == 2
+    gateway.configuration["gateway"]["limits"] = {"memory": "16GiB"}
+    gateway.write()
+    gateway.reload()
+    eventually(lambda: stage(gateway) == "calm", "the stage ends", 10)
+    assert Browser(gateway).sign_in("mock", "/x").status == 200
+    assert "overload" in gateway.log and "stage=guarded" in gateway.log
+
+
+def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(make):
+    """R-20: at 98 % 503 on what is open, nothing new is accepted, not ready; and all comes back."""
+    gateway = make()
+    with Wire(gateway.port) as wire:
+        wire.send(GET)
+        assert wire.answer().get("connection") is None
+        gateway.configuration["gateway"]["limits"] = {"memory": f"{gateway.memory_kib() // 2}KiB"}
+        gateway.write()
+        gateway.reload()
+        eventually(lambda: stage(gateway) == "shedding", "the stage", 10)
+        wire.send(GET)
+        answer = wire.answer()
+        assert answer.status == 503 and answer.json["error"] == "gateway.overloaded"
+        assert answer.get("connection", "").lower() == "close"
+        assert gateway.operation("/readyz").status_code == 503 and gateway.operation("/livez").status_code == 200
+    with Wire(gateway.port, timeout=1) as waiting:
+        waiting.send(GET)
+        with pytest.raises(TimeoutError):
+            waiting.answer()
+        gateway.configuration["gateway"]["limits"] = {}
+        gateway.write()
+        gateway.reload()
+        waiting.socket.settimeout(15)
+        assert waiting.answer().status == 200, "who waited in the queue is served"
+    eventually(lambda: gateway.operation("/readyz").status_code == 200, "ready again")
+
+
+def test_a_loop_that_stands_still_is_noticed(make):
+    """R-24: a line in the log and a metric; a process that was stopped has blocked all of its loops."""
+    gateway = make()
+    assert gateway.metric("gatehouse_loop_blocked") == 0
+    os.kill(gateway.process.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    eventually(lambda: time.monotonic() > began + 0.4, "time passes")
+    os.kill(gateway.process.pid, signal.SIGCONT)
+    eventually(lambda: "event loop was blocked" in gateway.log, "the log says so")
+    assert gateway.metric("gatehouse_loop_blocked") >= 1
+    assert gateway.metric("gatehouse_overload_stage") == 0, "once is no overload"
+
+
+def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
+    """R-23: sign-ins as fast as they can be started, from one address and from many behind a proxy."""
+    gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
+    ada = Browser(gateway)
+    assert ada.sign_in("mock", "/x").status == 200
+    cookie = "; ".join(f"{name}={value}" for name, value in ada.cookies[gateway.host].items())
+    ended = threading.Event()
+    statuses = []
+
+    def flood(number):
+        count = 0
+        while not ended.is_set():
+            count += 1
+            fields = [
+                ("X-Forwarded-For", f"10.{number}.{count // 250 % 250}.{count % 250}" if number % 2 else "10.9.9.9"),
+                ("Accept", "text/html"),
+            ]
+            try:
+                statuses.append(request(gateway.port, "/oauth2/start/mock", fields=fields).status)
+            except (OSError, AssertionError):
+                statuses.append(0)
+
+    threads = [threading.Thread(target=flood, args=(number, ), daemon=True) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(statuses) > 100, "the flood runs", 20)
+    times = []
+    for _ in range(100):
+        began = time.monotonic()
+        assert request(gateway.port, "/x", fields=[("Cookie", cookie)]).status == 200
+        times.append(time.monotonic() - began)
+    ended.set()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(times)[98] < 1, f"{sorted(times)[98]:.3f} s"
+    assert 429 in statuses and 303 in statuses and 0 not in statuses
+
+
+def test_twenty_thousand_idle_connections(make, tmp_path):
+    """R-21: they stay open, others are served, and each costs little memory."""
+    count = 20_000
+    need = 2 * count + 4000
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (need, max(need, hard[1])))
+    except (ValueError, OSError):
+        pytest.skip(f"this machine allows {hard[1]} descriptors")
+    try:
+        gateway = make(
+            {"connections": 25_000, "connections_per_address": 0, "memory": "8GiB"},
+            {"request_head": "10m", "idle": "10m"},
+            descriptors=need,
+        )
+        assert request(gateway.port, "/public/warm").status == 200
+        before = gateway.memory_kib()
+        idle = []
+        for number in range(count):
+            sock = socket.socket()
+            sock.bind((f"127.0.0.{2 + number // 5000}", 0))
+            sock.connect(("127.0.0.1", gateway.port))
+            sock.sendall(GET)
+            idle.append(sock)
+            if number % 500 == 499:
+                for one in idle[-500:]:
+                    one.settimeout(30)
+                    assert one.recv(4096).startswith(b"HTTP/1.1 200")
+        assert gateway.metric("gatehouse_connections") >= count
+        each = (gateway.memory_kib() - before) / count
+        assert each < 16, f"{each:.1f} KiB for each"
+        assert request(gateway.port, "/public/x").status == 200
+        for sock in idle[::997]:
+            sock.sendall(GET)
+            assert sock.recv(4096).startswith(b"HTTP/1.1 200")
+        for sock in idle:
+            sock.close()
+        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "all are gone", 30)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard[0], need), max(need, hard[1])))
+
+
+# Sign-ins
+
+
+def test_sign_ins_of_an_address_have_a_rate(make, realm):
+    """Scope 4: 429 with a page and Retry-After; another address is not affected."""
+    gateway = make({"sign_ins_per_minute": 5}, trusted_proxies=["127.0.0.1"])
+
+    def begin(address, listed=None):
+        fields = {"X-Forwarded-For": listed or address}
+        return Browser(gateway).send("GET", "/oauth2/start/mock?rd=/", fields=fields)
+
+    assert [begin("192.0.2.1").status for _ in range(5)] == [303] * 5
+    refused = begin("192.0.2.1")
+    assert refused.status == 429 and refused.get("retry-after") and "signin.too_often" in refused.text
+    assert begin("192.0.2.1", "203.0.113.9, 192.0.2.1").status == 429, "what the client adds to the list is no help"
+    assert begin("192.0.2.2").status == 303
+    assert begin("2001:db8::1").status == 303
+    assert gateway.app.requests == []
+
+
+def test_failing_sign_ins_of_an_address_have_a_rate(make, realm):
+    """Scope 4: callbacks that belong to no attempt; those that are proper count for nothing."""
+    gateway = make({"failed_sign_ins_per_minute": 3})
+    for _ in range(5):
+        assert Browser(gateway).sign_in("mock", "/x").status == 200
+    for _ in range(3):
+        assert Browser(gateway).send("GET", "/oauth2/callback/mock?code=x&state=y").status == 400
+    refused = Browser(gateway).send("GET", "/oauth2/callback/mock?code=x&state=y")
+    assert refused.status == 429 and "signin.failing" in refused.text
+
+
+def test_a_hundred_sign_ins_in_one_browser(make, realm):
+    """C-07: the jar does not overflow, the oldest attempts die and the newest comes in."""
+    gateway = make({"sign_ins_per_minute": 0})
+    browser = Browser(gateway)
+    addresses = [browser.begin("mock", "/x") for _ in range(100)]
+    assert len(browser.cookies[gateway.host]) <= 6
+    assert browser.send("GET", browser.authorize(addresses[-1])).status == 303
+    assert browser.ticket()
+    late = Browser(gateway)
+    late.cookies = {gateway.host: dict(browser.cookies[gateway.host])}
+    late.cookies[gateway.host].pop("gatehouse", None)
+    assert late.send("GET", late.authorize(addresses[0])).status == 400

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets that systemd opens: `serve --listen-fds`, sd_listen_fds(3), sd_notify(3)."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.load import Load
+from support.processes import Process, eventually, free_port
+from support.raw import request
+from support.upstream import Upstream
+
+# Hands the descriptors it has inherited over as 3, 4, … and becomes the gateway, as systemd does it.
+HAND_OVER = """
+import os, sys
+count = int(sys.argv[1]); given = [int(one) for one in sys.argv[2:2 + count]]
+high = [os.dup2(one, 100 + index) for index, one in enumerate(given)]
+for index, one in enumerate(high):
+    os.dup2(one, 3 + index)
+os.environ["LISTEN_FDS"] = str(count); os.environ["LISTEN_PID"] = str(os.getpid())
+os.environ["LISTEN_FDNAMES"] = ":".join(f"socket-{index}" for index in range(count))
+os.execv(sys.argv[2 + count], sys.argv[2 + count:])
+"""
+
+
+def listening(port, host="127.0.0.1"):
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, port))
+    sock.listen(4096)
+    return sock
+
+
+class Handed(Process):
+    """The gateway, started with sockets of ours."""
+    def __init__(self, gateway, sockets, name, env=None, more=()):
+        self.name, self.log_path = name, gateway.folder / f"{name}.log"
+        self._log = open(self.log_path, "ab")
+        numbers = [str(sock.fileno()) for sock in sockets]
+        command = [
+            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(BINARY), "serve", "--config",
+            str(gateway.path), "--listen-fds", *more,
+        ]
+        self.child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            pass_fds=[sock.fileno() for sock in sockets],
+            env={**os.environ, **ENVIRONMENT, **(env or {})},
+            cwd=gateway.folder,
+        )
+
+
+@pytest.fixture
+def stand(tmp_path, provider_server, realm):
+    app = Upstream()
+    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
+    gateway.app = app
+    gateway.write()
+    gateway.sockets = [listening(gateway.operations), listening(gateway.port)]
+    yield gateway
+    if gateway.process:
+        gateway.process.child.kill()
+        gateway.process.child.wait()
+    for sock in gateway.sockets:
+        sock.close()
+    app.close()
+
+
+def serve(gateway, name="gateway", **more):
+    gateway.process = Handed(gateway, gateway.sockets, name, more=["--drain-delay", "0"], **more)
+    gateway.wait_ready()
+    return gateway.process
+
+
+def test_sockets_find_their_listeners_by_address(stand):
+    """Issue: inherited sockets are matched by address, in whatever order they come; the operations address too."""
+    serve(stand)
+    assert request(stand.port, "/public/x").status == 200
+    assert stand.operation("/status").json()["draining"] is False
+    assert stand.process.stop() == 0
+    stand.process = None
+
+
+def test_a_restart_refuses_nobody(stand):
+    """Issue: with the sockets held by somebody else, new connections wait while one process ends and the next begins."""
+    first = serve(stand, "first")
+    load = Load(stand.port, clients=8, each=1)
+    kept = Load(stand.port, clients=4)
+    eventually(lambda: load.count > 50, "the load runs")
+    for name in ("second", "third"):
+        os.kill(first.pid, signal.SIGTERM)
+        assert first.child.wait(25) == 0, first.log[-2000:]
+        first = serve(stand, name)
+        done = load.count
+        eventually(lambda: load.count > done + 50, "the load goes on", 20)
+    load.end()
+    kept.end()
+    assert load.failed == [] and kept.failed == []
+    assert load.refused == kept.refused == 0, "somebody was refused"
+
+
+def test_systemds_own_tool_starts_it(stand):
+    """sd_listen_fds(3) as systemd speaks it."""
+    tool = shutil.which("systemd-socket-activate")
+    if not tool:
+        pytest.skip("systemd is not installed")
+    for sock in stand.sockets:
+        sock.close()
+    names = [f"--setenv={name}" for name in ENVIRONMENT]
+    command = [
+        tool, *names, "-l", f"127.0.0.1:{stand.port}", "-l", f"127.0.0.1:{stand.operations}", BINARY, "serve",
+        "--listen-fds", "--drain-delay", "0", "--config", stand.path,
+    ]
+    stand.process = Process(command, stand.folder, "activated", ENVIRONMENT)
+    # The first connection is what makes systemd start it.
+    eventually(lambda: request(stand.port, "/public/x").status == 200, "it answers", 20)
+    assert stand.process.stop() == 0
+    stand.process = None
+
+
+def failure(gateway, sockets, env=None):
+    process = Handed(gateway, sockets, "failing", env)
+    code = process.child.wait(20)
+    return code, process.log
+
+
+def test_a_listener_without_a_socket_is_an_error(stand):
+    code, log = failure(stand, stand.sockets[:1])
+    assert code == 1 and "listener.no_socket" in log and f":{stand.port}" in log, log
+
+
+def test_a_socket_that_nobody_wants_is_an_error(stand):
+    port = free_port()
+    with listening(port) as extra:
+        code, log = failure(stand, [*stand.sockets, extra])
+    assert code == 1 and "listener.unwanted_socket" in log, log
+    assert f"socket-2) at 127.0.0.1:{port}" in log, log
+
+
+def test_another_address_is_not_the_same(stand):
+    """A socket for all addresses is not the one for loopback that the file names."""
+    stand.sockets[1].close()
+    with listening(stand.port, "0.0.0.0") as other:
+        code, log = failure(stand, [stand.sockets[0], other])
+    assert code == 1 and "listener.no_socket" in log and f"0.0.0.0:{stand.port}" in log, log
+
+
+@pytest.mark.parametrize("env", [{}, {"LISTEN_FDS": "2", "LISTEN_PID": "1"}, {"LISTEN_FDS": "x", "LISTEN_PID": "1"}])
+def test_without_sockets_the_flag_is_an_error(env, stand):
+    """Sockets of another process are not ours."""
+    result = subprocess.run(
+        [BINARY, "serve", "--config", stand.path, "--listen-fds"],
+        env={**os.environ, **ENVIRONMENT, **env},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert result.returncode == 1 and "listener.no_sockets" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_the_service_manager_is_told(abstract, stand, tmp_path):
+    """sd_notify(3): ready, reloading with the time, ready again, stopping."""
+    name = f"\0gate-{os.getpid()}-{free_port()}" if abstract else f"/tmp/gate-notify-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(15)
+        serve(stand, env={"NOTIFY_SOCKET": name.replace("\0", "@")})
+        assert manager.recv(200) == b"READY=1"
+        stand.reload()
+        reloading = manager.recv(200).decode()
+        assert reloading.startswith("RELOADING=1\nMONOTONIC_USEC=") and reloading.split("=")[2].isdigit()
+        assert manager.recv(200) == b"READY=1"
+        os.kill(stand.process.pid, signal.SIGTERM)
+        assert manager.recv(200) == b"STOPPING=1"
+        assert stand.process.child.wait(20) == 0
+    if not abstract:
+        os.remove(name)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GateServer
+
+@Suite struct BlockedLoopTests {
+    @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let rig = try Rig()
+        let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
+        let site = rig.site
+        try await loop.submit {
+            LoopState(loop: loop, site: site, clock: .system).start { source.yield($0) }
+        }.get()
+        // Longer than a tick, so that one is due in it wherever it begins.
+        try await loop.submit {
+            let end = NIODeadline.now() + .milliseconds(300)
+            while .now() < end {}
+        }.get()
+        var iterator = reports.makeAsyncIterator()
+        let reported = try #require(await iterator.next())
+        #expect(reported >= .milliseconds(150))
+        try await group.shutdownGracefully()
+    }
+}
