@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two event loops against one; the gateway has as many as processors that it may use when it starts."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+from measure import cost_of, ratio, rounds
+from processes import placed
+from measure import tree
+from report import Row, microseconds
+
+
+def measured(stand, gateway):
+    generator = replace(stand.generator, cpus=stand.clients, connections=stand.generator.connections * 2)
+
+    def one():
+        generator.wrk(gateway.place(), 1)
+        return cost_of(gateway.pid, lambda: generator.wrk(gateway.place(), stand.options.seconds)["requests"])
+
+    return one
+
+
+def apart(stand):
+    """With processors to spare each loop has its own, and the rates are compared."""
+    two = stand.allowed[-2:]
+    with stand.gateway() as single, stand.gateway(cpus=two) as double:
+        with placed(tree(stand.app.pid), stand.allowed[1:-2]):
+            found = rounds({"one": measured(stand, single), "two": measured(stand, double)}, stand.options.rounds)
+    gained = ratio(found["two"].rates, found["one"].rates)
+    return found, gained, "requests/s; each loop, the app and the clients have processors of their own"
+
+
+def shared(stand):
+    """With two processors all share both: what two loops could do follows from what a request costs with them."""
+    with ExitStack() as stack:
+        single = stack.enter_context(stand.gateway())
+        double = stack.enter_context(stand.gateway(cpus=stand.allowed))
+        everyone = [*tree(single.pid), *tree(stand.app.pid)]
+        stack.enter_context(placed(everyone, stand.allowed))
+        subjects = {"one": measured(stand, single), "two": measured(stand, double)}
+        found = rounds(subjects, stand.options.rounds)
+    gained = 2 * ratio(found["one"].costs, found["two"].costs)
+    note = "requests for each second of CPU, times two: on this machine the clients share the processors, so the rate " \
+        "itself would say nothing"
+    return found, gained, note
+
+
+def two(stand):
+    """two event loops against one"""
+    enough = len(stand.allowed) >= 5
+    found, gained, note = apart(stand) if enough else shared(stand)
+    shown = {name: f"{microseconds(one.cost)}, {one.rate:.0f}/s" for name, one in found.items()}
+    yield Row(
+        "loops", f"two event loops against one, {note}", shown["two"], f"Gatehouse with one {shown['one']}", gained,
+        "times one", least=1.8
+    )
