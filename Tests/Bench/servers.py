@@ -27,6 +27,7 @@ GENEROUS = [
     (("gateway", "timeouts", "idle"), "10m"),
     (("gateway", "drain"), {"delay": "0s", "timeout": "5s"}),
     (("apps", "bulk", "max_body"), 0),
+    (("apps", "live", "websocket"), True),
 ]
 
 
