@@ -46,6 +46,7 @@ end-to-end: venv unit
 
 check:
 	@python3 .ci/test_check.py --quiet
+	@python3 Tests/Bench/test_bench.py --quiet
 	@python3 .ci/check.py
 
 sanitize: deps-test

@@ -32,7 +32,7 @@ def respond(connection, buffer, head, waiting):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))
         return
     size = int(target.rsplit(b"/", 1)[1])
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n" % size)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
     for start in range(0, size, len(BLOCK)):
         connection.sendall(BLOCK[:size - start])
 

@@ -159,7 +159,7 @@ def run(command, seconds, cpus=None, **options):
         output, _ = process.communicate(timeout=seconds)
     except BaseException as problem:
         process.kill()
-        process.wait()
+        process.communicate()
         if isinstance(problem, subprocess.TimeoutExpired):
             raise Trouble(f"not done within {seconds} s: {command[0]}") from None
         raise

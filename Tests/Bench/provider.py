@@ -112,7 +112,8 @@ class Connection(asyncio.Protocol):
 
 async def serve(port):
     provider = Provider(f"http://127.0.0.1:{port}")
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(provider), "127.0.0.1", port, backlog=512)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(provider), "127.0.0.1", port, backlog=512)
     await server.serve_forever()
 
 

@@ -97,7 +97,8 @@ class Stand:
         text = f"""{user} worker_processes 1; daemon off; pid {self.folder}/{name}.pid;
             error_log {self.folder}/{name}.log; worker_rlimit_nofile 60000; events {{ worker_connections 60000; }}
             http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; {temporary} {http} }}"""
-        return self.children.start(name, [program("nginx", "nginx-light"), "-c", self.write(f"{name}.conf", text)], cpus)
+        file = self.write(f"{name}.conf", text)
+        return self.children.start(name, [program("nginx", "nginx-light"), "-c", file], cpus)
 
     @contextmanager
     def gateway(self, **settings):

@@ -143,7 +143,8 @@ def endure(stand, gateway, kinds, tally):
                 time.sleep(min(length, left))
             done, failed = tally.totals
             gateway.child.alive()
-            print(f"{(options.minutes * 60 - max(0, left - length)) / 60:6.1f} min: {done} done, {failed} failed", flush=True)
+            passed = options.minutes - max(0, left - length) / 60
+            print(f"{passed:6.1f} min: {done} done, {failed} failed", flush=True)
     finally:
         tally.stop.set()
         for thread in threads:

@@ -59,10 +59,10 @@ def large(stand):
             found = rounds(subjects, stand.options.rounds)
             grown = (peak_kib(gateway.pid) - before) / 1024
         mine, nginx = found["ours"], found["nginx"]
+        shown = [f"{microseconds(one.cost)}, {one.rate:.0f} MiB/s" for one in (mine, nginx)]
         yield Row(
-            "bodies", f"{size} MiB {direction}, CPU for each MiB; nginx without buffering",
-            f"{microseconds(mine.cost)}, {mine.rate:.0f} MiB/s", f"nginx {microseconds(nginx.cost)}, {nginx.rate:.0f} MiB/s",
-            ratio(mine.costs, nginx.costs), "of nginx", most=1.0
+            "bodies", f"{size} MiB {direction}, CPU for each MiB; nginx without buffering", shown[0],
+            f"nginx {shown[1]}", ratio(mine.costs, nginx.costs), "of nginx", most=1.0
         )
         yield Row(
             "bodies", f"{size} MiB {direction}, most memory at any time", f"{grown:.1f} MiB", "", grown, "MiB more",

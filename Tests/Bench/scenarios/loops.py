@@ -4,9 +4,8 @@
 from contextlib import ExitStack
 from dataclasses import replace
 
-from measure import cost_of, ratio, rounds
+from measure import cost_of, ratio, rounds, tree
 from processes import placed
-from measure import tree
 from report import Row, microseconds
 
 
@@ -24,10 +23,11 @@ def apart(stand):
     """With processors to spare each loop has its own, and the rates are compared."""
     two = stand.allowed[-2:]
     with stand.gateway() as single, stand.gateway(cpus=two) as double:
+        # One processor for the clients, the last two for the gateway, all between for the app.
         with placed(tree(stand.app.pid), stand.allowed[1:-2]):
             found = rounds({"one": measured(stand, single), "two": measured(stand, double)}, stand.options.rounds)
     gained = ratio(found["two"].rates, found["one"].rates)
-    return found, gained, "requests/s; each loop, the app and the clients have processors of their own"
+    return found, gained, "requests for each second, all on processors of their own"
 
 
 def shared(stand):
@@ -40,9 +40,7 @@ def shared(stand):
         subjects = {"one": measured(stand, single), "two": measured(stand, double)}
         found = rounds(subjects, stand.options.rounds)
     gained = 2 * ratio(found["one"].costs, found["two"].costs)
-    note = "requests for each second of CPU, times two: on this machine the clients share the processors, so the rate " \
-        "itself would say nothing"
-    return found, gained, note
+    return found, gained, "two times the requests for each second of CPU, since all share the processors here"
 
 
 def two(stand):
