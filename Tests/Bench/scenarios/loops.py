@@ -9,23 +9,27 @@ from processes import placed
 from report import Row, microseconds
 
 
-def measured(stand, gateway):
-    generator = replace(stand.generator, cpus=stand.clients, connections=stand.generator.connections * 2)
+def measured(stand, gateway, clients):
+    generator = replace(stand.generator, cpus=clients, connections=stand.generator.connections * 2)
+
+    def work(seconds):
+        return generator.wrk(gateway.place(), seconds, threads=len(clients))["requests"]
 
     def one():
-        generator.wrk(gateway.place(), 1)
-        return cost_of(gateway.pid, lambda: generator.wrk(gateway.place(), stand.options.seconds)["requests"])
+        work(1)
+        return cost_of(gateway.pid, lambda: work(stand.options.seconds))
 
     return one
 
 
 def apart(stand):
     """With processors to spare each loop has its own, and the rates are compared."""
-    two = stand.allowed[-2:]
-    with stand.gateway() as single, stand.gateway(cpus=two) as double:
-        # One processor for the clients, the last two for the gateway, all between for the app.
-        with placed(tree(stand.app.pid), stand.allowed[1:-2]):
-            found = rounds({"one": measured(stand, single), "two": measured(stand, double)}, stand.options.rounds)
+    *others, last, very_last = stand.allowed
+    clients, apps = others[1:], others[:1]
+    with stand.gateway() as single, stand.gateway(cpus=[last, very_last]) as double:
+        with placed(tree(stand.app.pid), apps):
+            subjects = {"one": measured(stand, single, clients), "two": measured(stand, double, clients)}
+            found = rounds(subjects, stand.options.rounds)
     gained = ratio(found["two"].rates, found["one"].rates)
     return found, gained, "requests for each second, all on processors of their own"
 
@@ -37,7 +41,7 @@ def shared(stand):
         double = stack.enter_context(stand.gateway(cpus=stand.allowed))
         everyone = [*tree(single.pid), *tree(stand.app.pid)]
         stack.enter_context(placed(everyone, stand.allowed))
-        subjects = {"one": measured(stand, single), "two": measured(stand, double)}
+        subjects = {"one": measured(stand, single, stand.clients), "two": measured(stand, double, stand.clients)}
         found = rounds(subjects, stand.options.rounds)
     gained = 2 * ratio(found["one"].costs, found["two"].costs)
     return found, gained, "two times the requests for each second of CPU, since all share the processors here"
