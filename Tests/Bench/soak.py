@@ -71,7 +71,7 @@ def parser():
     add("--only", default=",".join(ALL), help=f"kinds of traffic, of {', '.join(ALL)}")
     add("--rate", type=int, help="requests per second of the bulk")
     add("--every", type=float, default=5, help="seconds between two samples")
-    add("--csv", type=Path, default=Path("soak.csv"), help="where the samples go")
+    add("--csv", type=Path, default=report.REPOSITORY / ".build/soak.csv", help="where the samples go")
     add("--keep", action="store_true", help="keep the folder with configurations and logs")
     return found
 
@@ -193,6 +193,7 @@ def main():
     if unknown := set(options.only) - set(ALL):
         raise SystemExit(f"soak: there is no traffic called {', '.join(sorted(unknown))}")
     options.gateway = options.gateway.resolve()
+    options.csv.parent.mkdir(exist_ok=True)
     more_descriptors()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ended)
