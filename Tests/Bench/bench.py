@@ -25,10 +25,13 @@ import tempfile
 from pathlib import Path
 
 import report
+from measure import Others
 from processes import Skip, Trouble, more_descriptors, program
 from scenarios import ALL
 from servers import Stand
 
+# The part of the machine that others may use before the figures are doubtful.
+LOUD = 0.05
 # What --quick changes.
 QUICK = {
     "rounds": 2, "seconds": 1, "stored": 100_000, "people": 200, "idle": 1000, "bulk": 256, "sign_ins": 60, "limit": 180
@@ -96,14 +99,16 @@ def measure(stand, name):
 
 
 def run(options):
-    """All rows of the chosen scenarios; everything is stopped afterwards."""
+    """All rows of the chosen scenarios, and how much others used the machine; everything is stopped afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="gatehouse-measured-"))
     stand = Stand(options, folder)
     try:
         for name, package in (("nginx", "nginx-light"), ("wrk", None), ("h2load", "nghttp2-client")):
             program(name, package)
+        others = Others()
         stand.start()
-        return [row for name in ALL if name in options.only for row in measure(stand, name)]
+        rows = [row for name in ALL if name in options.only for row in measure(stand, name)]
+        return rows, others.share([child.pid for child in stand.children.all])
     finally:
         # A second Ctrl-C must not leave anything running.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
@@ -133,14 +138,16 @@ def main(arguments):
         signal.signal(number, ended)
     signal.alarm(options.limit)
     try:
-        rows = run(options)
+        rows, others = run(options)
     except Trouble as trouble:
         print(f"bench: {trouble}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("bench: ended before it was done", file=sys.stderr)
         return 130
-    facts = report.circumstances(shlex.join(["Tests/Bench/bench.py", *arguments]))
+    facts = report.circumstances(shlex.join(["Tests/Bench/bench.py", *arguments]), others)
+    if others > LOUD:
+        print(f"bench: other programs used {others:.0%} of this machine meanwhile; the figures are not to be trusted")
     if options.write:
         report.write(options.write, rows, facts)
     if options.json:

@@ -38,6 +38,31 @@ def cpu_seconds(pid):
     return ticks / TICK
 
 
+class Others:
+    """How much of the machine programs that are not ours use meanwhile, and its host; more than a little disturbs."""
+
+    def __init__(self):
+        self.busy, self.own, self.began = machine_seconds(), own_seconds([]), time.monotonic()
+
+    def share(self, running):
+        """The part of all processors; `running` are the processes of ours that have not ended."""
+        others = machine_seconds() - self.busy - (own_seconds(running) - self.own)
+        return max(0, others) / (time.monotonic() - self.began) / os.cpu_count()
+
+
+def machine_seconds():
+    """Time that all processors were not idle, time that the host gave to others included."""
+    ticks = list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]))
+    # Fields 3 and 4 are idle time and waiting for disks. proc(5)
+    return (sum(ticks) - ticks[3] - ticks[4]) / TICK
+
+
+def own_seconds(running):
+    """Time of this process, of its children that have ended, and of those that run."""
+    ended = sum(os.times()[:4])
+    return ended + sum(map(cpu_seconds, running))
+
+
 def status_kib(pid, name):
     total = 0
     for one in tree(pid):

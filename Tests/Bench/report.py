@@ -109,7 +109,7 @@ def processor():
     return found[1] if found else platform.machine()
 
 
-def circumstances(command):
+def circumstances(command, others):
     """What a figure depends on, by name."""
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -117,6 +117,7 @@ def circumstances(command):
         "Gatehouse": commit(),
         "nginx": first_line([program("nginx", "nginx-light"), "-v"], r"nginx/(\S+)"),
         "OpenSSL": first_line(["openssl", "version"], r"OpenSSL (\S+)"),
+        "other programs": f"{others:.0%} of the machine meanwhile",
         "command": command,
     }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmark and the soak say must be true: their arithmetic, their verdicts, and that nothing is left behind."""
+"""What benchmark and soak say is true: their arithmetic, their verdicts, and that nothing is left behind."""
 
 import base64
 import contextlib
 import hashlib
 import io
 import json
+import os
 import sqlite3
 import tempfile
 import unittest
@@ -124,6 +125,19 @@ class Programs(unittest.TestCase):
     def test_a_program_that_takes_too_long_is_ended(self):
         with self.assertRaises(processes.Trouble):
             processes.run(["sleep", "60"], 0.1)
+
+
+class Machine(unittest.TestCase):
+    def test_others_are_all_but_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            children = processes.Children(Path(folder))
+            others = measure.Others()
+            child = children.start("busy", ["sh", "-c", "while :; do :; done"], [0])
+            processes.eventually(lambda: measure.cpu_seconds(child.pid) > 0.3, "it is busy")
+            mine, all_of_them = others.share([child.pid]), others.share([])
+            children.stop_all()
+        # Whatever else runs here counts for both; on a busy machine the loop may get little of its processor.
+        self.assertGreater((all_of_them - mine) * os.cpu_count(), 0.02)
 
 
 class Options(unittest.TestCase):
