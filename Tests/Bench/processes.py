@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 # Debian has nginx where only root looks.
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
@@ -16,6 +17,10 @@ PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 class Trouble(Exception):
     """Something that a measurement needs is missing, or does not work."""
+
+
+class Overdue(Trouble):
+    """A program did not end in time."""
 
 
 class Skip(Exception):
@@ -158,12 +163,26 @@ def run(command, seconds, cpus=None, **options):
     try:
         output, _ = process.communicate(timeout=seconds)
     except BaseException as problem:
+        seen = thread_states(process.pid)
         process.kill()
         process.communicate()
         if isinstance(problem, subprocess.TimeoutExpired):
-            raise Trouble(f"not done within {seconds} s: {command[0]}") from None
+            raise Overdue(f"not done within {seconds} s: {command[0]}; its threads: {seen}") from None
         raise
     return process.returncode, output
+
+
+def thread_states(pid):
+    """What each thread does: its state, where it waits, and its ticks in user mode and in the kernel."""
+    found = []
+    try:
+        for thread in threads(pid):
+            fields = Path(f"/proc/{pid}/task/{thread}/stat").read_text().rpartition(")")[2].split()
+            waits = Path(f"/proc/{pid}/task/{thread}/wchan").read_text()
+            found.append(f"{fields[0]} {waits} {fields[11]}+{fields[12]}")
+    except OSError:
+        found.append("gone")
+    return ", ".join(found)
 
 
 def threads(pid):

@@ -126,7 +126,7 @@ def begin(gateway, kinds, tally):
 
 
 def endure(stand, gateway, kinds, tally):
-    """All traffic for as long as asked."""
+    """All traffic for as long as asked; what was wrong with the crowd."""
     options, crowd = stand.options, None
     if "crowd" in kinds:
         rate = options.rate or half_load(stand, gateway)
@@ -149,6 +149,7 @@ def endure(stand, gateway, kinds, tally):
         tally.stop.set()
         for thread in threads:
             thread.join(25)
+    return crowd.complaints if crowd else []
 
 
 def summary(tally, watch):
@@ -175,8 +176,8 @@ def soak(stand):
         gateway.start()
         kinds = possible(gateway, stand.options.only)
         with Watch(gateway.pid, tally, stand.options.csv, stand.options.every) as watch:
-            endure(stand, gateway, kinds, tally)
-        wrong = summary(tally, watch)
+            wrong = endure(stand, gateway, kinds, tally)
+        wrong += summary(tally, watch)
         code = gateway.child.stop()
         return wrong + ([f"the gateway ended with {code}"] if code else [])
     finally:

@@ -22,6 +22,7 @@ import report
 from scenarios.flat import fill
 from servers import with_value
 from signatures import SigningKey
+from soaking.crowd import Crowd
 from soaking.traffic import Tally
 from soaking.watch import Watch
 
@@ -76,6 +77,20 @@ class Growth(unittest.TestCase):
         self.assertEqual(len(self.complaints([1] * 7, [1] * 7)), 1)
 
 
+class Slices(unittest.TestCase):
+    def test_one_of_twenty_may_be_lost(self):
+        crowd = Crowd(None, [None], 1)
+        with mock.patch.object(crowd, "load"), mock.patch("builtins.print"):
+            for number in range(20):
+                crowd.load.side_effect = processes.Overdue("") if number in (0, 19) else None
+                crowd.slice(Tally(), 1)
+                if number == 18:
+                    self.assertEqual(crowd.complaints, ["1 of 19 slices of the crowd are lost"])
+        self.assertEqual(crowd.complaints, ["2 of 20 slices of the crowd are lost"])
+        crowd.lost = 1
+        self.assertEqual(crowd.complaints, [])
+
+
 class Store(unittest.TestCase):
     def test_sessions_are_added_beside_the_real_one(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -123,8 +138,8 @@ class Programs(unittest.TestCase):
             self.assertTrue(all(not Path(f"/proc/{child.pid}").exists() for child in started))
 
     def test_a_program_that_takes_too_long_is_ended(self):
-        with self.assertRaises(processes.Trouble):
-            processes.run(["sleep", "60"], 0.1)
+        with self.assertRaisesRegex(processes.Overdue, "sleep; its threads: S "):
+            processes.run(["sleep", "60"], 0.2)
 
 
 class Machine(unittest.TestCase):
