@@ -3,7 +3,7 @@
 """Mixed traffic for a long time: every answer is checked, and memory and descriptors must stand still.
 
     soak.py                          an hour at half load
-    soak.py --minutes 5              less
+    soak.py --minutes 5              less; below 40, memory may not have come to rest (docs/performance.md)
     soak.py --only pages,sign-ins    some kinds of traffic
     soak.py --rate 2000              requests per second of the bulk, instead of half of what can be
 
