@@ -9,19 +9,22 @@
 # make check    the rules of the house that no compiler checks; fast, builds nothing
 # make sanitize the C part over libcurl, built with sanitizers and tried over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
-# make bench    speed beside nginx, and what pins cost; BENCH=… names the bench script
+# make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
+# make soak     an hour of mixed traffic, every answer checked; SOAK_OPTIONS='--minutes 5' for less
 # make clean    removes what was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench bench-script format clean deps deps-test venv sanitize unit end-to-end
+.PHONY: demo test check build bench soak format clean deps deps-test deps-bench venv sanitize unit end-to-end
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl nghttp2-client nginx-light openssl python3 python3-venv systemd tinyproxy
+BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
-BENCH ?= ../shared/bench/bench.py
+BENCH_OPTIONS ?= --write docs/performance.md
+SOAK_OPTIONS ?= --minutes 60
 
 demo: deps
 	@swift build --product gatehouse
@@ -43,6 +46,7 @@ end-to-end: venv unit
 
 check:
 	@python3 .ci/test_check.py --quiet
+	@python3 Tests/Bench/test_bench.py --quiet
 	@python3 .ci/check.py
 
 sanitize: deps-test
@@ -51,21 +55,21 @@ sanitize: deps-test
 format:
 	@swift format --in-place --parallel -r Sources Tests Package.swift
 
-bench: bench-script build
-	@python3 "$(BENCH)" --gateway .build/release/gatehouse --protocols h1,h1-tls
+bench: deps-bench build
+	@python3 Tests/Bench/bench.py $(BENCH_OPTIONS)
 	@Tests/CProviderTransport/run --bench
 
-bench-script:
-	@test -f "$(BENCH)" || { \
-	    echo "make bench: there is no bench script at $(BENCH); name it: make bench BENCH=path/of/bench.py" >&2; \
-	    exit 1; \
-	}
+soak: deps-bench venv build
+	@$(VENV)/bin/python Tests/Bench/soak.py $(SOAK_OPTIONS)
 
 deps:
 	@.ci/packages $(BUILD_PACKAGES)
 
 deps-test:
 	@.ci/packages $(BUILD_PACKAGES) $(TEST_PACKAGES)
+
+deps-bench:
+	@.ci/packages $(BUILD_PACKAGES) $(BENCH_PACKAGES)
 
 # Made anew only when the requirements have changed.
 venv: deps-test $(VENV)/ready

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios by name, in the order of the table. Each takes the stand and gives rows."""
+
+from . import bodies, envoy, flat, handshakes, idle, latency, loops, protocols, sign_ins, start
+
+ALL = {
+    "h1": protocols.h1,
+    "h1-tls": protocols.h1_tls,
+    "h2-tls": protocols.h2_tls,
+    "envoy": envoy.oauth2_filter,
+    "latency": latency.half_load,
+    "routes": flat.routes,
+    "sessions": flat.sessions,
+    "many-sessions": flat.many_sessions,
+    "providers": flat.providers,
+    "idle": idle.connections,
+    "bodies": bodies.large,
+    "sign-ins": sign_ins.whole,
+    "handshakes": handshakes.full,
+    "loops": loops.two,
+    "start": start.first_answer,
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the start of the program to its first answer."""
+
+import statistics
+import time
+
+from client import Wire
+from processes import Trouble, eventually
+from report import Row
+
+
+def answered(port):
+    try:
+        with Wire(port, timeout=2) as wire:
+            return wire.ask("GET", "/oauth2/sign_in", {"Accept": "text/html"}).status < 500
+    except OSError:
+        return False
+
+
+def first_answer(stand):
+    """seconds from starting the program to its first answer"""
+    with stand.gateway() as gateway:
+        times = []
+        for _ in range(5):
+            gateway.stop()
+            began = time.monotonic()
+            gateway.launch()
+            eventually(lambda: gateway.child.alive() and answered(gateway.port), "the first answer")
+            times.append(time.monotonic() - began)
+    if not times:
+        raise Trouble("the gateway was never started")
+    median = statistics.median(times)
+    yield Row("start", "start to first answer, median of five", f"{median:.2f} s", "", median, "s", most=0.3)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bulk of the load: many connections of a few people, with wrk, each answer checked."""
+
+import json
+import re
+
+from load import Place
+from processes import Overdue, Trouble, program, run
+
+PAUSE = 10  # milliseconds between an answer and the next request of a connection, on average
+
+SCRIPT = """
+local users, cookies, threads = {%s}, {%s}, {}
+setup = function(thread)
+  table.insert(threads, thread)
+  thread:set("user", users[#threads])
+  thread:set("cookie", cookies[#threads])
+end
+init = function(args)
+  wrong, seen = 0, ""
+  wrk.headers["Cookie"] = cookie
+end
+delay = function()
+  return math.random(0, %d)
+end
+response = function(status, headers, body)
+  if status ~= 200 or body ~= user then
+    wrong = wrong + 1
+    seen = status .. " " .. string.sub(body, 1, 60)
+  end
+end
+done = function(summary, latency, requests)
+  local e, wrong, seen = summary.errors, 0, ""
+  for _, thread in ipairs(threads) do
+    wrong = wrong + thread:get("wrong")
+    seen = seen .. thread:get("seen")
+  end
+  io.write(string.format('\\nRESULT {"requests":%%d,"broken":%%d,"wrong":%%d}\\nSEEN %%s\\n', summary.requests,
+    e.connect + e.read + e.write + e.timeout, wrong, seen))
+end
+"""
+
+
+class Crowd:
+    """Some people with many connections; wrk runs in slices, so that a failure is seen before the end."""
+
+    def __init__(self, stand, people, rate):
+        self.stand, self.people = stand, people
+        self.slices, self.lost = 0, 0
+        self.connections = max(len(people), int(rate * (PAUSE + 1) / 1000))
+
+    def slice(self, tally, seconds):
+        """So many seconds of load; a wrk that does not come to its end says nothing about the gateway."""
+        self.slices += 1
+        try:
+            self.load(tally, seconds)
+        except Overdue as problem:
+            self.lost += 1
+            print(f"crowd: a slice is lost: {problem}", flush=True)
+
+    @property
+    def complaints(self):
+        """A few lost slices are no reason to begin anew."""
+        too_many = self.lost * 20 > self.slices
+        return [f"{self.lost} of {self.slices} slices of the crowd are lost"] if too_many else []
+
+    def load(self, tally, seconds):
+        users = ",".join(json.dumps(person.user) for person in self.people)
+        cookies = ",".join(json.dumps(person.fields["Cookie"]) for person in self.people)
+        script = self.stand.write("crowd.lua", SCRIPT % (users, cookies, 2 * PAUSE))
+        amount = [f"-t{len(self.people)}", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s"]
+        address = Place(self.people[0].gateway.port, path="/who").url
+        status, output = run([program("wrk"), *amount, "-s", script, address], seconds + 30, self.stand.clients)
+        found = re.search(r"^RESULT (.*)$", output, re.M)
+        if status or not found:
+            raise Trouble(f"wrk failed:\n{output[-1500:]}")
+        result = json.loads(found[1])
+        tally.add("crowd", result["requests"])
+        if failed := result["broken"] + result["wrong"]:
+            seen = re.search(r"^SEEN (.*)$", output, re.M)
+            tally.fail("crowd", f"{result} {seen[1] if seen else ''}", failed)
