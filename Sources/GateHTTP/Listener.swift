@@ -55,12 +55,13 @@ package final class Listener: Sendable {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
+            // Connections have it from their listener, as they have TCP_NODELAY.
+            .serverChannelOption(.tcpOption(Listener.unsentBytes), value: 128 * 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    let options = channel.syncOptions
+                    try options?.setOption(.maxMessagesPerRead, value: 1)
+                    try options?.setOption(.writeBufferWaterMark, value: .init(low: 32 * 1024, high: 128 * 1024))
                     guard gate.enter() else { throw ListenerFull() }
                     channel.closeFuture.whenComplete { _ in gate.leave() }
                     guard let listener = holder.listener else { throw ListenerFull() }

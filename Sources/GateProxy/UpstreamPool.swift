@@ -144,7 +144,7 @@ package final class UpstreamPool {
             return bootstrap.connect(unixDomainSocketPath: path)
         case .http(let origin):
             let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-            return bootstrap.channelOption(.socketOption(.tcp_nodelay), value: 1).connect(host: host, port: origin.port)
+            return bootstrap.connect(host: host, port: origin.port)
         }
     }
 

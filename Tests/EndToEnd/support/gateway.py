@@ -81,9 +81,9 @@ class Gateway:
         temporary.write_text(text)
         temporary.replace(self.path)
 
-    def start(self, env=None, drain_delay=0):
+    def start(self, env=None, drain_delay=0, wrapper=()):
         self.write()
-        command = [BINARY, "serve", "--config", self.path, "--drain-delay", drain_delay]
+        command = [*wrapper, BINARY, "serve", "--config", self.path, "--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
         self.wait_ready()
         return self
