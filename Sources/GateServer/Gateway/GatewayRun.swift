@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 package import GateCore
 internal import Synchronization
 internal import UnixSignals
@@ -68,7 +67,7 @@ extension Gateway {
     /// Comparing contents' identity instead of waiting for events also sees the link swaps of mounted secrets.
     private func watchFiles(changed: @Sendable () -> Void) async {
         var seen = self.fingerprints()
-        var pending: [String: FileFingerprint]?
+        var pending: [String: FileState?]?
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(500))
             let now = self.fingerprints()
@@ -86,9 +85,9 @@ extension Gateway {
         }
     }
 
-    private func fingerprints() -> [String: FileFingerprint] {
+    private func fingerprints() -> [String: FileState?] {
         let files = self.state.withLock { $0.files } + [self.options.configurationFile]
-        return Dictionary(files.map { ($0, FileFingerprint(of: $0)) }) { first, _ in first }
+        return Dictionary(files.map { ($0, PrivateFile.state(of: $0)) }) { first, _ in first }
     }
 
     /// Looks every hour for providers whose survey is due, which it is after a day or after one that failed.
@@ -108,20 +107,5 @@ extension Gateway {
             try? await Task.sleep(for: .seconds(60))
             await self.workshop.tidy()
         }
-    }
-}
-
-/// What tells one state of a file from the next.
-private struct FileFingerprint: Equatable {
-    private let size: UInt64
-    private let modified: Date?
-    private let number: UInt64
-
-    init(of path: String) {
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let attributes = (try? FileManager.default.attributesOfItem(atPath: target)) ?? [:]
-        self.size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
-        self.modified = attributes[.modificationDate] as? Date
-        self.number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
     }
 }
