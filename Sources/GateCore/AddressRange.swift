@@ -9,7 +9,7 @@ package struct IPAddress: Sendable, Hashable {
 
     /// Reads a dotted IPv4 or a colon IPv6 address, without brackets, zone or leading zeros; nil for anything else.
     package init?(_ text: some StringProtocol) {
-        guard text.utf8.count <= 45, let bytes = IPAddress.parse(text) else { return nil }
+        guard text.utf8.count <= 45, let bytes = IPAddress.parse(Array(text.utf8)) else { return nil }
         self.bytes = bytes
     }
 
@@ -24,9 +24,9 @@ package struct IPAddress: Sendable, Hashable {
 
     private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
-    private static func parse(_ text: some StringProtocol) -> [UInt8]? {
-        guard text.contains(":") else { return self.fourBytes(text).map { self.mappedPrefix + $0 } }
-        let halves = String(text).split(separator: "::", omittingEmptySubsequences: false)
+    private static func parse(_ text: [UInt8]) -> [UInt8]? {
+        guard text.contains(UInt8(ascii: ":")) else { return self.fourBytes(text).map { self.mappedPrefix + $0 } }
+        let halves = String(decoding: text, as: UTF8.self).split(separator: "::", omittingEmptySubsequences: false)
         guard halves.count <= 2, let head = self.groups(halves[0], isLast: halves.count == 1) else { return nil }
         guard halves.count == 2 else { return head.count == 16 ? head : nil }
         guard let tail = self.groups(halves[1], isLast: true), head.count + tail.count <= 14 else { return nil }
@@ -41,7 +41,7 @@ package struct IPAddress: Sendable, Hashable {
         var bytes: [UInt8] = []
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
-            if part.contains("."), isLast, index == parts.count - 1, let four = self.fourBytes(part) {
+            if part.contains("."), isLast, index == parts.count - 1, let four = self.fourBytes(Array(part.utf8)) {
                 bytes += four
                 continue
             }
@@ -52,12 +52,16 @@ package struct IPAddress: Sendable, Hashable {
         return bytes
     }
 
-    private static func fourBytes(_ text: some StringProtocol) -> [UInt8]? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    /// Four numbers without leading zeros.
+    private static func fourBytes(_ text: [UInt8]) -> [UInt8]? {
+        let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            guard let byte = UInt8(part), String(byte) == part else { return nil }
+            let digits = part.allSatisfy { (0x30...0x39).contains($0) }
+            guard digits, (1...3).contains(part.count), part.count == 1 || part.first != 0x30,
+                let byte = UInt8(exactly: part.reduce(0) { $0 * 10 + Int($1 - 0x30) })
+            else { return nil }
             bytes.append(byte)
         }
         return bytes

@@ -142,7 +142,12 @@ private struct JSONParser {
 
     private mutating func string() throws(JSON.ParseProblem) -> String {
         guard self.take(UInt8(ascii: "\"")) else { throw self.problem }
-        var text: [UInt8] = []
+        let start = self.position
+        while let byte = self.next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+            self.position += 1
+        }
+        // Most texts end here, without an escape.
+        var text = self.bytes[start..<self.position]
         while let byte = self.next {
             self.position += 1
             switch byte {
@@ -157,7 +162,7 @@ private struct JSONParser {
         throw self.problem
     }
 
-    private mutating func escape(into text: inout [UInt8]) throws(JSON.ParseProblem) {
+    private mutating func escape(into text: inout ArraySlice<UInt8>) throws(JSON.ParseProblem) {
         guard let byte = self.next else { throw self.problem }
         self.position += 1
         switch byte {

@@ -71,10 +71,12 @@ package enum JSON: Sendable, Hashable {
     /// RFC 6901 §4.
     package func value(at pointer: String) -> JSON? {
         guard !pointer.isEmpty else { return self }
-        guard pointer.hasPrefix("/") else { return nil }
+        guard pointer.utf8.first == UInt8(ascii: "/") else { return nil }
         var current = self
-        for step in pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            let name = String(step).replacing("~1", with: "/").replacing("~0", with: "~")
+        for step in pointer.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            let isEscaped = step.contains(UInt8(ascii: "~"))
+            let text = String(Substring(step))
+            let name = isEscaped ? text.replacing("~1", with: "/").replacing("~0", with: "~") : text
             switch current {
             case .object(let members):
                 guard let member = members[name] else { return nil }

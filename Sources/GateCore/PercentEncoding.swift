@@ -4,14 +4,20 @@
 package enum PercentEncoding {
     /// Encodes everything but the unreserved characters of RFC 3986 §2.3.
     package static func encode(_ text: some Sequence<UInt8>) -> String {
+        self.encode(Array(text))
+    }
+
+    private static func encode(_ text: [UInt8]) -> String {
+        let digits = self.digits
         var encoded: [UInt8] = []
+        encoded.reserveCapacity(text.count + 16)
         for byte in text {
             if self.isUnreserved(byte) {
                 encoded.append(byte)
             } else {
                 encoded.append(UInt8(ascii: "%"))
-                encoded.append(self.digits[Int(byte >> 4)])
-                encoded.append(self.digits[Int(byte & 0x0F)])
+                encoded.append(digits[Int(byte >> 4)])
+                encoded.append(digits[Int(byte & 0x0F)])
             }
         }
         return String(decoding: encoded, as: UTF8.self)
@@ -19,11 +25,15 @@ package enum PercentEncoding {
 
     /// Encodes everything but the unreserved characters of RFC 3986 §2.3.
     package static func encode(_ text: String) -> String {
-        self.encode(text.utf8)
+        self.encode(Array(text.utf8))
     }
 
     /// Decodes each `%XX` once, or nil if one is malformed.
     package static func decode(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+        self.decode(Array(text), plusIsSpace: plusIsSpace)
+    }
+
+    private static func decode(_ text: [UInt8], plusIsSpace: Bool) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count)
         var rest = text.makeIterator()
@@ -104,7 +114,7 @@ package struct Form: Sendable, Equatable {
     /// Reads an encoded query or body; nil when it has a bad escape, text that is not UTF-8, or over `limit` pairs.
     package init?(encoded: some StringProtocol, limit: Int = 64) {
         var fields: [Field] = []
-        for pair in encoded.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
+        for pair in Array(encoded.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             guard fields.count < limit else { return nil }
             let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = Form.decode(sides[0]), let value = sides.count > 1 ? Form.decode(sides[1]) : "" else {
@@ -139,7 +149,7 @@ package struct Form: Sendable, Equatable {
         return value
     }
 
-    private static func decode(_ text: some Collection<UInt8>) -> String? {
+    private static func decode(_ text: ArraySlice<UInt8>) -> String? {
         PercentEncoding.decode(text, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -79,6 +79,19 @@ package enum PrivateFile {
         return Array(bytes)
     }
 
+    /// What tells one state of a file from the next, its links followed; nil if there is none.
+    package static func state(of path: String) -> FileState? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return FileState(
+            device: status.st_dev,
+            number: status.st_ino,
+            size: status.st_size,
+            seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec
+        )
+    }
+
     /// The folder part of a path, `.` for a bare name.
     package static func folder(of path: String) -> String {
         let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -98,4 +111,13 @@ package enum PrivateFile {
         let reason = unsafe String(cString: strerror(errno))
         return Failure(.internalFault, "file.unusable", "\(path) \(what): \(reason)")
     }
+}
+
+/// What ``PrivateFile/state(of:)`` says of a file; equal as long as nobody has written or exchanged it.
+package struct FileState: Sendable, Hashable {
+    fileprivate let device: UInt
+    fileprivate let number: UInt
+    fileprivate let size: Int
+    fileprivate let seconds: Int
+    fileprivate let nanoseconds: Int
 }

@@ -21,7 +21,17 @@ package struct RandomBytes: Sendable {
 
     /// The operating system's generator.
     package static let system = RandomBytes { count in
+        // Eight bytes a word: each word is a system call.
         var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            var word: UInt64 = generator.next()
+            for _ in 0..<min(8, count - bytes.count) {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
+            }
+        }
+        return bytes
     }
 }

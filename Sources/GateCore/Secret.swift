@@ -41,10 +41,15 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomReflec
 
 /// Compares two byte strings in time that depends on their lengths only.
 package func constantTimeEquals(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
+    constantTimeEquals(Array(left), Array(right))
+}
+
+/// Compares two arrays of bytes in time that depends on their lengths only.
+package func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0
-    for (one, other) in zip(left, right) {
-        difference |= one ^ other
+    for index in left.indices {
+        difference |= left[index] ^ right[index]
     }
     return difference == 0
 }

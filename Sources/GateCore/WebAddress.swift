@@ -21,7 +21,7 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     /// Reads an address, or nil if it is not one: at most 8 KiB of visible ASCII, http(s), no user, no fragment.
     package init?(_ text: String) {
         guard text.utf8.count <= 8192 else { return nil }
-        let illegal = Set("\"<>\\^`{|}#".utf8)
+        let illegal = WebAddress.illegal
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !illegal.contains($0) }) else { return nil }
         guard let mark = text.firstRange(of: "://") else { return nil }
         let rest = text[mark.upperBound...]
@@ -35,6 +35,8 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         self.query = target.count > 1 ? String(target[1]) : nil
     }
 
+    private static let illegal = Array("\"<>\\^`{|}#".utf8)
+
     /// Path and query as a request line carries them.
     package var target: String { self.query.map { "\(self.path)?\($0)" } ?? self.path }
 
@@ -43,15 +45,16 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Host and port of an authority, or nil if it has a user, a bad port, or no host.
     package static func split(authority: some StringProtocol) -> (host: String, port: Int?)? {
-        guard !authority.contains("@") else { return nil }
-        let hostEnd = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
-        let colon = (hostEnd.map { authority[$0...] } ?? authority[...]).firstIndex(of: ":")
-        guard let colon else { return (String(authority), nil) }
-        let digits = authority[authority.index(after: colon)...]
-        guard !digits.isEmpty, digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
+        let bytes = Array(authority.utf8)
+        guard !bytes.contains(UInt8(ascii: "@")) else { return nil }
+        let bracket = bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : nil
+        guard let colon = bytes[(bracket ?? 0)...].firstIndex(of: UInt8(ascii: ":")) else {
+            return (String(authority), nil)
         }
-        guard let port = Int(digits), (1...65_535).contains(port) else { return nil }
-        return (String(authority[..<colon]), port)
+        let digits = bytes[(colon + 1)...]
+        guard (1...5).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let port = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        guard (1...65_535).contains(port) else { return nil }
+        return (String(decoding: bytes[..<colon], as: UTF8.self), port)
     }
 }

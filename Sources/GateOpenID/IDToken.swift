@@ -73,27 +73,30 @@ struct IDToken: Sendable {
         let keys = try await IDToken.keys(for: token, in: keys)
         guard !keys.isEmpty else { throw Refusal("id_token.key_unknown", "OpenID Connect Core §10.1").failure }
         let issuer = token.claims["iss"]?.string ?? ""
-        let candidates = keys.filter { expected.definition.issuer.admits(keyIssuer: $0.issuer, for: issuer) }
+        let candidates = keys.filter { expected.definition.issuer.admits(keyIssuer: $0.key.issuer, for: issuer) }
         guard !candidates.isEmpty else {
             throw Refusal("id_token.key_issuer", "Microsoft identity platform, signing key rollover").failure
         }
-        guard candidates.contains(where: { token.isSigned(by: $0) }) else {
+        guard candidates.contains(where: \.hasSigned) else {
             throw Refusal("id_token.signature", "RFC 7515 §5.2").failure
         }
         return try IDToken.checked(token, expected)
     }
+
+    /// A key that may have signed a token, and whether it has: checked once, since that is most of what a token costs.
+    private typealias Candidate = (key: JSONWebKey, hasSigned: Bool)
 
     /// The keys that may have signed a token; those of a newer key set if none of them has, since nothing else tells that
     /// a provider without names has changed its key, or one that gave an old name to a new key.
     private static func keys(
         for token: UnverifiedIDToken,
         in cache: KeyCache
-    ) async throws(Failure) -> [JSONWebKey] {
+    ) async throws(Failure) -> [Candidate] {
         let keys = try await cache.candidates(id: token.keyID, algorithm: token.algorithm)
-        guard !keys.contains(where: { token.isSigned(by: $0) }) else {
-            return keys
-        }
-        return await cache.newerCandidates(id: token.keyID, algorithm: token.algorithm) ?? keys
+        let candidates = keys.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) }
+        guard !candidates.contains(where: \.hasSigned) else { return candidates }
+        let newer = await cache.newerCandidates(id: token.keyID, algorithm: token.algorithm)
+        return newer?.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) } ?? candidates
     }
 
     private static func checked(_ token: UnverifiedIDToken, _ expected: Expectation) throws(Failure) -> IDToken {

@@ -42,7 +42,8 @@ struct UnverifiedIDToken: Sendable {
         guard text.utf8.count <= UnverifiedIDToken.maximumSize else {
             throw RefusedToken("id_token.size", "RFC 8725 §3")
         }
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = UnverifiedIDToken.object(parts[0]) else { throw malformed }
         guard let claims = UnverifiedIDToken.object(parts[1]), let signature = Base64URL.decode(parts[2]) else {
             throw malformed
@@ -65,12 +66,12 @@ struct UnverifiedIDToken: Sendable {
         self.keyID = keyID.isEmpty ? nil : keyID
         self.algorithm = algorithm
         self.claims = claims
-        self.signingInput = Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count))
+        self.signingInput = Array(bytes.prefix(parts[0].count + 1 + parts[1].count))
         self.signature = signature
     }
 
     /// The JSON object in one part of the token.
-    private static func object(_ part: Substring.UTF8View) -> JSON? {
+    private static func object(_ part: ArraySlice<UInt8>) -> JSON? {
         guard let bytes = Base64URL.decode(part), let json = try? JSON(parsing: bytes, depth: 32) else { return nil }
         return json.object == nil ? nil : json
     }

@@ -51,13 +51,14 @@ struct OutgoingCall: Sendable {
         self.timeoutMilliseconds = max(1, timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000)
     }
 
+    private static let symbols = Array("!#$%&'*+-.^_`|~".utf8)
+
     /// Whether a field is a token and a value without control characters, so that it is one line.
     ///
     /// RFC 9110 §5.
     private static func isSound(_ field: (name: String, value: String)) -> Bool {
-        let symbols = Set("!#$%&'*+-.^_`|~".utf8)
         let soundName = field.name.utf8.allSatisfy { byte in
-            symbols.contains(byte) || PercentEncoding.isUnreserved(byte)
+            PercentEncoding.isUnreserved(byte) || Self.symbols.contains(byte)
         }
         let soundValue = field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         return soundName && soundValue && !field.name.isEmpty && field.value.utf8.count <= 16_384

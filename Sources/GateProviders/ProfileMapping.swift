@@ -13,6 +13,8 @@ package struct ProfileMapping: Sendable {
     let trust: EmailTrust
     /// The fields whose chains the operator wrote.
     private let overridden: Set<ProfileField>
+    /// Every source that some field reads.
+    package let sources: Set<ClaimSource>
 
     init(
         provider: String,
@@ -23,7 +25,9 @@ package struct ProfileMapping: Sendable {
     ) {
         self.provider = provider
         self.issuer = issuer
-        self.chains = chains.merging(overrides.mapValues { $0.map(ProfileStep.claim) }) { $1 }
+        let chains = chains.merging(overrides.mapValues { $0.map(ProfileStep.claim) }) { $1 }
+        self.chains = chains
+        self.sources = Set(chains.values.joined().flatMap(\.sources))
         self.trust = trust
         self.overridden = Set(overrides.keys)
     }
@@ -39,11 +43,6 @@ package struct ProfileMapping: Sendable {
             overrides[field] = sources
         }
         return overrides
-    }
-
-    /// Every source that some field reads.
-    package var sources: Set<ClaimSource> {
-        Set(self.chains.values.joined().flatMap(\.sources))
     }
 
     /// The API calls without which nobody is signed in: if one were left out, its person could become another.

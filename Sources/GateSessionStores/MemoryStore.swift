@@ -12,6 +12,11 @@ package final class MemoryStore: SessionStore {
         var spent: [[UInt8]: Instant] = [:]
         var isOpen = true
 
+        mutating func insert(_ record: SessionRecord) {
+            self.records[record.key] = record
+            self.families[record.family, default: []].insert(record.key)
+        }
+
         mutating func remove(_ key: [UInt8]) {
             guard let record = self.records.removeValue(forKey: key) else { return }
             self.families[record.family]?.remove(key)
@@ -37,10 +42,24 @@ package final class MemoryStore: SessionStore {
     /// Adds a record; refuses when the store is full.
     package func insert(_ record: SessionRecord) async throws(Failure) {
         try self.use { (state) throws(Failure) in
-            guard state.records.count < self.capacity else { throw self.full("sessions") }
-            guard state.records[record.key] == nil else { throw Failure.unavailable("the key is taken") }
-            state.records[record.key] = record
-            state.families[record.family, default: []].insert(record.key)
+            try self.checkRoom(for: record, in: state)
+            state.insert(record)
+        }
+    }
+
+    /// Notes the use of an id and adds a record; refuses when the store is full, or too many ids are remembered.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
+        try self.use { (state) throws(Failure) in
+            guard state.spent[id] == nil else { return false }
+            try self.checkRoom(for: record, in: state)
+            guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
+            state.spent[id] = until
+            state.insert(record)
+            return true
         }
     }
 
@@ -110,6 +129,11 @@ package final class MemoryStore: SessionStore {
             guard state.isOpen else { throw Failure.unavailable("the session store is closed") }
             return try body(&state)
         }
+    }
+
+    private func checkRoom(for record: SessionRecord, in state: State) throws(Failure) {
+        guard state.records.count < self.capacity else { throw self.full("sessions") }
+        guard state.records[record.key] == nil else { throw Failure.unavailable("the key is taken") }
     }
 
     private func full(_ what: String) -> Failure {

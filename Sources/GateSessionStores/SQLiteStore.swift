@@ -40,12 +40,19 @@ package final class SQLiteStore: SessionStore {
 
     /// Adds a record.
     package func insert(_ record: SessionRecord) async throws(Failure) {
+        try await self.write { database in try SQLiteStore.add(record, to: database) }
+    }
+
+    /// Notes the use of an id and adds a record in one transaction.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
         try await self.write { database in
-            let insert = "INSERT INTO session (key, family, sealed, created, seen, expires) VALUES (?, ?, ?, ?, ?, ?)"
-            try database.cachedStatement(sql: insert).execute(arguments: [
-                Data(record.key), Data(record.family), Data(record.sealed), record.created.seconds,
-                record.lastSeen.seconds, record.expires.seconds,
-            ])
+            guard try SQLiteStore.spend(id, until: until, in: database) else { return false }
+            try SQLiteStore.add(record, to: database)
+            return true
         }
     }
 
@@ -87,11 +94,7 @@ package final class SQLiteStore: SessionStore {
 
     /// Notes the use of an id.
     package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
-        try await self.write { database in
-            let insert = try database.cachedStatement(sql: "INSERT OR IGNORE INTO spent (id, until) VALUES (?, ?)")
-            try insert.execute(arguments: [Data(id), until.seconds])
-            return database.changesCount == 1
-        }
+        try await self.write { database in try SQLiteStore.spend(id, until: until, in: database) }
     }
 
     /// How many sessions there are.
@@ -114,6 +117,20 @@ package final class SQLiteStore: SessionStore {
 }
 
 extension SQLiteStore {
+    private static func add(_ record: SessionRecord, to database: Database) throws {
+        let insert = "INSERT INTO session (key, family, sealed, created, seen, expires) VALUES (?, ?, ?, ?, ?, ?)"
+        try database.cachedStatement(sql: insert).execute(arguments: [
+            Data(record.key), Data(record.family), Data(record.sealed), record.created.seconds,
+            record.lastSeen.seconds, record.expires.seconds,
+        ])
+    }
+
+    private static func spend(_ id: [UInt8], until: Instant, in database: Database) throws -> Bool {
+        let insert = try database.cachedStatement(sql: "INSERT OR IGNORE INTO spent (id, until) VALUES (?, ?)")
+        try insert.execute(arguments: [Data(id), until.seconds])
+        return database.changesCount == 1
+    }
+
     private static func sweep(_ database: Database, now: Instant, oldest: Instant) throws -> Int {
         let spent = try database.cachedStatement(sql: "DELETE FROM spent WHERE until <= ?")
         try spent.execute(arguments: [now.seconds])

@@ -17,7 +17,7 @@ extension SessionManager {
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         let code = claim.code
-        guard try await self.spend(code.id, kind: "handover", until: code.expires) else {
+        guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
             throw Failure(.malformedRequest, "handover.spent", "the code was used before")
         }
         return try await self.issue(from: claim.ticket, of: gate, to: code.origin.host, now: now)

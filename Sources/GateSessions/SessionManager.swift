@@ -35,19 +35,41 @@ package struct SessionManager: Sendable {
     }
 
     /// Begins a session after a sign-in, always with a new ticket, id and family.
+    ///
+    /// - Parameters:
+    ///   - signIn: What the sign-in brought.
+    ///   - host: The host whose cookie the ticket becomes.
+    ///   - now: The time.
+    ///   - once: What this sign-in uses up.
+    /// - Returns: The session; nil if what is to be used up was used before.
+    /// - Throws: When the store cannot answer; then there is no session.
+    package func issue(
+        _ signIn: SignIn,
+        host: String,
+        now: Instant,
+        spending once: SingleUse
+    ) async throws(Failure) -> IssuedSession? {
+        let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
+        let isFirst = try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry)
+        return isFirst ? fresh.issued : nil
+    }
+
+    /// Begins a session after a sign-in that uses nothing up.
     package func issue(_ signIn: SignIn, host: String, now: Instant) async throws(Failure) -> IssuedSession {
-        let token = signIn.idToken.flatMap { $0.count <= Session.longestIDToken ? $0 : nil }
-        let session = Session(
+        try await self.insert(self.session(after: signIn, host: host, now: now))
+    }
+
+    private func session(after signIn: SignIn, host: String, now: Instant) -> Session {
+        Session(
             id: self.random.token(16),
             family: self.random.token(16),
             profile: signIn.profile,
             host: host,
             created: now,
             lastSeen: now,
-            idToken: token,
+            idToken: signIn.idToken.flatMap { $0.count <= Session.longestIDToken ? $0 : nil },
             endSession: signIn.endSession
         )
-        return try await self.insert(session)
     }
 
     /// Begins a session on another host for the browser whose ticket for `gate` this is; nil if that has no session.
@@ -119,14 +141,11 @@ package struct SessionManager: Sendable {
 
     /// Notes that something that works once was used; true for the first caller only.
     ///
-    /// - Parameters:
-    ///   - id: The id of the thing.
-    ///   - kind: What it is, such as `attempt`; ids of different kinds are apart.
-    ///   - until: When the thing expires by itself.
+    /// - Parameter once: The thing.
     /// - Returns: Whether this was the first use.
     /// - Throws: When the store cannot answer; the thing must then be refused.
-    package func spend(_ id: String, kind: StaticString, until: Instant) async throws(Failure) -> Bool {
-        try await self.store.spend(digest("spent/\(kind)", id.utf8), until: until)
+    package func spend(_ once: SingleUse) async throws(Failure) -> Bool {
+        try await self.store.spend(once.hash, until: once.expiry)
     }
 }
 
@@ -139,6 +158,13 @@ extension SessionManager {
     }
 
     private func insert(_ session: Session) async throws(Failure) -> IssuedSession {
+        let fresh = try self.sealed(session)
+        try await self.store.insert(fresh.record)
+        return fresh.issued
+    }
+
+    /// A session with a new ticket, and the record that only this ticket opens.
+    private func sealed(_ session: Session) throws(Failure) -> (record: SessionRecord, issued: IssuedSession) {
         let ticket = Ticket(from: self.random)
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
@@ -153,8 +179,7 @@ extension SessionManager {
             lastSeen: session.lastSeen,
             expires: session.created.advanced(by: self.lifetimes.absolute)
         )
-        try await self.store.insert(record)
-        return IssuedSession(ticket: ticket, session: session)
+        return (record, IssuedSession(ticket: ticket, session: session))
     }
 
     private func open(_ record: SessionRecord, with ticket: Ticket) -> Session? {

@@ -57,6 +57,9 @@ package protocol SessionStore: Sendable {
     /// The id is remembered until `until`, after which the thing itself must have expired.
     func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool
 
+    /// Notes the use of an id and adds a record, in one step; false, and no record, if the id was used before.
+    func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool
+
     /// How many sessions there are, expired ones not yet removed included.
     func count() async throws(Failure) -> Int
 
@@ -65,4 +68,17 @@ package protocol SessionStore: Sendable {
 
     /// Ends the use of the store; afterwards everything throws.
     func close() async
+}
+
+extension SessionStore {
+    /// One step after the other, for stores without transactions: when the second fails, the id is spent for nothing.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
+        guard try await self.spend(id, until: until) else { return false }
+        try await self.insert(record)
+        return true
+    }
 }

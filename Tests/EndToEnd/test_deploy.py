@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators copy from deploy/: the systemd unit and nginx in front."""
 
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -148,3 +150,21 @@ def test_large_bodies_and_many_cookies_pass_nginx(front):
         head += f"Host: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.send(head.encode() + body)
         assert wire.answer().json["length"] == len(body)
+
+
+def test_it_needs_no_privilege_to_serve(tmp_path):
+    """Scope 14: whoever it runs as, with no capability at all, it takes connections and makes them."""
+    upstream = Upstream()
+    apps = {"page": {"path": "/", "upstream": upstream.address, "allow": "signed_in", "public": ["/"]}}
+    gateway = Gateway(tmp_path, {"staff": oidc("http://127.0.0.1:9")}, apps)
+    wrapper = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    try:
+        gateway.start(wrapper=wrapper)
+        status = Path(f"/proc/{gateway.process.pid}/status").read_text()
+        assert re.search(r"CapEff:\s+0+\n", status), status
+        with Wire(gateway.port) as wire:
+            wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
+            assert wire.answer().status == 200 and upstream.seen("/x")
+    finally:
+        gateway.stop()
+        upstream.close()

@@ -45,6 +45,12 @@ import Testing
         #expect(draws.allSatisfy { $0.count == 16 })
         #expect(RandomBytes.system.token(32).utf8.count == 43)
     }
+
+    @Test func `each byte of the system's is random, to the last`() {
+        let draws = (0..<200).map { _ in RandomBytes.system.bytes(13) }
+        #expect((0..<13).allSatisfy { position in Set(draws.map { $0[position] }).count > 50 })
+        #expect((0...17).allSatisfy { RandomBytes.system.bytes($0).count == $0 })
+    }
 }
 
 @Suite struct PrivateFileTests {
@@ -52,6 +58,18 @@ import Testing
 
     init() throws {
         self.folder = try TemporaryFolder()
+    }
+
+    @Test func `a file that is written, exchanged or gone is seen to be so, through links as well`() throws {
+        let file = "\(self.folder.path)/a"
+        let link = "\(self.folder.path)/link"
+        #expect(PrivateFile.state(of: file) == nil)
+        try PrivateFile.write([1], to: file)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        let first = PrivateFile.state(of: link)
+        #expect(first != nil && first == PrivateFile.state(of: file))
+        try PrivateFile.write([2], to: file)
+        #expect(PrivateFile.state(of: link) != first)
     }
 
     @Test func `a written file is the owner's alone and reads back`() throws {

@@ -27,6 +27,26 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(info["user"]?.string == "staff:ada" && info["email"]?.string == "ada@example.org")
     }
 
+    @Test func `the session that a sign-in begins is known to the loop before the browser has its ticket`() async throws
+    {
+        let rig = try Rig()
+        let browser = Browser(rig)
+        try await browser.open(try await browser.begin("staff", returnPath: "/wiki"))
+        let begun = try #require(browser.begun.first)
+        #expect(browser.begun.count == 1 && browser.jar[Rig.gate]?[sessionCookie] == begun.ticket.text)
+        rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
+        let head = try rig.head("GET /wiki", Rig.gate, "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n")
+        #expect(rig.verdict(head) == "forwarded to wiki")
+    }
+
+    @Test func `a session that ended before the loop was told of it stays ended`() async throws {
+        let rig = try Rig()
+        let begun = try await rig.session(of: .staff())
+        rig.loop.sessions.removeFamily(begun.session.familyKey)
+        rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
+        #expect(rig.loop.sessions.count == 0)
+    }
+
     @Test func `a script without a session learns that userinfo needs one`() async throws {
         let answer = try await Browser(try Rig()).open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
         #expect(answer.status == 401 && answer.code == "session.none")

@@ -70,7 +70,7 @@ import Testing
     @Test func `nothing in the files can be read`() async throws {
         let store = try SQLiteStore(path: self.path)
         let issued = try await self.signIn(store)
-        _ = try await self.manager(store).spend("attempt-id-in-clear", kind: "attempt", until: noon.plus(60))
+        _ = try await self.manager(store).spend(SingleUse("attempt", "attempt-id-in-clear", until: noon.plus(60)))
         let folder = "\(self.folder.path)/state"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.contains("sessions.db-wal"))

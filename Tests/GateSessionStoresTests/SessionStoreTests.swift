@@ -67,6 +67,27 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `of two sessions that use up the same thing only the first begins`(kind: StoreKind) async throws {
+        let store = try OpenStore(kind).store
+        #expect(try await store.insert(record(1), spending: [7], until: noon.plus(600)))
+        #expect(try await store.insert(record(2), spending: [7], until: noon.plus(600)) == false)
+        #expect(try await store.spend([7], until: noon.plus(600)) == false)
+        #expect(try await store.record(for: record(1).key) == record(1))
+        #expect(try await store.record(for: record(2).key) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a session that cannot begin uses nothing up`(kind: StoreKind) async throws {
+        let store = try OpenStore(kind).store
+        try await store.insert(record(1))
+        let failure = await #expect(throws: Failure.self) {
+            _ = try await store.insert(record(1), spending: [7], until: noon.plus(600))
+        }
+        #expect(failure?.kind == .overloaded)
+        #expect(try await store.spend([7], until: noon.plus(600)))
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a use is noted for one session, and for none that is gone`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         try await store.store.insert(record(1))

@@ -141,7 +141,7 @@ import Testing
         #expect(try await rig.manager.session(for: issued.ticket, host: self.gate, now: later) != nil)
         await #expect(throws: Failure.self) { try await rig.signedIn() }
         await #expect(throws: Failure.self) { try await rig.manager.end(issued.ticket) }
-        await #expect(throws: Failure.self) { try await rig.manager.spend("x", kind: "attempt", until: later) }
+        await #expect(throws: Failure.self) { try await rig.manager.spend(SingleUse("attempt", "x", until: later)) }
     }
 
     @Test func `a signed-out ticket stays dead and the caches know before the person does`() async throws {
@@ -225,9 +225,9 @@ import Testing
     @Test func `a thing that works once works once, per kind`() async throws {
         let rig = Rig()
         let until = noon.plus(60)
-        #expect(try await rig.manager.spend("x", kind: "attempt", until: until))
-        #expect(try await !rig.manager.spend("x", kind: "attempt", until: until))
-        #expect(try await rig.manager.spend("x", kind: "handover", until: until))
+        #expect(try await rig.manager.spend(SingleUse("attempt", "x", until: until)))
+        #expect(try await !rig.manager.spend(SingleUse("attempt", "x", until: until)))
+        #expect(try await rig.manager.spend(SingleUse("handover", "x", until: until)))
     }
 }
 

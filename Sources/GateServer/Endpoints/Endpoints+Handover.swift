@@ -46,6 +46,7 @@ extension Endpoints {
         guard let issued = try await self.site.sessions.redeem(claim, gate: gate, now: request.now) else {
             return self.site.invitation.redirect(to: code.path, on: request.origin, route: nil)
         }
+        self.begun(issued)
         var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
         answer.addCookie(GateCookie.session(at: request.origin).setting(issued.ticket.text))
         if let cookie { answer.addCookie(cookie.deletion) }

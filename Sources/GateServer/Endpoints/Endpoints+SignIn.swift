@@ -70,7 +70,8 @@ extension Endpoints {
             returnPath: request.returnPath,
             handover: isCrossSite ? request.ticket?.text : nil
         )
-        Task { await provider.reach.warm(provider.relyingParty) }
+        // Seldom has to wait, so seldom has a task that outlives this request.
+        Task.immediate { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
         }
@@ -117,21 +118,25 @@ extension Endpoints {
     ) async throws(Failure) -> Answer {
         var profile = signIn.profile
         self.site.keepGroups(of: &profile)
-        guard try await self.site.sessions.spend(attempt.id, kind: "attempt", until: attempt.expiry) else {
-            throw Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
-        }
+        let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
+        let spent = Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
         if let destination, case .refused(let refusal) = destination.route.decision(about: profile) {
+            guard try await self.site.sessions.spend(once) else { throw spent }
             let failure = refusal.failure(of: profile, app: destination.name)
             self.site.metrics.signIn(provider: profile.provider, result: failure.code)
             throw failure
         }
-        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
-        if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
         var known = GateSessions.SignIn(profile: profile)
         known.idToken = signIn.idToken.map { Secret(text: $0) }
         known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
-        let issued = try await self.site.sessions.issue(known, host: self.site.publicOrigin.host, now: request.now)
+        let host = self.site.publicOrigin.host
+        guard
+            let issued = try await self.site.sessions.issue(known, host: host, now: request.now, spending: once)
+        else { throw spent }
+        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
+        if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
+        self.begun(issued)
         self.site.metrics.signIn(provider: profile.provider, result: "ok")
         self.site.log.signedIn(profile, session: issued.session.id)
         var answer = Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")

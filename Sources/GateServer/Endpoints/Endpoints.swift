@@ -10,6 +10,8 @@ internal import HTTPTypes
 /// The gateway's own addresses, all below `/oauth2`.
 struct Endpoints: Sendable {
     let site: Site
+    /// Told of each session that begins, before the browser is.
+    var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
     /// The answer to a request for one of them.
     func answer(to request: OwnRequest) async -> Answer {
@@ -23,14 +25,13 @@ struct Endpoints: Sendable {
 
     /// Whether the answer waits for nobody.
     func isImmediate(_ request: OwnRequest) -> Bool {
-        let name = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).first
-        return name.flatMap { OwnAddress(rawValue: String($0)) }?.isImmediate ?? true
+        self.steps(of: request).first.flatMap { OwnAddress(rawValue: $0) }?.isImmediate ?? true
     }
 
     private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
-        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
+        let parts = self.steps(of: request)
         let provider = parts.dropFirst().joined(separator: "/")
-        guard let address = parts.first.flatMap({ OwnAddress(rawValue: String($0)) }),
+        guard let address = parts.first.flatMap({ OwnAddress(rawValue: $0) }),
             provider.isEmpty || address.takesProvider
         else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
@@ -47,6 +48,12 @@ struct Endpoints: Sendable {
         case .style: return self.asset("text/css; charset=utf-8", Pages.style)
         case .icon: return self.asset("image/svg+xml", Pages.icon)
         }
+    }
+
+    /// What the path says behind `/oauth2/`.
+    private func steps(of request: OwnRequest) -> [String] {
+        let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return steps.dropFirst(2).map { String(Substring($0)) }
     }
 
     /// Says which methods the address takes.

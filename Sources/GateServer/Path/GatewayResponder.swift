@@ -202,7 +202,7 @@ extension GatewayResponder {
         let loop = self.loop.loop
         self.loop[keyPath: count] += 1
         let bound = NIOLoopBound((responder: self, count: count, next: next), eventLoop: loop)
-        self.task = Task {
+        self.task = Task(executorPreference: self.loop.executor) {
             let value = await work()
             loop.execute {
                 let (responder, count, next) = bound.value
@@ -237,23 +237,21 @@ extension GatewayResponder {
         case .failure(let failure):
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)))
         case .success(let session):
-            self.remember(session, of: ticket)
+            if let session { self.loop.remember(session, of: ticket, in: self.site.sessions) }
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
         }
-    }
-
-    private func remember(_ session: Session?, of ticket: Ticket) {
-        let text = Array(ticket.text.utf8)
-        guard let session, let key = CookieKey(text.span) else { return }
-        let left = self.site.sessions.remaining(session, now: self.loop.clock.now)
-        self.loop.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
     }
 
     private func answerOwnEndpoint() {
         guard let request else { return }
         let body = self.held.flatMap { Array($0.readableBytesView) }
         let own = OwnRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
-        let endpoints = Endpoints(site: self.site)
+        let loop = self.loop.loop
+        let bound = NIOLoopBound((state: self.loop, sessions: self.site.sessions), eventLoop: loop)
+        // Most browsers come back at once and on the same connection: the store need not be asked what it was just told.
+        let endpoints = Endpoints(site: self.site) { issued in
+            loop.execute { bound.value.state.remember(issued.session, of: issued.ticket, in: bound.value.sessions) }
+        }
         let limit = endpoints.isImmediate(own) ? Int.max : GatewayResponder.mostOwn
         self.wait(counting: \.ownRequests, upTo: limit) {
             await endpoints.answer(to: own)

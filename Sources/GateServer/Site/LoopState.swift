@@ -3,12 +3,15 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateProxy
+internal import GateSessions
 internal import GateWire
 internal import NIOCore
 
 /// All that the requests of one event loop share; confined to that loop, so nothing in it needs a lock.
 final class LoopState {
     let loop: any EventLoop
+    /// Runs what a request has to wait for on this loop as well, between the waits.
+    let executor: LoopExecutor
     let clock: WallClock
     let sweep = DeadlineSweep()
     let sessions = SessionCache()
@@ -58,6 +61,7 @@ final class LoopState {
     ) {
         self.loop = loop
         self.ways = ways
+        self.executor = LoopExecutor(loop)
         self.site = site
         self.clock = clock
         self.now = clock.now
@@ -143,6 +147,13 @@ final class LoopState {
             self.now = self.clock.now
         }
         self.tick = tick
+    }
+
+    /// Remembers what the store said, or was told, of a session.
+    func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
+        guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
+        let left = manager.remaining(session, now: self.clock.now)
+        self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
     }
 
     /// Puts another configuration in force; requests that have begun keep theirs.

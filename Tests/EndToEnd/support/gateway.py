@@ -83,9 +83,9 @@ class Gateway:
         temporary.write_text(text)
         temporary.replace(self.path)
 
-    def start(self, env=None, drain_delay=0, more=()):
+    def start(self, env=None, drain_delay=0, more=(), wrapper=()):
         self.write()
-        command = [BINARY, "serve", "--config", self.path, *more]
+        command = [*wrapper, BINARY, "serve", "--config", self.path, *more]
         if drain_delay is not None:
             command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)

@@ -2,9 +2,11 @@
 
 import GateCore
 import GateHTTP
+import GateSessions
 import GateWire
 import HTTPTypes
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import GateServer
@@ -14,6 +16,10 @@ final class Browser {
     private let rig: Rig
     /// The cookies by host and name.
     var jar: [String: [String: String]] = [:]
+    private let noted = NotedSessions()
+
+    /// The sessions that the gateway's loop was told of as they began.
+    var begun: [IssuedSession] { self.noted.all }
 
     init(_ rig: Rig) {
         self.rig = rig
@@ -35,7 +41,9 @@ final class Browser {
         let head = try self.rig.head("\(method) \(place.target)", place.origin.host, fields)
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let own = OwnRequest(head, body: Array(body.utf8), way: way, site: self.rig.site, now: self.rig.clock.now)
-        let answer = await Endpoints(site: self.rig.site).answer(to: own)
+        let noted = self.noted
+        let endpoints = Endpoints(site: self.rig.site) { issued in noted.append(issued) }
+        let answer = await endpoints.answer(to: own)
         self.keep(answer, host: place.origin.host)
         return answer
     }
@@ -89,4 +97,13 @@ extension Answer {
     var text: String { String(decoding: self.body, as: UTF8.self) }
     /// The code that an error page or its JSON shows.
     var code: String? { (try? JSON(parsing: self.body))?["error"]?.string }
+}
+
+/// Sessions in the order in which they began.
+private final class NotedSessions: Sendable {
+    private let sessions = Mutex<[IssuedSession]>([])
+
+    var all: [IssuedSession] { self.sessions.withLock { $0 } }
+
+    func append(_ issued: IssuedSession) { self.sessions.withLock { $0.append(issued) } }
 }
