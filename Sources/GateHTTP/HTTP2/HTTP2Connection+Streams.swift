@@ -109,6 +109,11 @@ extension HTTP2Connection {
         if !isOurFault { self.countReset() }
     }
 
+    /// The end has been announced; only now, because the library sends a `PING` before anything else.
+    func farewellSent() {
+        if case .announced = self.farewell { self.session?.ping() }
+    }
+
     private func countReset() {
         if !self.flood.countReset(at: .now()) { self.terminate(.enhanceYourCalm) }
     }

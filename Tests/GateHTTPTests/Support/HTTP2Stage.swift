@@ -47,7 +47,8 @@ final class HTTP2Stage {
             limits: limits,
             names: { FieldNames() },
             sweep: self.sweep,
-            isDraining: { made.isDraining }
+            isDraining: { made.isDraining },
+            flushes: FlushBatch(loop: self.channel.embeddedEventLoop)
         )
         self.connection = HTTP2Connection(setting: setting, peer: IPAddress("192.0.2.1")) {
             let recorder = Recorder()
@@ -66,10 +67,12 @@ final class HTTP2Stage {
     /// Lets bytes arrive in one read.
     func send(_ bytes: [UInt8]) throws {
         try self.channel.writeInbound(ByteBuffer(bytes: bytes))
+        self.channel.embeddedEventLoop.run()
     }
 
     /// All frames that were sent since the last call.
     func frames() throws -> [Frame] {
+        self.channel.embeddedEventLoop.run()
         while let part = try self.channel.readOutbound(as: ByteBuffer.self) {
             self.received += Array(part.readableBytesView)
         }
