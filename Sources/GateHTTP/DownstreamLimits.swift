@@ -41,6 +41,8 @@ package struct DownstreamLimits: Sendable {
     package var streamBacklog = 64 * 1024
     /// How many may wait on all streams of a connection.
     package var connectionBacklog = 1024 * 1024
+    /// How often the open streams of an HTTP/2 connection are looked at.
+    package var look = TimeAmount.seconds(1)
     /// How long the client is given to hear that an HTTP/2 connection ends, before the last stream is named.
     package var farewell = TimeAmount.seconds(1)
 

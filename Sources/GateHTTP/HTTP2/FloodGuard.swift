@@ -5,7 +5,8 @@ package import NIOCore
 /// Says when a client sends more that costs work than honest clients do.
 ///
 /// Streams that end in a reset are counted whoever resets them (CVE-2023-44487, CVE-2025-8671). Frames that carry
-/// nothing use up a credit, which grows with time and with what is carried (CVE-2019-9511 to 9518).
+/// nothing use up a credit, which grows with time and with what is carried (CVE-2019-9511 to 9518). Frames that the
+/// library does not even show are noticed by their bytes.
 package struct FloodGuard {
     /// How many streams of one connection may end in a reset within ``resetTime``.
     static let resets = 200
@@ -16,6 +17,11 @@ package struct FloodGuard {
     /// How fast the credit grows.
     static let creditPerSecond: Int64 = 100
 
+    /// How many bytes may be neither heads nor bodies, beside seven times as many as those.
+    static let overhead = 1024 * 1024
+
+    private var receivedBytes = 0
+    private var usefulBytes = 0
     private var countedResets = 0
     private var countingSince: NIODeadline
     private var credit = FloodGuard.mostCredit
@@ -36,6 +42,15 @@ package struct FloodGuard {
         self.countedResets += 1
         return self.countedResets <= FloodGuard.resets
     }
+
+    /// Counts bytes as they come; false when nearly all of them were good for nothing.
+    mutating func receive(_ bytes: Int) -> Bool {
+        self.receivedBytes += bytes
+        return self.receivedBytes / 8 <= self.usefulBytes + FloodGuard.overhead / 8
+    }
+
+    /// Counts bytes of heads and bodies, in either direction.
+    mutating func carry(_ bytes: Int) { self.usefulBytes += bytes }
 
     /// Uses up credit; false when there is none left.
     package mutating func spend(_ cost: Int, at now: NIODeadline) -> Bool {

@@ -119,6 +119,7 @@ enum HTTP2Callbacks {
         guard let connection = unsafe connection(user), let header = unsafe header(frame) else { return 0 }
         switch FrameKind(header.type) {
         case .reset: connection.resetSent(isOurFault: unsafe frame?.pointee.rst_stream.error_code == 0)
+        case .goAway: connection.farewellSent()
         case .data where header.endsStream, .headers where header.endsStream:
             unsafe stream(session, header.stream_id)?.answerSent()
         default: break

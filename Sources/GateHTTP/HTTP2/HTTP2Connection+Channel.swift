@@ -35,6 +35,7 @@ extension HTTP2Connection {
         }
         // Kept by this variable while the library is at work, whatever its work leads to.
         guard let session else { return }
+        if !self.flood.receive(bytes.readableBytes) { self.terminate(.enhanceYourCalm) }
         self.isReceiving = true
         let refusal = session.receive(bytes)
         self.isReceiving = false
@@ -119,7 +120,7 @@ extension HTTP2Connection {
 
     /// Looks at each open stream: a body must go on coming, and what waits for the client must be taken.
     private func look(_ now: NIODeadline) {
-        self.lookDeadline = self.open.isEmpty ? .distantFuture : now + .seconds(1)
+        self.lookDeadline = self.open.isEmpty ? .distantFuture : now + self.setting.limits.look
         for stream in self.open {
             if stream.bodyDeadline <= now {
                 stream.giveUpBody()

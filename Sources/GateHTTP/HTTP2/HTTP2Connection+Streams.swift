@@ -16,12 +16,19 @@ extension HTTP2Connection {
             case .ping, .continuation: 5
             case .settings, .pushPromise: 20
             }
-        if kind == .data, length >= 1024 { self.carried() }
+        switch kind {
+        case .data: self.carried(length)
+        case .headers, .continuation: self.flood.carry(length)
+        case .priority, .reset, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .other: break
+        }
         if cost > 0, !self.flood.spend(cost, at: self.arrived) { self.terminate(.enhanceYourCalm) }
     }
 
-    /// A frame has carried something.
-    func carried() { self.flood.earn(2) }
+    /// A frame has carried a part of a body, in either direction.
+    func carried(_ count: Int) {
+        self.flood.carry(count)
+        if count >= 1024 { self.flood.earn(2) }
+    }
 
     /// A header block begins.
     func headBegun(isRequest: Bool) {
@@ -50,7 +57,7 @@ extension HTTP2Connection {
         session.open(stream)
         self.served += 1
         self.idleDeadline = .distantFuture
-        if self.lookDeadline == .distantFuture { self.lookDeadline = self.arrived + .seconds(1) }
+        if self.lookDeadline == .distantFuture { self.lookDeadline = self.arrived + self.setting.limits.look }
         if self.served >= self.setting.limits.requests || self.arrived - self.created > self.ageLimit {
             self.announceEnd()
         }
@@ -100,6 +107,11 @@ extension HTTP2Connection {
     /// A stream was reset by us; an answer that is complete before its request is no fault.
     func resetSent(isOurFault: Bool) {
         if !isOurFault { self.countReset() }
+    }
+
+    /// The end has been announced; only now, because the library sends a `PING` before anything else.
+    func farewellSent() {
+        if case .announced = self.farewell { self.session?.ping() }
     }
 
     private func countReset() {

@@ -159,9 +159,10 @@ extension HTTP2Connection {
         }
     }
 
-    /// Whether bytes of an answer still wait for the client.
+    /// Whether bytes of an answer still wait for the client, or it has still to hear that it must ask elsewhere.
     package var isSending: Bool {
-        self.waitingBytes > 0 || self.bytesInChannel > 0 || (self.session?.outbound.readableBytes ?? 0) > 0
+        if case .announced = self.farewell { return true }
+        return self.waitingBytes > 0 || self.bytesInChannel > 0 || (self.session?.outbound.readableBytes ?? 0) > 0
     }
 
     var bytesInChannel: Int {

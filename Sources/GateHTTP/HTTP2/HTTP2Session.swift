@@ -196,11 +196,15 @@ extension HTTP2Session {
         unsafe nghttp2_session_terminate_session(self.raw, code.raw)
     }
 
-    /// Announces the end and asks for a sign that the peer has heard.
+    /// Announces the end.
     ///
     /// RFC 9113 §6.8.
     func announceEnd() {
         unsafe nghttp2_submit_shutdown_notice(self.raw)
+    }
+
+    /// Asks for a sign that the peer has heard all that was sent before.
+    func ping() {
         unsafe nghttp2_submit_ping(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 

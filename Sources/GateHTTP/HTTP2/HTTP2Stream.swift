@@ -318,7 +318,7 @@ extension HTTP2Stream {
         self.waitingBytes -= count
         self.connection.waitingBytes -= count
         self.progressed = self.connection.flushedAt
-        if count >= 1024 { self.connection.carried() }
+        self.connection.carried(count)
     }
 
     private func dropPart() {

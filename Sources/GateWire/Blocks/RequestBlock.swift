@@ -94,6 +94,7 @@ extension RequestBlock {
             throw .malformed("wire.connection_field")
         case .te:
             guard value.spells("trailers") else { throw .malformed("wire.connection_field") }
+            self.lines.write(name, value, as: meaning)
         case .cookie:
             self.takeCookie(value)
         case .host where self.pseudo.authority != nil:
