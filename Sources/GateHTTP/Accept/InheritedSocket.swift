@@ -66,7 +66,7 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
     static func acceptAll(from descriptor: CInt) -> [CInt] {
         var taken: [CInt] = []
         while taken.count < 8192 {
-            let next = unsafe accept(descriptor, nil, nil)
+            let next = accept(descriptor, nil, nil)
             if next >= 0 {
                 _ = fcntl(next, F_SETFD, FD_CLOEXEC)
                 taken.append(next)
