@@ -21,10 +21,11 @@ extension DownstreamConnection: Retiring {
         }
     }
 
-    /// Ends it if no request has been under way and nothing has come for so long.
+    /// Ends it if no request has been under way and nothing has come for so long; four times as long on a new connection,
+    /// whose handshake and first request are on their way.
     @discardableResult
     package func endIfIdle(for time: TimeAmount) -> Bool {
-        guard .now() - self.arrived >= time else { return false }
+        guard .now() - self.arrived >= (self.served == 0 ? 4 * time : time) else { return false }
         switch self.phase {
         case .idle where !self.isSending: self.linger()
         case .handshake: self.context?.close(promise: nil)
