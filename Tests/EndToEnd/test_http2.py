@@ -4,10 +4,13 @@
 h2spec is a Go program and not at hand; H-01 are its cases that concern a server, as frames.
 """
 
+import shutil
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
@@ -109,11 +112,15 @@ def test_chromium_is_served(gateway, scripted, tmp_path):
 def test_nginx_behind_and_large_bodies_both_ways(tmp_path, provider_server, certificates):
     """A real app server: what it stored from an upload is what it serves."""
     behind, port = free_port(), free_port()
-    (tmp_path / "files").mkdir(mode=0o777)
+    # nginx works as somebody else, who may not go below pytest's own folder.
+    folder = Path(tempfile.mkdtemp(prefix="gate-h2-"))
+    (folder / "files").mkdir()
+    for path in (folder, folder / "files"):
+        path.chmod(0o777)
     server = nginx(
-        tmp_path, "app", f"""
+        folder, "app", f"""
         server {{ listen 127.0.0.1:{behind}; client_max_body_size 50m;
-          location / {{ root {tmp_path}/files; dav_methods PUT; create_full_put_path on; }} }}""",
+          location / {{ root {folder}/files; dav_methods PUT; create_full_put_path on; }} }}""",
     )
     server.wait_listening(behind)
     cert, key = certificates["gate"]
@@ -138,6 +145,7 @@ def test_nginx_behind_and_large_bodies_both_ways(tmp_path, provider_server, cert
                 assert again.status_code == 304
     finally:
         server.stop()
+        shutil.rmtree(folder)
 
 
 def curl(gateway, path, *arguments):

@@ -46,8 +46,12 @@ extension HTTP2Stream {
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool {
         guard self.phase == .started, body.readableBytes > 0, !self.isHeadRequest else { return true }
-        if self.waitingBytes == 0 { self.progressed = .now() }
-        self.parts.append(body)
+        if self.waitingBytes == 0 {
+            self.progressed = .now()
+            self.part = body
+        } else {
+            self.parts.append(body)
+        }
         self.waitingBytes += body.readableBytes
         self.connection.waitingBytes += body.readableBytes
         self.connection.note(self)
@@ -126,11 +130,15 @@ extension HTTP2Stream {
     /// Moves bytes of the body into a frame.
     func move(_ count: Int, to session: HTTP2Session) {
         var left = count
-        while left > 0, self.nextPart < self.parts.count {
-            let length = min(left, self.parts[self.nextPart].readableBytes)
-            if var part = self.parts[self.nextPart].readSlice(length: length) { session.outbound.writeBuffer(&part) }
+        while left > 0 {
+            guard self.part.readableBytes > 0 || self.takeNextPart() else { break }
+            let length = min(left, self.part.readableBytes)
+            if length == self.part.readableBytes {
+                session.outbound.writeBuffer(&self.part)
+            } else if var start = self.part.readSlice(length: length) {
+                session.outbound.writeBuffer(&start)
+            }
             left -= length
-            if self.parts[self.nextPart].readableBytes == 0 { self.dropPart() }
         }
         self.waitingBytes -= count
         self.connection.waitingBytes -= count
@@ -138,7 +146,10 @@ extension HTTP2Stream {
         self.connection.carried(count)
     }
 
-    private func dropPart() {
+    /// Goes on with the next part; false when there is none.
+    private func takeNextPart() -> Bool {
+        guard self.nextPart < self.parts.count else { return false }
+        self.part = self.parts[self.nextPart]
         self.parts[self.nextPart] = ByteBuffer()
         self.nextPart += 1
         if self.nextPart == self.parts.count {
@@ -148,6 +159,7 @@ extension HTTP2Stream {
             self.parts.removeFirst(self.nextPart)
             self.nextPart = 0
         }
+        return true
     }
 
     /// Whether the client has taken nothing of what waits for it since that time.
@@ -179,6 +191,7 @@ extension HTTP2Stream {
         self.phase = .over
         self.connection.waitingBytes -= self.waitingBytes
         self.waitingBytes = 0
+        self.part = ByteBuffer()
         self.parts = []
         if self.isHeldUp {
             self.isHeldUp = false

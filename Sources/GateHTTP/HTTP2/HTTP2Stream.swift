@@ -48,6 +48,8 @@ final class HTTP2Stream: DownstreamExchange {
     // The answer.
     var head: ByteBuffer?
     var hasSentHead = false
+    /// The part of the body that goes out next, and those behind it; most bodies have one part only.
+    var part = ByteBuffer()
     var parts: [ByteBuffer] = []
     var nextPart = 0
     var waitingBytes = 0
