@@ -90,6 +90,9 @@ extension HTTP2Connection {
         self.keep(responder)
     }
 
+    /// The trailer section of a request is complete; it is dropped.
+    func trailerReceived() { self.headDeadline = .distantFuture }
+
     /// Another frame has come whole.
     func frameReceived(_ kind: FrameKind, isAcknowledgement: Bool) {
         switch kind {
@@ -97,9 +100,8 @@ extension HTTP2Connection {
             self.countReset()
         case .ping where isAcknowledgement:
             self.nameLastStream()
-        case .headers:
-            self.headDeadline = .distantFuture
-        case .data, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation, .other:
+        case .data, .headers, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation,
+            .other:
             break
         }
     }
