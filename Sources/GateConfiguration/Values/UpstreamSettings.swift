@@ -67,7 +67,7 @@ package struct UpstreamTLSSettings: Sendable, Hashable {
 package struct HealthSettings: Sendable, Hashable {
     /// The path to ask for, a query included.
     package var path: String
-    /// From the end of one check to the start of the next.
+    /// From one check to the next; never less than `timeout`.
     package var interval = Duration.seconds(10)
     /// How long a check may take, the connection included.
     package var timeout = Duration.seconds(2)
