@@ -82,6 +82,8 @@ package final class Listener: Sendable {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Nobody is accepted before there is somebody to serve them: a socket that was handed over has a queue already.
+            .serverChannelOption(.autoRead, value: false)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(AcceptGuard(gate: gate))
@@ -103,6 +105,7 @@ package final class Listener: Sendable {
                 makeConnection: makeConnection
             )
             holder.set(listener)
+            listener.hold(false)
             return listener
         } catch {
             let reason = Self.reason(of: error)

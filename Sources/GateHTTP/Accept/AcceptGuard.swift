@@ -5,6 +5,8 @@ internal import NIOCore
 
 /// Watches over one listening socket; confined to the event loop that accepts.
 ///
+/// It begins held: nothing is accepted before ``hold(_:)`` says so.
+///
 /// A socket whose queue cannot be emptied stays readable, so a loop that goes on trying would spin. SwiftNIO's own remedy,
 /// `AcceptBackoffHandler`, delays the next read but leaves the socket registered after a failed accept; only turning reading
 /// off takes it out of the selector. Clients wait in the kernel's queue meanwhile.
@@ -16,7 +18,7 @@ final class AcceptGuard: ChannelInboundHandler {
 
     private let gate: ConnectionGate
     private var context: ChannelHandlerContext?
-    private var isHeld = false
+    private var isHeld = true
     private var isPausing = false
 
     init(gate: ConnectionGate) {
