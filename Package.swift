@@ -61,7 +61,7 @@ let house: [(target: String, imports: [String])] = [
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
     (
         "GateProxy",
-        ["GateHTTP", "GateWire", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS"]
+        ["GateHTTP", "GateWire", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
     ),
     (
         "GateServer",

@@ -35,6 +35,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     private var block: ResponseBlock
     private var reading: HTTP2UpstreamStream?
     private var flood = FloodGuard(now: .now())
+    /// Whether the peer has said how many streams it takes; until then it gets one.
+    private(set) var hasSettings = false
     private var isGoingAway = false
     private var isReceiving = false
     private var isSending = false
@@ -56,7 +58,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var isUsable: Bool {
         guard let session, self.context != nil, !self.isGoingAway, !self.isFlooded else { return false }
         let isYoung = NIODeadline.now() - self.began < HTTP2UpstreamConnection.longest
-        return isYoung && self.active < session.mostStreams && session.mayRequest
+        let most = self.hasSettings ? session.mostStreams : 1
+        return isYoung && self.active < most && session.mayRequest
     }
 
     /// Gives a stream to a request.
@@ -176,6 +179,7 @@ extension HTTP2UpstreamConnection {
 
     /// The peer may take more streams now.
     func settingsReceived() {
+        self.hasSettings = true
         self.pool.hasRoom(self)
     }
 }
