@@ -61,7 +61,10 @@ let house: [(target: String, imports: [String])] = [
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
     (
         "GateProxy",
-        ["GateHTTP", "GateWire", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "SwiftASN1", "X509"]
+        [
+            "GateHTTP", "GateWire", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS",
+            "SwiftASN1", "X509",
+        ]
     ),
     (
         "GateServer",

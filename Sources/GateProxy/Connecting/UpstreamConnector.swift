@@ -208,7 +208,9 @@ extension UpstreamConnector {
     ///
     /// RFC 9525 §2; swift-nio-ssl still looks at it where there is nothing else.
     private static func namesHosts(_ leaf: NIOSSLCertificate) -> Bool {
-        guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else { return false }
+        guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else {
+            return false
+        }
         return (try? certificate.extensions.subjectAlternativeNames)?.isEmpty == false
     }
 

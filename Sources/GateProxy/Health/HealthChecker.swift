@@ -42,7 +42,8 @@ final class HealthChecker {
 
     /// Begins soon; not all at the same moment.
     func start() {
-        self.ask(in: .nanoseconds(Int64.random(in: 0...max(1, min(self.question.interval.nanoseconds / 10, 1_000_000_000)))))
+        let span = min(self.question.interval.nanoseconds / 10, 1_000_000_000)
+        self.ask(in: .nanoseconds(Int64.random(in: 0...max(1, span))))
     }
 
     /// Asks no more.
@@ -67,7 +68,9 @@ final class HealthChecker {
         }
         self.probe = probe
         let bound = NIOLoopBound(probe, eventLoop: self.setting.loop)
-        self.timer = self.setting.loop.scheduleTask(in: self.question.timeout) { bound.value.end(false, "no answer in time") }
+        self.timer = self.setting.loop.scheduleTask(in: self.question.timeout) {
+            bound.value.end(false, "no answer in time")
+        }
         self.pool.lease(to: probe, fresh: true)
     }
 
