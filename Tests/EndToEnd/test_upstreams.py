@@ -430,7 +430,8 @@ def test_a_certificate_that_is_none_gets_no_request(name, gate, secure, root, tm
     gateway = gate(https(server.port, ca_file=root.file(tmp_path)))
     assert request(gateway.port, "/secret").status == 502
     eventually(lambda: server.connections, "the app was called")
-    assert server.application_bytes == b"" and "upstream.untrusted" in gateway.log
+    assert server.application_bytes == b""
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says so")
 
 
 def test_the_name_that_is_asked_for_can_be_told(gate, secure, root, tmp_path):

@@ -8,6 +8,7 @@ internal import NIOCore
 extension HTTP2UpstreamConnection {
     func frameBegun(_ type: UInt8, length: Int, endsStream: Bool) {
         let now = NIODeadline.now()
+        if type == 1 || (type == 0 && length > 0) { self.idleBytes = 0 }
         switch type {
         case 0 where length > 0:
             self.flood.earn(1 + length / 1024)
@@ -18,13 +19,19 @@ extension HTTP2UpstreamConnection {
             guard !self.flood.countReset(at: now) || !self.flood.spend(1, at: now) else { return }
             self.isFlooded = true
         case 8:
-            // An upstream that takes an upload says so again and again.
-            guard !self.flood.spend(self.streams.isEmpty ? 1 : 0, at: now) else { return }
+            // Whoever takes an upload says so again and again, which each part of it pays for.
+            guard !self.flood.spend(1, at: now) else { return }
             self.isFlooded = true
         default:
             guard !self.flood.spend(2, at: now) else { return }
             self.isFlooded = true
         }
+    }
+
+    /// A part of a request's body goes out, for which the peer may say that it has taken it.
+    func bodySent() {
+        self.flood.earn(3)
+        self.idleBytes = 0
     }
 
     func headBegun(_ stream: HTTP2UpstreamStream?) {

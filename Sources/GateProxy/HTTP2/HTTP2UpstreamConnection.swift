@@ -17,6 +17,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     private static let longest = TimeAmount.minutes(10)
     /// How many bytes of frames are handed to the channel at once.
     private static let mostOutbound = 64 * 1024
+    /// How many bytes may come that carry nothing.
+    private static let mostIdleBytes = 1 << 20
 
     let limits: UpstreamLimits
     let pool: HTTP2Pool
@@ -35,6 +37,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var block: ResponseBlock
     var reading: HTTP2UpstreamStream?
     var flood = FloodGuard(now: .now())
+    /// Bytes that have come since the last head or part of a body: the library does not tell of frames unknown to it.
+    var idleBytes = 0
     /// Whether the peer has said how many streams it takes; until then it gets one.
     var hasSettings = false
     var isGoingAway = false
@@ -136,8 +140,10 @@ extension HTTP2UpstreamConnection {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let session, !self.isFlooded else { return }
         let sinks = self.streams.values.compactMap(\.sink)
+        let bytes = self.unwrapInboundIn(data)
+        self.idleBytes += bytes.readableBytes
         self.isReceiving = true
-        let isFine = session.receive(self.unwrapInboundIn(data))
+        let isFine = session.receive(bytes) && self.idleBytes <= HTTP2UpstreamConnection.mostIdleBytes
         self.isReceiving = false
         if !isFine || self.isFlooded {
             self.isFlooded = true

@@ -116,6 +116,7 @@ extension HTTP2UpstreamStream {
         let part = first.readSlice(length: min(most, first.readableBytes)) ?? ByteBuffer()
         if first.readableBytes > 0 { self.pending.prepend(first) }
         self.pendingBytes -= part.readableBytes
+        self.connection.bodySent()
         return part
     }
 
