@@ -86,43 +86,12 @@ package final class Listener: Sendable {
         gate: ConnectionGate,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
-<<<<<<< HEAD
         do {
             let socket = try Listener.socket(for: plan)
             let listener = Listener(socket: socket, plan: plan, gate: gate, makeConnection: makeConnection)
             try await socket.accept(on: group, failed: { gate.note(AcceptFailure(of: $0)) }) { channel in
                 try listener.admit(channel)
             }
-=======
-        let holder = Holder()
-        let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 4096)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Nobody is accepted before there is somebody to serve them: a socket that was handed over has a queue already.
-            .serverChannelOption(.autoRead, value: false)
-            .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptGuard(gate: gate))
-                }
-            }
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    guard let listener = holder.listener else { throw ListenerFull() }
-                    try listener.admit(channel)
-                }
-            }
-        do {
-            let channel = try await Listener.bind(plan, by: bootstrap)
-            let listener = Listener(
-                channel: channel,
-                plan: plan,
-                gate: gate,
-                group: group,
-                makeConnection: makeConnection
-            )
-            holder.set(listener)
-            listener.hold(false)
->>>>>>> lim
             return listener
         } catch {
             let reason = Self.reason(of: error)

@@ -282,8 +282,8 @@ def test_an_early_answer_stops_the_upload(gate, server):
     with Wire(gateway.port) as wire:
         wire.send(b"POST /early HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
         assert wire.answer().status == 413
+    eventually(lambda: app.requests[0].reset == 0, "the stream is reset without an error")
     assert request(gateway.port, "/x").status == 200
-    assert len(app.connections) == 1
 
 
 class Early(list):
@@ -316,7 +316,7 @@ def test_h19_a_flood_ends_the_connection(name, gate, server):
         connection.send(frame(1, 4, stream.number, literal(*OK)))
         connection.socket.settimeout(5)
         try:
-            for _ in range(200):
+            while True:
                 connection.send(FLOODS[name] * 1000)
         except OSError:
             ended.set()
