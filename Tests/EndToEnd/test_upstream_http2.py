@@ -119,7 +119,7 @@ def test_a_client_that_takes_nothing_stops_the_app(gate, server):
     def act(connection, stream):
         def send():
             try:
-                connection.answer(stream, body=b"x" * 20_000_000)
+                connection.answer(stream, fields=[("content-length", "20000000")], body=b"x" * 20_000_000)
             except Exception:
                 pass
             done.set()
