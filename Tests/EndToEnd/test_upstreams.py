@@ -527,6 +527,26 @@ def test_another_key_gets_no_request(name, gate, secure, root, tmp_path):
     assert [value for name, value in samples.items() if 'pin_mismatches' in name and 'report' in name] == [1]
 
 
+def test_p04_other_pins_hold_from_the_next_request_on(gate, secure, root, tmp_path):
+    """P-04: a connection that was made under other pins is not used after a reload."""
+    leaf = root.issue("localhost")
+    server = secure(leaf)
+    ca = root.file(tmp_path)
+    gateway = gate(https(server.port, ca_file=ca, pins=pins(leaf.pin)))
+    with Wire(gateway.port) as wire:
+        wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        assert wire.answer().status == 200
+        sent = len(server.application_bytes)
+        other = https(server.port, ca_file=ca, pins=pins(Authority("another").pin))
+        gateway.configuration["apps"]["app"]["upstream"] = other
+        gateway.write()
+        gateway.reload()
+        eventually(lambda: "configuration reloaded" in gateway.log, "the file is read again")
+        wire.send(b"GET /secret HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        assert wire.answer().status == 502
+    assert len(server.application_bytes) == sent
+
+
 def test_a_pin_does_not_replace_the_authority(gate, secure, root, tmp_path):
     """The right key of a chain that nobody trusts is refused."""
     leaf = Authority("unknown").issue("localhost")

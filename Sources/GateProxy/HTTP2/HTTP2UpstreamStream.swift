@@ -193,9 +193,9 @@ extension HTTP2UpstreamStream {
     func closed(wasRefused: Bool) {
         switch self.phase {
         case .ended: break
-        case .reserved: self.fail(.refusedStream)
-        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeAnswer)
-        case .body: self.fail(.closedInAnswer)
+        case .reserved: self.fail(.refusedStream, telling: nil)
+        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeAnswer, telling: nil)
+        case .body: self.fail(.closedInAnswer, telling: nil)
         }
     }
 
@@ -209,7 +209,8 @@ extension HTTP2UpstreamStream {
         self.fail(isOutOfTime ? .outOfTime : .timedOut)
     }
 
-    private func fail(_ problem: UpstreamProblem, telling code: HTTP2ClientSession.Code = .cancel) {
+    /// Ends the stream; who has closed it already is told nothing.
+    private func fail(_ problem: UpstreamProblem, telling code: HTTP2ClientSession.Code? = .cancel) {
         guard !self.hasEnded else { return }
         let sink = self.sink
         self.sink = nil
