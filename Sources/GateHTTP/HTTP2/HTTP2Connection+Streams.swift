@@ -9,7 +9,7 @@ extension HTTP2Connection {
     func frameBegun(_ kind: FrameKind, length: Int, endsStream: Bool) {
         let cost =
             switch kind {
-            case .data: endsStream || length >= 64 ? 0 : length == 0 ? 5 : 1
+            case .data: endsStream || length >= 4 ? 0 : length == 0 ? 5 : 1
             case .headers, .reset, .goAway: 0
             case .windowUpdate: 1
             case .priority, .other: 2
@@ -25,9 +25,11 @@ extension HTTP2Connection {
     }
 
     /// A frame has carried a part of a body, in either direction.
+    ///
+    /// Streams of short messages are honest, so a few bytes make up for the window that they use.
     func carried(_ count: Int) {
         self.flood.carry(count)
-        if count >= 1024 { self.flood.earn(2) }
+        if count >= 16 { self.flood.earn(2) }
     }
 
     /// A header block begins.
