@@ -60,6 +60,7 @@ package final class ListeningSocket: Sendable {
     ///   - group: The loops.
     ///   - failed: Told, on one of the loops, when nothing can be accepted; a tenth of a second later it is tried again.
     ///   - prepare: Called on the loop of each connection; refuses it by throwing.
+    /// - Throws: A ``SocketError`` when a loop cannot watch the socket.
     package func accept(
         on group: SocketLoopGroup,
         failed: @escaping @Sendable (SocketError) -> Void = { _ in },
