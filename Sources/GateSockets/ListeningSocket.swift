@@ -121,25 +121,29 @@ package final class ListeningSocket: Sendable {
     /// elsewhere, with its queue.
     package func finish() async {
         let isInherited = self.isInherited
-        await self.end { listener in
-            if !isInherited { listener.acceptAll() }
+        await self.end { listener, isLast in
             listener.close()
+            guard isLast else { return }
+            // Nothing may come between the look that finds the queue empty and the end of the socket.
+            if !isInherited { listener.acceptAll() }
+            self.closeOnce()
         }
     }
 
     /// Accepts no more connections; who waits in the kernel is refused once the last reference is gone.
     package func close() async {
-        await self.end { $0.close() }
+        await self.end { listener, _ in listener.close() }
     }
 
-    private func end(_ body: @escaping @Sendable (SocketListener) -> Void) async {
+    private func end(_ body: @escaping @Sendable (SocketListener, _ isLast: Bool) -> Void) async {
         let listeners = self.listeners.withLock { listeners in
             defer { listeners = [] }
             return listeners
         }
         guard !listeners.isEmpty else { return }
-        for listener in listeners {
-            try? await listener.eventLoop.submit { body(listener.value) }.get()
+        for (index, listener) in listeners.enumerated() {
+            let isLast = index == listeners.count - 1
+            try? await listener.eventLoop.submit { body(listener.value, isLast) }.get()
         }
         // Connections on their way to another loop arrive there.
         for listener in listeners {
