@@ -37,7 +37,7 @@ final class Echo: Responder {
         self.phase = .begun
         (self.request, self.exchange, self.received, self.isAnswered) = (request, connection, 0, false)
         switch request.target.utf8.last {
-        case UInt8(ascii: "c"): connection.cut()
+        case UInt8(ascii: "c"): self.exchange.take()?.cut()
         case UInt8(ascii: "e"): self.start(.chunked)
         case UInt8(ascii: "p"): connection.pauseReading()
         case UInt8(ascii: "r"): self.respond()
@@ -68,11 +68,10 @@ final class Echo: Responder {
         case UInt8(ascii: "t"):
             self.start(.chunked)
             self.exchange?.write(ByteBuffer(string: "text"))
-            self.exchange?.end(trailers: ByteBuffer(string: "grpc-status: 0\r\n\r\n"))
-        case UInt8(ascii: "e"): self.exchange?.end()
+            self.complete { $0.end(trailers: ByteBuffer(string: "grpc-status: 0\r\n\r\n")) }
+        case UInt8(ascii: "e"): self.complete { $0.end() }
         default: self.respond()
         }
-        self.exchange?.flush()
     }
 
     func abandon() {
@@ -98,7 +97,14 @@ final class Echo: Responder {
     private func respond() {
         guard !self.isAnswered else { return }
         self.isAnswered = true
-        self.exchange?.respond(.text(200, "ok"))
+        self.complete { $0.respond(.text(200, "ok")) }
+    }
+
+    /// Ends the answer and lets go of the exchange, which holds this object.
+    private func complete(_ end: (any DownstreamExchange) -> Void) {
+        guard let exchange = self.exchange.take() else { return }
+        end(exchange)
+        exchange.flush()
     }
 
     private func note(_ fault: String) {
