@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateWire
+internal import HTTPTypes
 internal import NIOCore
 
 // What is answered to those who may enter a route, before or instead of forwarding.

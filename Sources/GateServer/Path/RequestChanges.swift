@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
+internal import GatePolicy
 
 /// How the head that an app gets differs from the one that was decided about; made once for a route.
 struct RequestChanges: Sendable {
