@@ -28,6 +28,8 @@ final class UpstreamExchange: UpstreamSink {
     private var isOver = false
     private var triesLeft = 1
     private var status = 0
+    /// How many more bytes of the body may come; a length that was told has been looked at before.
+    private var bodyLeft: Int64
 
     init(
         responder: GatewayResponder,
@@ -44,6 +46,7 @@ final class UpstreamExchange: UpstreamSink {
         self.identity = identity
         self.call = UpstreamCall(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
+        self.bodyLeft = request.framing == .chunked ? route.mostBody : .max
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -53,12 +56,15 @@ final class UpstreamExchange: UpstreamSink {
 extension UpstreamExchange {
     /// Asks for a connection; the request is sent when it is there.
     func begin() {
+        guard !self.isOver else { return }
         self.target = self.way.lease(to: self, key: self.responder.sessionKey(of: self.request))
     }
 
     /// Passes a part of the request's body on.
     func send(_ body: ByteBuffer) {
         guard !self.isOver else { return }
+        self.bodyLeft -= Int64(body.readableBytes)
+        guard self.bodyLeft >= 0 else { return self.refuseBody() }
         guard let link else {
             self.waiting.append(body)
             self.connection.pauseReading()
@@ -84,6 +90,15 @@ extension UpstreamExchange {
         self.link?.resumeReading()
     }
 
+    /// The body is longer than it may be: the app is left, and the client told if that is still possible.
+    private func refuseBody() {
+        self.abort()
+        let answer = self.responder.site.rendering.answer(to: self.route.bodyTooLarge, for: self.responder.visitor)
+        guard self.hasAnswered else { return self.responder.answer(answer) }
+        self.responder.finish(status: 413)
+        self.connection.cut()
+    }
+
     /// The client is gone.
     func abort() {
         guard !self.isOver else { return }
@@ -106,7 +121,7 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        let head = self.responder.upstreamHead(for: self.request, identity: self.identity)
+        let head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
         link.send(head, for: self.call)
         self.responder.loop.recycle(head)
         if !self.waiting.isEmpty {
@@ -119,6 +134,13 @@ extension UpstreamExchange {
         if self.isRequestComplete { link.finishRequest() }
         link.flush()
         if link.isWritable { self.connection.resumeReading() }
+    }
+
+    func upstreamHinted(_ head: ResponseHead) {
+        guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
+        let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
+        guard let hints = ForwardedHead.earlyHints(head, edits: self.route.answerEdits, into: room) else { return }
+        self.connection.sendInterim(hints)
     }
 
     func upstreamAnswered(_ head: ResponseHead) {
@@ -136,6 +158,7 @@ extension UpstreamExchange {
             to: self.request,
             framing: framing,
             closes: closes,
+            edits: self.route.answerEdits,
             into: self.responder.loop.memory(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
