@@ -32,6 +32,8 @@ final class HTTP2Stream: DownstreamExchange {
     var position = 0
     private(set) var phase = Phase.none
     private var isHeadRequest = false
+    /// Whether it was opened for a tunnel, so that what comes is no body.
+    private var isForTunnel = false
     /// The memory of the request's head, used again when the stream is closed.
     var requestMemory: ByteBuffer?
 
@@ -75,6 +77,7 @@ extension HTTP2Stream {
     /// Hands the request over.
     func begin(_ request: RequestHead, endsStream: Bool) {
         self.isHeadRequest = request.method == .head
+        self.isForTunnel = request.isExtendedConnect
         self.requestMemory = request.message.bytes
         self.isRequestComplete = endsStream
         if !endsStream {
@@ -122,7 +125,8 @@ extension HTTP2Stream {
         self.isRequestComplete = true
         self.bodyDeadline = .distantFuture
         switch self.phase {
-        case .none, .started: self.tellFinish()
+        case .none, .started:
+            if self.isForTunnel { self.responder.tunnelEnded() } else { self.tellFinish() }
         case .ended, .over: break
         }
     }
@@ -160,7 +164,7 @@ extension HTTP2Stream {
 
     /// The next moment at which the body must have moved on: no silence, and no trickle.
     private func armBodyDeadline() {
-        guard !self.isRequestComplete, !self.isPaused else { return }
+        guard !self.isRequestComplete, !self.isPaused, !self.isForTunnel else { return }
         let limits = self.connection.setting.limits
         let paid = TimeAmount.seconds(min(self.bodyBytes / max(1, limits.bodyRate), 1_000_000_000))
         self.bodyDeadline = min(
@@ -225,6 +229,12 @@ extension HTTP2Stream {
         self.head = head
         self.connection.note(self)
     }
+
+    func startTunnel(_ head: consuming ByteBuffer) {
+        self.start(head, framing: .untilClose, closes: false)
+    }
+
+    func closeAfterAnswer() {}
 
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool {
