@@ -3,12 +3,14 @@
 
 import os
 import signal
+import socket
 import struct
 import threading
 import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
 
 from support.browser import Browser
 from support.chromium import CHROMIUM, Chromium
@@ -109,6 +111,19 @@ def test_messages_go_both_ways_and_the_app_knows_who_it_is(stand, ada, echo):
     assert "gatehouse" not in seen.get("Cookie", "")
     eventually(lambda: stand.metric("gatehouse_tunnels") == 0, "the tunnel is gone")
     assert stand.metric('gatehouse_requests_total{app="chat",class="1xx"}') >= 1
+
+
+def test_a_tunnel_behind_tls(stand, ada):
+    """`wss:` over HTTP/1.1: bytes, and the close frame at the end of the session."""
+    sock = socket.create_connection(("127.0.0.1", stand.tls_port), timeout=15)
+    with connect(f"wss://{stand.host}:{stand.tls_port}/room", sock=sock, ssl=tls_context(), origin=stand.origin,
+                 additional_headers={"Cookie": ada.cookie}, max_size=None) as client:
+        client.send(b"t" * 3_000_000)
+        assert client.recv() == b"t" * 3_000_000
+        ada.sign_out()
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(timeout=5)
+        assert closed.value.rcvd.code == 1008
 
 
 def test_nobody_without_a_session_gets_a_tunnel(stand, echo):
@@ -483,7 +498,7 @@ def test_a_real_browser_opens_a_websocket(protocol, stand, ada, tmp_path, echo):
     try:
         port = stand.port if protocol == "http" else stand.tls_port
         origin = f"{protocol}://gate.localhost:{port}"
-        browser.go(f"{origin}/oauth2/userinfo")
+        browser.go(f"{origin}/none/page")
         browser.until(f"location.href.startsWith('{origin}') && document.readyState == 'complete'", "a page")
         # Behind TLS the page's origin is not the one of `public_url`; that app takes any.
         path = "/public/x" if protocol == "http" else "/any/x"
@@ -493,6 +508,9 @@ def test_a_real_browser_opens_a_websocket(protocol, stand, ada, tmp_path, echo):
             "s.onclose = c => { window.got += ' closed ' + c.code }; 0"
         )
         browser.until("window.got == 'hello closed 1000'", "the echo")
+        # The gateway writes a key only for those who have none, behind all other lines.
+        names = [name.lower() for name, _ in echo.requests[-1].headers.raw_items()]
+        assert (names[-1] == "sec-websocket-key") == (protocol == "https"), names
     finally:
         browser.close()
 

@@ -164,11 +164,13 @@ extension UpstreamConnection {
         self.context?.close(promise: nil)
     }
 
+    /// Closes the output once all is sent, and reads on.
     package func endTunnelOutput() {
         self.flushNow()
         self.context?.close(mode: .output, promise: nil)
     }
 
+    /// Closes the output once all is sent, and gives the app a little time to close its own.
     package func endTunnel() {
         self.sink = nil
         guard case .tunnel = self.phase, let context else { return self.abort() }

@@ -73,7 +73,8 @@ class Echo:
     """An app that sends every message back; `flood` sends, `sink` counts and answers the count."""
     def __init__(self):
         self.closes, self.requests, self.connections = [], [], []
-        self.server = serve(self.handle, "127.0.0.1", 0, subprotocols=["chat"], max_size=None)
+        choose = lambda connection, offered: "chat" if "chat" in offered else None
+        self.server = serve(self.handle, "127.0.0.1", 0, select_subprotocol=choose, max_size=None)
         self.address = "http://127.0.0.1:%d" % self.server.socket.getsockname()[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -52,10 +52,12 @@ import Testing
         #expect(frames.isClosed && frames.isBetweenFrames)
     }
 
-    @Test(arguments: [
-        [0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], [0x82, 0x7F, 0xFF, 255, 255, 255, 255, 255, 255, 255],
-        [0x89, 0x7E, 1, 0], [0x88, 0xFF, 0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 4],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], [0x82, 0x7F, 0xFF, 255, 255, 255, 255, 255, 255, 255],
+            [0x89, 0x7E, 1, 0], [0x88, 0xFF, 0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 4],
+        ] as [[UInt8]]
+    )
     func `a length that no frame has ends the counting and nothing else`(bytes: [UInt8]) {
         var frames = WebSocketFrames()
         frames.follow(bytes.span)

@@ -91,7 +91,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (0, ""), (0, "Upgrade: h2c"), (0, "Upgrade: websocket\r\nUpgrade: websocket"), (1, ""), (1, "Connection: close"),
+        (0, ""), (0, "Upgrade: h2c"), (0, "Upgrade: websocket\r\nUpgrade: websocket"), (1, ""),
+        (1, "Connection: close"),
         (2, ""), (2, "Sec-WebSocket-Accept: \(key)"), (2, "Sec-WebSocket-Accept: S3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
         (2, "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Accept: \(accept)"),
         (2, "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Protocol: other"),
@@ -124,7 +125,8 @@ import Testing
 
     @Test(arguments: [
         ([":protocol: connect-udp"], "CONNECT", false), ([":protocol: websocket"], "GET", false),
-        ([":protocol: websocket", ":protocol: websocket"], "CONNECT", false), ([":protocol: websocket"], "CONNECT", true),
+        ([":protocol: websocket", ":protocol: websocket"], "CONNECT", false),
+        ([":protocol: websocket"], "CONNECT", true),
         ([":protocol: websocket", "content-length: 5"], "CONNECT", false), ([":protocol: WebSocket"], "CONNECT", false),
     ])
     func `H-17 every other extended CONNECT is refused`(lines: [String], method: String, endsStream: Bool) {
