@@ -54,13 +54,13 @@ def apps(echo, scripted):
     }
 
 
-def make(folder, provider_server, certificates, echo, scripted, **more):
+def make(folder, provider_server, certificates, echo, scripted, sessions=None, **more):
     tls_port = free_port()
     cert, key = certificates["gate"]
     gateway = Gateway(
         folder, {"mock": oidc(provider_server.realm("mock").issuer)}, apps(echo.address, scripted.address),
         listeners=[{"address": f"127.0.0.1:{tls_port}", "tls": [{"certificate": cert, "private_key": key}]}],
-        gateway=more,
+        gateway=more, sessions=sessions,
     )
     gateway.tls_port = tls_port
     return gateway
@@ -70,6 +70,29 @@ def make(folder, provider_server, certificates, echo, scripted, **more):
 def stand(tmp_path_factory, provider_server, certificates, echo, scripted_app):
     with make(tmp_path_factory.mktemp("ws"), provider_server, certificates, echo, scripted_app) as gateway:
         yield gateway
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
+    """A tunnel whose session lives for a minute; opened first and looked at last, so that nobody waits for it."""
+    folder = tmp_path_factory.mktemp("brief")
+    ends = {}
+
+    def watch(client, began):
+        try:
+            client.recv(timeout=100)
+        except (ConnectionClosed, TimeoutError) as problem:
+            ends["problem"], ends["after"] = problem, time.monotonic() - began
+
+    realm = provider_server.realm("mock")
+    realm.reset()
+    with make(folder, provider_server, certificates, echo, scripted_app, {"lifetime": "1m", "idle_timeout": "1m"}) as gateway:
+        began = time.monotonic()
+        cookie = signed_in(gateway, realm).cookie
+        thread = threading.Thread(target=watch, args=(opened(gateway, "/room", cookie, gateway.origin), began))
+        thread.start()
+        yield lambda: (thread.join(100), ends)[1]
+        thread.join(100)
 
 
 @pytest.fixture
@@ -446,6 +469,18 @@ def test_an_extended_connect_carries_a_websocket(stand, ada, echo):
         assert client.exchange(3, get("/oauth2/userinfo")).status == 401
 
 
+def test_many_short_messages_over_http2_are_no_flood(stand):
+    """Each frame of a body that carries next to nothing is counted; those of a tunnel are what it is for."""
+    with Client(stand.tls_port) as client:
+        client.request(1, extended("/any/x"), end=False)
+        client.wait(lambda: client.stream(1).heads)
+        one, other = h2_frame(DATA, 0, 1, frame(b"k")), frame(b"k", mask=False)
+        for round in range(1, 101):
+            client.send(one * 100)
+            client.wait(lambda: len(client.stream(1).body) >= round * 100 * len(other))
+        assert client.stream(1).body == other * 10_000 and not client.goaways
+
+
 @pytest.mark.parametrize(
     "fields, status", [
         (lambda gate: extended("/room", ("origin", gate.origin)), 401),
@@ -566,3 +601,9 @@ def test_a_long_poll_of_a_streaming_app_is_waited_for(stand, scripted_app):
         with Wire(stand.port) as wire:
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
             assert wire.answer().status == status
+
+
+def test_the_end_of_a_session_is_the_end_of_its_tunnel(brief):
+    """A tunnel lives no longer than the session that opened it, however it is used."""
+    ends = brief()
+    assert ends["problem"].rcvd.code == 1008 and 55 < ends["after"] < 66, ends
