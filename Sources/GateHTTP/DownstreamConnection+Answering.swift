@@ -55,6 +55,21 @@ extension DownstreamConnection {
         self.outbound = head
     }
 
+    /// Starts a tunnel; what the client has sent behind its handshake is the first that goes through it.
+    package func startTunnel(_ head: consuming ByteBuffer) {
+        guard self.owesAnswer, case .none = self.answer, case .answering = self.phase else { return }
+        self.answer = .started(.untilClose)
+        self.closes = true
+        self.phase = .tunnel
+        self.outbound = head
+        self.writeOut()
+        self.pump()
+        self.flush()
+    }
+
+    /// Makes the answer to the request at hand the last.
+    package func closeAfterAnswer() { self.closes = true }
+
     /// Sends a part of the body; false when the client should be given time to take it.
     @discardableResult
     package func write(_ body: ByteBuffer) -> Bool {

@@ -38,7 +38,7 @@ extension DownstreamConnection {
         switch self.phase {
         case .lingering, .closed:
             return
-        case .handshake, .idle, .head, .body, .answering:
+        case .handshake, .idle, .head, .body, .answering, .tunnel:
             break
         }
         if self.inbound.readableBytes == 0 {
@@ -70,7 +70,7 @@ extension DownstreamConnection {
     var holdsTooMuch: Bool {
         switch self.phase {
         case .answering, .idle: self.inbound.readableBytes > self.setting.limits.pipelinedBytes
-        case .handshake, .head, .body, .lingering, .closed: false
+        case .handshake, .head, .body, .tunnel, .lingering, .closed: false
         }
     }
 
@@ -108,7 +108,7 @@ extension DownstreamConnection {
         self.phaseDeadline = .distantFuture
         self.stallDeadline = .distantFuture
         switch phase {
-        case .body, .answering: self.responder.abandon()
+        case .body, .answering, .tunnel: self.responder.abandon()
         case .handshake, .idle, .head, .lingering, .closed: break
         }
     }
@@ -133,7 +133,7 @@ extension DownstreamConnection {
         case .lingering where self.isStillTaking():
             self.stallDeadline = .distantFuture
             self.phaseDeadline = .now() + self.setting.limits.linger
-        case .handshake, .idle, .answering, .lingering, .closed:
+        case .handshake, .idle, .answering, .tunnel, .lingering, .closed:
             self.giveUp()
         }
     }

@@ -34,6 +34,12 @@ extension DownstreamConnection {
             guard let head = try self.parser.head(from: &self.inbound) else { return false }
             self.begin(head)
             return true
+        case .tunnel:
+            guard self.inbound.readableBytes > 0 else { return false }
+            let bytes = self.inbound
+            self.inbound = ByteBuffer()
+            self.responder.receive(bytes)
+            return true
         case .body(var reader):
             let part = try reader.next(from: &self.inbound)
             if self.isReadingBody { self.phase = .body(reader) }

@@ -24,6 +24,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, DownstreamExchan
         case head
         case body(BodyReader)
         case answering
+        /// Bytes go both ways as they are.
+        case tunnel
         case lingering
         case closed
     }

@@ -31,6 +31,12 @@ package protocol DownstreamExchange: AnyObject {
     ///
     /// HTTP/1.1 drops it.
     func end(trailers: ByteBuffer)
+    /// Starts a tunnel with a complete head: from now on bytes go both ways as they are, until ``end()``.
+    ///
+    /// What the client sends goes to the responder's `receive`, until its `abandon` or `tunnelEnded`.
+    func startTunnel(_ head: consuming ByteBuffer)
+    /// Makes the answer to the request at hand the last of an HTTP/1.1 connection.
+    func closeAfterAnswer()
     /// Sends what has been written; called when there is no more to write for now.
     func flush()
     /// Breaks the answer off, so that the client sees that it is not complete.

@@ -16,10 +16,17 @@ package protocol Responder: AnyObject {
     func finishRequest()
     /// The client is gone or has been given up; nothing can be sent any more.
     func abandon()
+    /// The client will send no more through its tunnel, though it may still read.
+    func tunnelEnded()
     /// The client takes bytes again, or no longer; answers should stop while it does not.
     func downstreamWritabilityChanged(isWritable: Bool)
     /// The client sent what is no request; the answer is sent and the connection closed.
     func answer(to refusal: WireRefusal) -> Answer
+}
+
+extension Responder {
+    /// Most answer no request with a tunnel.
+    package func tunnelEnded() {}
 }
 
 /// What a connection must know of its surroundings; made once for each connection.
@@ -38,6 +45,8 @@ package struct DownstreamSetting {
     package let memory: (Int) -> ByteBuffer
     /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
     package let recycle: (ByteBuffer) -> Void
+    /// Whether HTTP/2 clients are told that they may ask for WebSockets.
+    package let takesWebSockets: Bool
 
     /// Bundles the surroundings.
     package init(
@@ -47,7 +56,8 @@ package struct DownstreamSetting {
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
         memory: @escaping (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) },
-        recycle: @escaping (ByteBuffer) -> Void = { _ in }
+        recycle: @escaping (ByteBuffer) -> Void = { _ in },
+        takesWebSockets: Bool = false
     ) {
         self.limits = limits
         self.names = names
@@ -56,5 +66,6 @@ package struct DownstreamSetting {
         self.flushes = flushes
         self.memory = memory
         self.recycle = recycle
+        self.takesWebSockets = takesWebSockets
     }
 }

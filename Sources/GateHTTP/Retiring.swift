@@ -17,7 +17,7 @@ extension DownstreamConnection: Retiring {
     package var isIdle: Bool {
         switch self.phase {
         case .handshake, .idle, .head: true
-        case .body, .answering, .lingering, .closed: false
+        case .body, .answering, .tunnel, .lingering, .closed: false
         }
     }
 
@@ -29,7 +29,7 @@ extension DownstreamConnection: Retiring {
         switch self.phase {
         case .idle where !self.isSending: self.linger()
         case .handshake: self.context?.close(promise: nil)
-        case .idle, .head, .body, .answering, .lingering, .closed: return false
+        case .idle, .head, .body, .answering, .tunnel, .lingering, .closed: return false
         }
         return true
     }

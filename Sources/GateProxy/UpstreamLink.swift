@@ -13,6 +13,8 @@ package struct UpstreamCall: Sendable {
     package var isPatient = false
     /// Whether the client takes trailers: `TE: trailers`.
     package var takesTrailers = false
+    /// Whether `101` is the answer hoped for, after which bytes go both ways as they are.
+    package var opensTunnel = false
     /// How long the answer may take in all, told by the client; takes the place of the time for its beginning.
     package var budget: TimeAmount?
 
@@ -25,7 +27,8 @@ package struct UpstreamCall: Sendable {
 
 /// The way to an app for one request: an HTTP/1.1 connection or a stream of an HTTP/2 connection; confined to one loop.
 ///
-/// The request is sent with ``send(_:for:)``, any number of ``send(_:)``, then ``finishRequest()``.
+/// The request is sent with ``send(_:for:)``, any number of ``send(_:)``, then ``finishRequest()``. A call that opens a tunnel
+/// may be answered with `101`; then ``send(_:)`` sends bytes through it.
 package protocol UpstreamLink: AnyObject {
     /// Whether the connection has carried a request before, so that its end may be the upstream's idle time-out.
     var isReused: Bool { get }
@@ -39,10 +42,22 @@ package protocol UpstreamLink: AnyObject {
     func finishRequest()
     /// Hands what was sent to the network.
     func flush()
+    /// Tells the app that nothing follows in a tunnel, after what was sent.
+    func endTunnelOutput()
+    /// Ends a tunnel: what was sent still goes out, what still comes is dropped.
+    func endTunnel()
     /// Gives the request up: nobody wants the answer any more.
     func abort()
     /// Stops reading the answer, until ``resumeReading()``; the reader has its own deadline meanwhile.
     func pauseReading()
     /// Reads on.
     func resumeReading()
+}
+
+extension UpstreamLink {
+    /// HTTP/2 streams carry no tunnels.
+    package func endTunnel() { self.abort() }
+
+    /// HTTP/2 streams carry no tunnels.
+    package func endTunnelOutput() { self.abort() }
 }

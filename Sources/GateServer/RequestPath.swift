@@ -172,6 +172,12 @@ extension RequestPath {
         }
     }
 
+    /// The session of a request that was admitted a moment ago; nil if the cache has let go of it.
+    func liveSession(of request: RequestHead) -> Session? {
+        guard case .found(let cached) = self.session(of: request, lookup: .done) else { return nil }
+        return cached.session
+    }
+
     /// A number for the session cookie of a request, the same in every process; 0 if there is none.
     func sessionKey(of request: RequestHead) -> UInt64 {
         guard let field = request.message.first(.cookie) else { return 0 }

@@ -101,6 +101,7 @@ package struct HeadWriter: Sendable {
 package func reasonPhrase(_ status: Int) -> String {
     switch status {
     case 100: "Continue"
+    case 101: "Switching Protocols"
     case 103: "Early Hints"
     case 200: "OK"
     case 201: "Created"
@@ -126,6 +127,7 @@ package func reasonPhrase(_ status: Int) -> String {
     case 417: "Expectation Failed"
     case 421: "Misdirected Request"
     case 422: "Unprocessable Content"
+    case 426: "Upgrade Required"
     case 429: "Too Many Requests"
     case 431: "Request Header Fields Too Large"
     case 500: "Internal Server Error"

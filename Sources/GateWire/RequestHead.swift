@@ -52,6 +52,10 @@ package final class RequestHead: Sendable {
     package let keepsAlive: Bool
     /// Whether the client waits for `100 Continue` before it sends the body.
     package let expectsContinue: Bool
+    /// Whether it came as an extended `CONNECT` of HTTP/2 for a WebSocket, which counts as `GET` here.
+    ///
+    /// RFC 8441 §5.
+    package let isExtendedConnect: Bool
 
     init(
         message: MessageHead,
@@ -60,7 +64,8 @@ package final class RequestHead: Sendable {
         authority: RequestAuthority,
         framing: BodyFraming,
         keepsAlive: Bool,
-        expectsContinue: Bool
+        expectsContinue: Bool,
+        isExtendedConnect: Bool = false
     ) {
         self.message = message
         self.method = line.method
@@ -72,6 +77,7 @@ package final class RequestHead: Sendable {
         self.minorVersion = line.minorVersion
         self.keepsAlive = keepsAlive
         self.expectsContinue = expectsContinue
+        self.isExtendedConnect = isExtendedConnect
     }
 
     /// The query as text, or nil.

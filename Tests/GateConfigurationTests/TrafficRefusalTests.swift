@@ -155,6 +155,14 @@ import Testing
         #expect(self.remarks(lines) == ["warning: \(message)"])
     }
 
+    @Test(arguments: ["h2://a", "h2c://a"])
+    func `WebSockets do not go to an app over HTTP 2`(upstream: String) {
+        let help = "apps take them over HTTP/1.1; write the upstream with http:// or https://"
+        let error = "error: 'websocket' does not go with an upstream over HTTP/2: \(help)"
+        #expect(self.remarks("websocket: true", instead: "upstream: \(upstream)") == [error])
+        #expect(self.remarks("websocket: false", instead: "upstream: \(upstream)") == [])
+    }
+
     @Test func `any page may open a WebSocket if that is written`() {
         let text = Fixture.smallest(app: "    websocket: true\n    websocket_origins: [\"*\"]")
         let webSocket = Fixture.parse(text).configuration?.apps.first?.traffic.webSocket

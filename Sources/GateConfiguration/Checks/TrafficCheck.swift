@@ -12,6 +12,10 @@ extension AppDraft {
             let isUnread = written.keys["path"] != nil && self.path == nil
             if !isUnread { reading.warning("'strip_prefix' has no effect, since the app's path is '/'", at: mark) }
         }
+        if let webSocket = self.webSocket, webSocket.value, self.upstream?.targets.contains(where: \.isHTTP2) ?? false {
+            let help = "apps take them over HTTP/1.1; write the upstream with http:// or https://"
+            reading.error("'websocket' does not go with an upstream over HTTP/2: \(help)", at: webSocket.mark)
+        }
         let isRefused = self.webSocket.map { !$0.value } ?? !written.has("websocket")
         if let origins = self.webSocketOrigins, isRefused, origins.value != WebSocketSettings() {
             reading.warning("'websocket_origins' has no effect without 'websocket: true'", at: origins.mark)

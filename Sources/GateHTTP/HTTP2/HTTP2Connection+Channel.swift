@@ -9,7 +9,11 @@ extension HTTP2Connection {
         self.context = context
         self.isWritable = context.channel.isWritable
         self.setting.sweep.add(self)
-        self.session = HTTP2Session(connection: self, limits: self.setting.limits)
+        self.session = HTTP2Session(
+            connection: self,
+            limits: self.setting.limits,
+            takesWebSockets: self.setting.takesWebSockets
+        )
         guard self.session != nil else {
             context.close(promise: nil)
             return

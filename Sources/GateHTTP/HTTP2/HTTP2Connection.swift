@@ -83,7 +83,11 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
         self.setting = setting
         self.peer = peer
         self.makeResponder = makeResponder
-        self.block = RequestBlock(limits: setting.limits.head, isSecure: true)
+        self.block = RequestBlock(
+            limits: setting.limits.head,
+            isSecure: true,
+            takesWebSockets: setting.takesWebSockets
+        )
         self.flood = FloodGuard(now: self.created)
         self.idleDeadline = self.created + setting.limits.firstByte
         let jitter = setting.limits.age.nanoseconds / 10

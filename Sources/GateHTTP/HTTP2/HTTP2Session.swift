@@ -32,7 +32,7 @@ internal import NIOCore
     private var vector = HeaderVector()
 
     /// A session that calls the connection, which must outlive it or let go of it first.
-    init?(connection: HTTP2Connection, limits: DownstreamLimits) {
+    init?(connection: HTTP2Connection, limits: DownstreamLimits, takesWebSockets: Bool) {
         var made: OpaquePointer?
         let user = unsafe Unmanaged.passUnretained(connection).toOpaque()
         let status = unsafe nghttp2_session_server_new2(
@@ -43,12 +43,14 @@ internal import NIOCore
         )
         guard status == 0, let made = unsafe made else { return nil }
         unsafe self.raw = made
-        let settings = [
+        var settings = [
             Self.setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams),
             Self.setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.streamWindow),
             Self.setting(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head.bytes),
             Self.setting(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
         ]
+        // RFC 8441 §3.
+        if takesWebSockets { settings.append(Self.setting(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
         unsafe nghttp2_submit_settings(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
         unsafe nghttp2_session_set_local_window_size(
             self.raw,

@@ -43,6 +43,12 @@ extension HTTP2Stream {
         self.connection.note(self)
     }
 
+    func startTunnel(_ head: consuming ByteBuffer) {
+        self.start(head, framing: .untilClose, closes: false)
+    }
+
+    func closeAfterAnswer() {}
+
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool {
         guard self.phase == .started, body.readableBytes > 0, !self.isHeadRequest else { return true }

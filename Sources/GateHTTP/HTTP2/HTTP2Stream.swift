@@ -31,6 +31,8 @@ final class HTTP2Stream: DownstreamExchange {
     var position = 0
     var phase = Phase.none
     var isHeadRequest = false
+    /// Whether it was opened for a tunnel, so that what comes is no body.
+    private var isForTunnel = false
     /// The memory of the request's head, used again when the stream is closed.
     var requestMemory: ByteBuffer?
 
@@ -76,6 +78,7 @@ extension HTTP2Stream {
     /// Hands the request over.
     func begin(_ request: RequestHead, endsStream: Bool) {
         self.isHeadRequest = request.method == .head
+        self.isForTunnel = request.isExtendedConnect
         self.requestMemory = request.message.bytes
         self.isRequestComplete = endsStream
         if !endsStream {
@@ -111,6 +114,8 @@ extension HTTP2Stream {
         case .none, .started:
             break
         }
+        // Messages are short; each reaches the app, as it would without HTTP/2.
+        if self.isForTunnel { self.connection.flood.earn(1) }
         self.bodyBytes += Int64(count)
         self.unconsumed += count
         self.responder.receive(body)
@@ -123,7 +128,8 @@ extension HTTP2Stream {
         self.isRequestComplete = true
         self.bodyDeadline = .distantFuture
         switch self.phase {
-        case .none, .started: self.tellFinish()
+        case .none, .started:
+            if self.isForTunnel { self.responder.tunnelEnded() } else { self.tellFinish() }
         case .ended, .over: break
         }
     }
@@ -161,7 +167,7 @@ extension HTTP2Stream {
 
     /// The next moment at which the body must have moved on: no silence, and no trickle.
     private func armBodyDeadline() {
-        guard !self.isRequestComplete, !self.isPaused else { return }
+        guard !self.isRequestComplete, !self.isPaused, !self.isForTunnel else { return }
         let limits = self.connection.setting.limits
         let paid = TimeAmount.seconds(min(self.bodyBytes / max(1, limits.bodyRate), 1_000_000_000))
         self.bodyDeadline = min(

@@ -19,8 +19,15 @@ extension UpstreamConnection {
             // Bytes that nobody asked for: the next request could take them for its answer.
             if self.inbound.readableBytes > 0 { self.close() }
             return false
-        case .ended:
+        case .leaving, .ended:
+            self.inbound.clear()
             return false
+        case .tunnel:
+            guard self.inbound.readableBytes > 0 else { return false }
+            let bytes = self.inbound
+            self.inbound = ByteBuffer()
+            self.sink?.upstreamSent(bytes)
+            return true
         case .head(let interim):
             guard self.inbound.readableBytes > 0 else { return false }
             guard let head = try self.parser.head(from: &self.inbound, answering: self.call.method) else {
@@ -35,6 +42,7 @@ extension UpstreamConnection {
     }
 
     private func take(_ head: ResponseHead, interim: Int) throws(WireRefusal) -> Bool {
+        guard !self.call.opensTunnel || head.status != 101 else { return self.beginTunnel(head) }
         guard !head.isInterim else {
             // 101 would begin a tunnel; nobody has asked for one here.
             guard head.status != 101, interim < self.limits.interim else {
@@ -46,7 +54,8 @@ extension UpstreamConnection {
         }
         self.pool.outcomes?.answered(head.status)
         self.mayHoldBody = self.hadBody && (head.status >= 400 || !self.isRequestSent)
-        self.keepsAlive = head.keepsAlive && head.framing != .untilClose
+        // An app that would not switch may still take what follows for frames, or the other way round.
+        self.keepsAlive = head.keepsAlive && head.framing != .untilClose && !self.call.opensTunnel
         self.isPatient = self.isPatient || head.isEventStream
         self.awaitProgress(from: self.arrived)
         let reader = BodyReader(head.framing, status: 502)
@@ -54,6 +63,18 @@ extension UpstreamConnection {
         self.sink?.upstreamAnswered(head)
         guard case .body = self.phase else { return false }
         return reader.isComplete ? self.take(.end) : true
+    }
+
+    /// The app has switched protocols; whether as it should is for the sink to see.
+    private func beginTunnel(_ head: ResponseHead) -> Bool {
+        self.pool.outcomes?.answered(head.status)
+        self.phase = .tunnel
+        self.keepsAlive = false
+        self.isPatient = true
+        self.deadline = .distantFuture
+        self.sink?.upstreamAnswered(head)
+        guard case .tunnel = self.phase else { return false }
+        return true
     }
 
     private func take(_ part: ChunkDecoder.Part) -> Bool {
@@ -185,8 +206,12 @@ extension UpstreamConnection {
         self.deadline = .distantFuture
         self.pool.lost(self)
         switch phase {
-        case .idle, .ended:
+        case .idle, .leaving, .ended:
             break
+        case .tunnel where isProper:
+            sink?.upstreamFinished()
+        case .tunnel:
+            sink?.upstreamFailed(.closedInAnswer)
         case .body(let reader) where isProper && reader.endsWithConnection && self.inbound.readableBytes == 0:
             sink?.upstreamFinished()
         case .body:
@@ -202,8 +227,8 @@ extension UpstreamConnection {
     /// The deadline has passed: an idle connection is closed, a late answer given up.
     package func expire() {
         switch self.phase {
-        case .idle, .ended: self.close()
-        case .head, .body: self.fail(.timedOut)
+        case .idle, .leaving, .ended: self.close()
+        case .head, .body, .tunnel: self.fail(.timedOut)
         }
     }
 }

@@ -19,6 +19,10 @@ package final class UpstreamConnection: ChannelDuplexHandler, UpstreamLink, Expi
         case idle
         case head(interim: Int)
         case body(BodyReader)
+        /// Bytes go both ways as they are.
+        case tunnel
+        /// All is sent; what still comes is dropped until the app ends the connection as well.
+        case leaving
         case ended
     }
 
@@ -163,6 +167,26 @@ extension UpstreamConnection {
         self.sink = nil
         self.phase = .ended
         self.context?.close(promise: nil)
+    }
+
+    /// Closes the output once all is sent, and reads on.
+    package func endTunnelOutput() {
+        self.flushNow()
+        self.context?.close(mode: .output, promise: nil)
+    }
+
+    /// Closes the output once all is sent, and gives the app a little time to close its own.
+    package func endTunnel() {
+        self.sink = nil
+        guard case .tunnel = self.phase, let context else { return self.abort() }
+        self.phase = .leaving
+        self.deadline = .now() + self.limits.tunnelEnd
+        context.flush()
+        context.close(mode: .output, promise: nil)
+        self.isPaused = false
+        guard self.wantsRead else { return }
+        self.wantsRead = false
+        context.read()
     }
 
     /// Stops reading the answer, until ``resumeReading()``.

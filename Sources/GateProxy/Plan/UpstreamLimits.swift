@@ -14,6 +14,10 @@ package struct UpstreamLimits: Sendable, Hashable {
     package var answerHead = TimeAmount.seconds(30)
     /// Between two reads of an answer, or two writes of a request.
     package var inactivity = TimeAmount.seconds(60)
+    /// Silence in a tunnel, both ways.
+    package var tunnel = TimeAmount.hours(1)
+    /// How long the end of a tunnel waits for the app to end it as well.
+    package var tunnelEnd = TimeAmount.seconds(2)
     /// How long a connection is kept for later requests: shorter than the five seconds after which common app servers
     /// close theirs, since a request that meets the close cannot always be repeated.
     package var idle = TimeAmount.seconds(4)

@@ -12,6 +12,8 @@ struct DrainPace: Equatable, Sendable {
     static let step = Duration.milliseconds(50)
     /// How long a connection has been silent before it counts as idle: a request that is on its way is answered.
     static let quiet = TimeAmount.milliseconds(250)
+    /// So long before the end of the drain tunnels are ended, which know no end of their own.
+    static let tunnelTime = Duration.seconds(5)
     /// How many of one loop a step ends at least, since so few make no storm.
     static let least = 20
 
@@ -59,8 +61,15 @@ extension Gateway {
     private func emptied(until end: ContinuousClock.Instant, pace: DrainPace) async -> Bool {
         let began = ContinuousClock.now
         var idle = [Int](repeating: 0, count: self.loops.count)
+        var hasEndedTunnels = false
         while ContinuousClock.now < end, !Task.isCancelled {
             let passed = began.duration(to: .now)
+            if !hasEndedTunnels, ContinuousClock.now >= end - DrainPace.tunnelTime {
+                hasEndedTunnels = true
+                for bound in self.loops {
+                    bound.eventLoop.execute { bound.value.endTunnels() }
+                }
+            }
             for (index, bound) in self.loops.enumerated() {
                 let most = pace.quota(idle: idle[index], passed: passed)
                 let quiet = passed >= pace.spread ? TimeAmount.zero : DrainPace.quiet

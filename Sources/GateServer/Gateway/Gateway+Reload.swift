@@ -105,7 +105,16 @@ extension Gateway {
         return total
     }
 
-    /// Requests between their head and the end of their answer, on all loops.
+    /// Tunnels, open or being opened, on all loops.
+    func tunnels() async -> Int {
+        var total = 0
+        for bound in self.loops {
+            total += (try? await bound.eventLoop.submit { bound.value.tunnels.count }.get()) ?? 0
+        }
+        return total
+    }
+
+    /// Requests between their head and the end of their answer, on all loops; tunnels are among them.
     func requestsInFlight() async -> Int {
         var total = 0
         for bound in self.loops {

@@ -138,7 +138,7 @@ package final class Gateway: Sendable {
         let loops = await Gateway.loops(of: group, site: site, ways: ways)
         feed.subscribe { family in
             for bound in loops.states {
-                bound.eventLoop.execute { bound.value.sessions.removeFamily(family) }
+                bound.eventLoop.execute { bound.value.sessionEnded(family) }
             }
         }
         let now = WallClock.system.now
@@ -221,7 +221,8 @@ package final class Gateway: Sendable {
             isDraining: { state.endsConnections },
             flushes: state.flushes,
             memory: { state.memory(capacity: $0) },
-            recycle: { state.recycle($0) }
+            recycle: { state.recycle($0) },
+            takesWebSockets: state.site.takesWebSockets
         )
         switch way.speaks {
         case .http1:

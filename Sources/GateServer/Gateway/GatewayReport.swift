@@ -58,6 +58,7 @@ final class GatewayReport: Sendable {
 
     private func metrics() async -> Answer {
         Gauge(label: "gatehouse_connections").record(self.gateway.gate.count)
+        Gauge(label: "gatehouse_tunnels").record(await self.gateway.tunnels())
         Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
         self.recordOverload()
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }

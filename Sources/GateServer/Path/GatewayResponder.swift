@@ -14,7 +14,7 @@ final class GatewayResponder: Responder {
     let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
-    private let tls: TLSFacts?
+    let tls: TLSFacts?
 
     /// Where the answer goes, as long as a request is under way.
     var connection: (any DownstreamExchange)?
@@ -87,6 +87,8 @@ extension GatewayResponder {
     private func carryOut(_ verdict: Verdict) {
         guard let request, let connection else { return }
         switch verdict {
+        case .answered where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
+            self.refuseWebSocket()
         case .refused(let failure): self.answer(self.site.rendering.answer(to: failure, for: Visitor(request, self)))
         case .answered(let status): self.answer(Answer(status))
         case .signInNeeded(let route): self.answer(self.site.invitation.answer(for: request, route: route))
@@ -138,6 +140,10 @@ extension GatewayResponder {
         self.finish(status: 499)
     }
 
+    func tunnelEnded() {
+        self.exchange?.tunnelInputEnded()
+    }
+
     func downstreamWritabilityChanged(isWritable: Bool) {
         guard isWritable else { return }
         self.exchange?.downstreamDrained()
@@ -160,11 +166,16 @@ extension GatewayResponder {
 
     var visitor: Visitor { Visitor(self.request, self) }
 
+    /// The answer is the tunnel that begins now, however long it lasts.
+    func tunnelBegan(on route: SiteRoute) {
+        route.metrics.answered(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
+    }
+
     /// The request is over, whatever became of it.
     func finish(status: Int) {
         guard self.connection != nil else { return }
         let spent = (NIODeadline.now() - self.began).nanoseconds
-        if let exchange { exchange.route.metrics.answered(status, nanoseconds: spent) }
+        if let exchange, !exchange.hasSwitched { exchange.route.metrics.answered(status, nanoseconds: spent) }
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
@@ -267,6 +278,12 @@ extension GatewayResponder {
 extension GatewayResponder {
     private func forward(to route: SiteRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
+        let offer: WebSocketOffer?
+        switch self.webSocketWish(of: request, on: route) {
+        case .none: offer = nil
+        case .offer(let made): offer = made
+        case .refused(let answer): return self.answer(answer)
+        }
         self.requestID = self.loop.freshRequestID()
         self.way.sendsForwarded = route.sendsForwarded
         let exchange = UpstreamExchange(
@@ -274,7 +291,8 @@ extension GatewayResponder {
             connection: connection,
             request: request,
             route: route,
-            identity: identity
+            identity: identity,
+            offer: offer
         )
         self.exchange = exchange
         for body in self.held {

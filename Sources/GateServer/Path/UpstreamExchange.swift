@@ -12,12 +12,17 @@ internal import NIOCore
 final class UpstreamExchange: UpstreamSink {
     let route: SiteRoute
     private let way: Upstream
-    private let responder: GatewayResponder
-    private let connection: any DownstreamExchange
-    private let request: RequestHead
+    let responder: GatewayResponder
+    let connection: any DownstreamExchange
+    let request: RequestHead
+    /// What the client offers if it asks for a WebSocket.
+    private let offer: WebSocketOffer?
+    private(set) var tunnel: Tunnel?
+    /// Whether the tunnel was opened.
+    var hasSwitched = false
     private var identity: ByteBuffer?
     private var call: UpstreamCall
-    private var link: (any UpstreamLink)?
+    private(set) var link: (any UpstreamLink)?
     /// The position of the target that was asked last.
     private var target = 0
     private var waiting: [ByteBuffer] = []
@@ -36,7 +41,8 @@ final class UpstreamExchange: UpstreamSink {
         connection: any DownstreamExchange,
         request: RequestHead,
         route: SiteRoute,
-        identity: ByteBuffer?
+        identity: ByteBuffer?,
+        offer: WebSocketOffer? = nil
     ) {
         self.responder = responder
         self.connection = connection
@@ -44,9 +50,11 @@ final class UpstreamExchange: UpstreamSink {
         self.route = route
         self.way = responder.loop.way(for: route)
         self.identity = identity
+        self.offer = offer
         self.call = UpstreamCall(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
-        self.bodyLeft = request.framing == .chunked ? route.mostBody : .max
+        self.bodyLeft = request.framing == .chunked && offer == nil ? route.mostBody : .max
+        self.call.opensTunnel = offer != nil
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -57,15 +65,20 @@ extension UpstreamExchange {
     /// Asks for a connection; the request is sent when it is there.
     func begin() {
         guard !self.isOver else { return }
+        if self.offer != nil {
+            let pass = self.responder.tunnelPass(on: self.route, for: self.request, isProtected: self.identity != nil)
+            self.tunnel = Tunnel(pass, exchange: self, connection: self.connection, loop: self.responder.loop)
+        }
         self.target = self.way.lease(to: self, key: self.responder.sessionKey(of: self.request))
     }
 
     /// Passes a part of the request's body on.
     func send(_ body: ByteBuffer) {
         guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.fromClient(body) }
         self.bodyLeft -= Int64(body.readableBytes)
         guard self.bodyLeft >= 0 else { return self.refuseBody() }
-        guard let link else {
+        guard let link, self.offer == nil else {
             self.waiting.append(body)
             self.connection.pauseReading()
             return
@@ -85,6 +98,31 @@ extension UpstreamExchange {
         link.flush()
     }
 
+    /// The client will send no more through its tunnel.
+    func tunnelInputEnded() {
+        guard !self.isOver, let tunnel else { return }
+        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.cut() }
+    }
+
+    /// Passes on what has come before the tunnel was open.
+    func passHeld() {
+        let held = self.waiting
+        self.waiting.removeAll()
+        for body in held {
+            self.tunnel?.fromClient(body)
+        }
+    }
+
+    /// Nothing more is to be done.
+    func end() {
+        self.isOver = true
+        self.link = nil
+        self.tunnel = nil
+    }
+
+    /// The address of the target that was asked last.
+    var targetText: String { "\(self.route.upstream.targets[self.target])" }
+
     /// The client takes bytes again.
     func downstreamDrained() {
         self.link?.resumeReading()
@@ -103,6 +141,13 @@ extension UpstreamExchange {
     func abort() {
         guard !self.isOver else { return }
         self.isOver = true
+        if let tunnel = self.tunnel.take() {
+            guard !tunnel.takesFromApp else {
+                self.link = nil
+                return tunnel.clientGone()
+            }
+            tunnel.leave()
+        }
         if let link {
             link.abort()
             self.link = nil
@@ -121,10 +166,11 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        let head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
+        var head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
+        if let offer { head = self.responder.handshakeHead(head, offer) }
         link.send(head, for: self.call)
         self.responder.loop.recycle(head)
-        if !self.waiting.isEmpty {
+        if !self.waiting.isEmpty, self.offer == nil {
             self.hasSentBody = true
             for body in self.waiting {
                 link.send(body)
@@ -133,7 +179,7 @@ extension UpstreamExchange {
         }
         if self.isRequestComplete { link.finishRequest() }
         link.flush()
-        if link.isWritable { self.connection.resumeReading() }
+        if link.isWritable, self.offer == nil { self.connection.resumeReading() }
     }
 
     func upstreamHinted(_ head: ResponseHead) {
@@ -146,6 +192,7 @@ extension UpstreamExchange {
     func upstreamAnswered(_ head: ResponseHead) {
         guard !self.isOver else { return }
         self.hasAnswered = true
+        if let offer, head.status == 101 { return self.openTunnel(head, offer) }
         self.status = head.status
         var framing = head.framing
         if framing == .chunked || framing == .untilClose {
@@ -166,6 +213,7 @@ extension UpstreamExchange {
 
     func upstreamSent(_ body: ByteBuffer) {
         guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.fromApp(body) }
         if !self.connection.write(body) { self.link?.pauseReading() }
     }
 
@@ -175,6 +223,8 @@ extension UpstreamExchange {
 
     func upstreamFinished() {
         guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.appEnded() }
+        self.tunnel.take()?.leave()
         self.isOver = true
         self.link = nil
         self.responder.finish(status: self.status)
@@ -190,6 +240,7 @@ extension UpstreamExchange {
     }
 
     func upstreamWritabilityChanged(isWritable: Bool) {
+        if let tunnel { return tunnel.appWritabilityChanged(isWritable: isWritable) }
         guard !self.isOver, !self.isRequestComplete else { return }
         if isWritable {
             self.connection.resumeReading()
@@ -200,10 +251,12 @@ extension UpstreamExchange {
 
     func upstreamFailed(_ problem: UpstreamProblem) {
         guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.cut() }
         let wasReused = self.link?.isReused ?? false
         self.link = nil
         guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
         self.isOver = true
+        self.tunnel.take()?.leave()
         let failure = Failure(problem, of: self.route.name, at: self.route.upstream.targets[self.target])
         self.responder.site.log.upstreamFailed(
             failure,

@@ -15,6 +15,7 @@ final class LoopState {
     let clock: WallClock
     let sweep = DeadlineSweep()
     let sessions = SessionCache()
+    let tunnels = TunnelRegistry()
     /// The configuration in force.
     ///
     /// A request takes it once, at its start.
@@ -161,6 +162,7 @@ final class LoopState {
         self.site = site
         self.weigh()
         self.sessions.forgetStandings()
+        self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
         for (plan, upstream) in self.upstreams where !used.contains(plan) {
@@ -168,6 +170,15 @@ final class LoopState {
             self.upstreams[plan] = nil
         }
     }
+
+    /// A session and all of its family have ended, and with them their tunnels.
+    func sessionEnded(_ family: [UInt8]) {
+        self.sessions.removeFamily(family)
+        self.tunnels.end(family: family)
+    }
+
+    /// Ends all tunnels, because the gateway stops.
+    func endTunnels() { self.tunnels.endAll(.goingAway) }
 
     /// Ends connections with their next answer; idle ones are left for ``endIdle(for:atMost:)``.
     func drain() {

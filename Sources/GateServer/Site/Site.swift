@@ -15,6 +15,8 @@ final class Site: Sendable {
     /// The routes, in the order of the file.
     let routes: [SiteRoute]
     let table: RouteTable
+    /// Whether some app takes WebSockets.
+    let takesWebSockets: Bool
     let trustedProxies: [AddressRange]
     /// The names with a meaning in requests, those that apps have for identity fields included.
     let fieldNames: FieldNames
@@ -41,6 +43,7 @@ final class Site: Sendable {
     init(_ parts: SiteParts, routes: [SiteRoute], providers: [SiteProvider]) {
         self.publicOrigin = parts.publicOrigin
         self.routes = routes
+        self.takesWebSockets = routes.contains { $0.webSocket != nil }
         self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
         self.trustedProxies = parts.trustedProxies
         self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.extraHeaders.map(\.name) })

@@ -23,6 +23,8 @@ final class SiteRoute: Sendable {
     let sendsForwarded: Bool
     /// Whether answers may keep silent for as long as they like.
     let isStreaming: Bool
+    /// Who may open WebSockets; nil if the app takes none.
+    let webSocket: WebSocketRule?
     /// Whether the app speaks HTTP/2, and so may be asked for more than HTTP/1.1 has.
     let speaksHTTP2: Bool
     /// How the head for the app differs from the client's; nil if it does not.
@@ -55,6 +57,7 @@ final class SiteRoute: Sendable {
             self.upstream = .nowhere
         }
         self.isStreaming = app.traffic.isStreaming
+        self.webSocket = WebSocketRule(app)
         self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
         self.answerEdits = LineEdits(app.traffic.responseHeaders)

@@ -31,6 +31,7 @@ extension UpstreamPlan {
         self.limits.connect = TimeAmount(settings.timeouts.connect)
         self.limits.answerHead = TimeAmount(settings.timeouts.answer)
         self.limits.inactivity = TimeAmount(settings.timeouts.idle)
+        self.limits.tunnel = TimeAmount(settings.timeouts.tunnel)
         self.limits.idle = TimeAmount(settings.timeouts.keepAlive)
         self.retry.methods = settings.retry.methods.compactMap { RequestMethod(rawValue: $0) }
         self.retry.budget = settings.retry.budget

@@ -11,6 +11,8 @@ package import NIOCore
 package final class RequestBlock {
     private let limits: HeadLimits
     private let scheme: String
+    /// Whether `CONNECT` may ask for a WebSocket.
+    private let takesWebSockets: Bool
     private let lines: FieldLines
     private var refusal: BlockRefusal?
     /// The values of `:method`, `:path` and `:authority` until the start line is written, and of all cookies.
@@ -24,8 +26,9 @@ package final class RequestBlock {
     private static let cookieName = Array("cookie".utf8)
 
     /// A block for one connection.
-    package init(limits: HeadLimits = .request, isSecure: Bool) {
+    package init(limits: HeadLimits = .request, isSecure: Bool, takesWebSockets: Bool = false) {
         self.limits = limits
+        self.takesWebSockets = takesWebSockets
         self.scheme = isSecure ? "https" : "http"
         self.lines = FieldLines(limits: limits, plainNamesOnly: true)
     }
@@ -125,6 +128,9 @@ extension RequestBlock {
         } else if name.spells(":scheme") {
             guard self.pseudo.scheme == nil else { throw .malformed("wire.pseudo_field") }
             self.pseudo.scheme = value.spells(self.scheme)
+        } else if self.takesWebSockets, name.spells(":protocol") {
+            guard !self.pseudo.isWebSocket, value.spells("websocket") else { throw .malformed("wire.pseudo_field") }
+            self.pseudo.isWebSocket = true
         } else {
             throw .malformed("wire.pseudo_field")
         }
@@ -174,12 +180,7 @@ extension RequestBlock {
         let values = self.early
         let early = values.readableBytesUInt8Span
         guard early.extracting(method).isToken else { throw .refused(.malformed("request.start_line")) }
-        let known: RequestMethod
-        do {
-            known = try RequestLine.method(early, method)
-        } catch {
-            throw .refused(error)
-        }
+        let known = try self.known(early, method)
         guard let path = self.pseudo.path, let isOurScheme = self.pseudo.scheme else {
             throw .malformed("wire.pseudo_field")
         }
@@ -188,6 +189,21 @@ extension RequestBlock {
         let line = self.write(known, path)
         self.line = line
         return line
+    }
+
+    /// The method; a `CONNECT` for a WebSocket is the `GET` that it would be over HTTP/1.1.
+    ///
+    /// RFC 8441 §5.
+    private func known(_ early: Span<UInt8>, _ method: Range<Int>) throws(BlockRefusal) -> RequestMethod {
+        guard !self.pseudo.isWebSocket else {
+            guard early.extracting(method).spells("CONNECT") else { throw .malformed("wire.pseudo_field") }
+            return .get
+        }
+        do {
+            return try RequestLine.method(early, method)
+        } catch {
+            throw .refused(error)
+        }
     }
 
     /// A path begins with a slash, or is the asterisk; it is never a whole URL, as over HTTP/1.1 it may be.
@@ -226,7 +242,11 @@ extension RequestBlock {
         let found = try census.authority(of: message, known: self.known)
         self.known = found
         var framing = try census.framing(of: message, minorVersion: 1)
-        if endsStream {
+        if self.pseudo.isWebSocket {
+            guard !endsStream, message.first(.contentLength) == nil else {
+                throw .malformed("framing.body_not_allowed")
+            }
+        } else if endsStream {
             guard framing == .none else { throw .malformed("framing.length") }
         } else if framing == .none, message.first(.contentLength) == nil {
             framing = .chunked
@@ -239,7 +259,8 @@ extension RequestBlock {
             authority: found.authority,
             framing: framing,
             keepsAlive: true,
-            expectsContinue: try census.expectsContinue(message, minorVersion: 1)
+            expectsContinue: try census.expectsContinue(message, minorVersion: 1),
+            isExtendedConnect: self.pseudo.isWebSocket
         )
     }
 }
@@ -251,6 +272,8 @@ private struct PseudoFields: Sendable {
     var authority: Range<Int>?
     /// Whether the scheme is the connection's.
     var scheme: Bool?
+    /// Whether `:protocol` asks for a WebSocket.
+    var isWebSocket = false
 }
 
 extension Span<UInt8> {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// What the two sides of a WebSocket handshake show each other, so that neither is taken for one by chance.
+///
+/// RFC 6455 §1.3. SHA-1 is the protocol's; nothing here is a secret.
+package enum WebSocketKey {
+    /// A key that nobody has used.
+    package static func fresh(from random: RandomBytes = .system) -> String {
+        self.base64(random.bytes(16))
+    }
+
+    /// Whether the text is the one canonical base64 of 16 bytes.
+    package static func isValid(_ text: String) -> Bool {
+        guard text.utf8.count == 24, text.hasSuffix("=="), !text.utf8.contains(where: { "-_".utf8.contains($0) }) else {
+            return false
+        }
+        let unpadded = text.dropLast(2).replacing("+", with: "-").replacing("/", with: "_")
+        return Base64URL.decode(String(unpadded))?.count == 16
+    }
+
+    /// The answer to a key.
+    package static func accept(_ key: String) -> String {
+        self.base64(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
+        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateWire
+internal import HTTPTypes
+internal import NIOCore
+
+/// Whether a request asks for a WebSocket.
+enum WebSocketWish {
+    /// It does not, or the app takes none, and it is forwarded as any other.
+    case none
+    case offer(WebSocketOffer)
+    case refused(Answer)
+}
+
+extension GatewayResponder {
+    /// What a request that may enter asks for.
+    func webSocketWish(of request: RequestHead, on route: SiteRoute) -> WebSocketWish {
+        guard let rule = route.webSocket else {
+            guard request.isExtendedConnect else { return .none }
+            return .refused(
+                self.refusal(.malformedRequest, "request.no_websocket", "\(route.name) takes no WebSockets")
+            )
+        }
+        guard WebSocketOffer.isAsked(by: request) else { return .none }
+        // Whatever comes behind a handshake is no request.
+        self.connection?.closeAfterAnswer()
+        let offer: WebSocketOffer
+        do throws(WebSocketOffer.Fault) {
+            offer = try WebSocketOffer(of: request)
+        } catch {
+            return .refused(self.refusal(error))
+        }
+        guard rule.admits(request) else {
+            let origin = request.message.value(.origin) ?? "no origin"
+            return .refused(self.refusal(.forbidden, "request.cross_site_websocket", "opened by \(origin)"))
+        }
+        return .offer(offer)
+    }
+
+    private func refusal(_ fault: WebSocketOffer.Fault) -> Answer {
+        switch fault {
+        case .malformed(let why):
+            return self.refusal(.malformedRequest, "request.websocket", why)
+        case .version:
+            var answer = self.refusal(.malformedRequest, "request.websocket_version", "the version is not 13")
+            answer.head.status = HTTPResponse.Status(code: 426)
+            if let name = HTTPField.Name("Sec-WebSocket-Version") { answer.head.headerFields[name] = "13" }
+            return answer
+        }
+    }
+
+    /// None of the gateway's own addresses takes WebSockets.
+    func refuseWebSocket() {
+        self.answer(self.refusal(.malformedRequest, "request.no_websocket", "the gateway itself takes no WebSockets"))
+    }
+
+    /// Why a tunnel may be opened.
+    func tunnelPass(on route: SiteRoute, for request: RequestHead, isProtected: Bool) -> TunnelPass {
+        let session = isProtected ? RequestPath(site: self.site, loop: self.loop).liveSession(of: request) : nil
+        return TunnelPass(request: request, route: route, tls: self.tls, session: session)
+    }
+
+    private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Answer {
+        self.site.rendering.answer(to: Failure(kind, code, detail), for: self.visitor)
+    }
+
+    /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.
+    func handshakeHead(_ head: ByteBuffer, _ offer: WebSocketOffer) -> ByteBuffer {
+        var lines = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        if !offer.isKeyOfClient { lines += "Sec-WebSocket-Key: \(offer.key)\r\n" }
+        return self.head(head, with: lines)
+    }
+
+    /// The head of the answer that begins a tunnel.
+    func tunnelHead(_ answer: ResponseHead, for request: RequestHead) -> ByteBuffer {
+        var head = ForwardedHead.answer(
+            answer,
+            to: request,
+            framing: .none,
+            closes: false,
+            into: self.loop.memory(capacity: answer.message.bytes.readableBytes + 512)
+        )
+        guard request.isExtendedConnect else {
+            return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
+        }
+        // RFC 8441 §5: over HTTP/2 the answer is 200.
+        head.setString("200", at: head.readerIndex + "HTTP/1.1 ".utf8.count)
+        return head
+    }
+
+    /// A complete head with more lines of ours.
+    private func head(_ head: ByteBuffer, with lines: String) -> ByteBuffer {
+        var head = head
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        head.writeString(lines)
+        head.writeStaticString("\r\n")
+        return head
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateProxy
+internal import GateWire
+internal import NIOCore
+
+extension UpstreamExchange {
+    /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
+    func openTunnel(_ head: ResponseHead, _ offer: WebSocketOffer) {
+        guard let tunnel, let link else { return }
+        if let objection = offer.objection(to: head) {
+            let place = "\(self.route.name) at \(self.targetText)"
+            self.refuseTunnel(
+                Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")
+            )
+            return
+        }
+        guard !tunnel.isRefused else {
+            self.refuseTunnel(Failure(.signInRequired, "session.none", "the session ended during the handshake"))
+            return
+        }
+        tunnel.open(over: link)
+        self.hasSwitched = true
+        self.responder.tunnelBegan(on: self.route)
+        self.connection.startTunnel(self.responder.tunnelHead(head, for: self.request))
+        self.passHeld()
+        self.connection.resumeReading()
+    }
+
+    private func refuseTunnel(_ failure: Failure) {
+        let link = self.link
+        self.tunnel?.leave()
+        self.end()
+        link?.abort()
+        self.responder.site.log.upstreamFailed(
+            failure,
+            app: self.route.name,
+            requestID: self.responder.requestID?.text ?? "-"
+        )
+        self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))
+    }
+
+    /// The tunnel is over, and so is the request.
+    func tunnelEnded() {
+        self.end()
+        self.responder.finish(status: 101)
+    }
+}
