@@ -138,10 +138,11 @@ extension RequestBlock {
         self.early.append(value)
     }
 
-    /// Crumbs are one field again.
+    /// Crumbs are one field again; an empty one would only leave white space at its end.
     ///
     /// RFC 9113 §8.2.3.
     private func takeCookie(_ crumb: Span<UInt8>) {
+        guard !crumb.isEmpty else { return }
         if self.cookies.readableBytes > 0 { self.cookies.writeStaticString("; ") }
         self.cookies.append(crumb)
     }
