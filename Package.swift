@@ -62,7 +62,10 @@ let house: [(target: String, imports: [String])] = [
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
     (
         "GateProxy",
-        ["GateHTTP", "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS"]
+        [
+            "GateHTTP", "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
+            "SwiftASN1", "X509",
+        ]
     ),
     (
         "GateServer",

@@ -89,9 +89,11 @@ package final class Listener: Sendable {
         do {
             let socket = try Listener.socket(for: plan)
             let listener = Listener(socket: socket, plan: plan, gate: gate, makeConnection: makeConnection)
-            try await socket.accept(on: group, failed: { gate.note(AcceptFailure(of: $0)) }) { channel in
-                try listener.admit(channel)
-            }
+            try await socket.accept(
+                on: group,
+                failed: { gate.note(AcceptFailure(of: $0)) },
+                prepare: { try listener.admit($0) }
+            )
             return listener
         } catch {
             let reason = Self.reason(of: error)

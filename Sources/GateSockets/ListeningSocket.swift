@@ -14,6 +14,7 @@ package final class ListeningSocket: Sendable {
     private let descriptor: Int32
     private let isInherited: Bool
     private let isClosed = Atomic(false)
+    private let turn = Atomic(0)
     private let listeners = Mutex<[NIOLoopBound<SocketListener>]>([])
 
     /// Binds an address.
@@ -59,6 +60,7 @@ package final class ListeningSocket: Sendable {
     ///   - group: The loops.
     ///   - failed: Told, on one of the loops, when nothing can be accepted; a tenth of a second later it is tried again.
     ///   - prepare: Called on the loop of each connection; refuses it by throwing.
+    /// - Throws: A ``SocketError`` when a loop cannot watch the socket.
     package func accept(
         on group: SocketLoopGroup,
         failed: @escaping @Sendable (SocketError) -> Void = { _ in },
@@ -66,15 +68,43 @@ package final class ListeningSocket: Sendable {
     ) async throws {
         for loop in group.loops {
             let listener = try await loop.submit {
-                // The listener holds the socket, so that nobody else's descriptor is ever taken for it.
-                let listener = SocketListener(self.descriptor, on: loop, failed: failed) { [self] channel in
-                    _ = self
-                    try prepare(channel)
+                let listener = SocketListener(self.descriptor, on: loop, failed: failed) { accepted in
+                    self.give(accepted, from: loop, to: group, prepare)
                 }
                 try listener.start()
                 return NIOLoopBound(listener, eventLoop: loop)
             }.get()
             self.listeners.withLock { $0.append(listener) }
+        }
+    }
+
+    /// Gives a connection to the loop whose turn it is, so that each has as many as the others.
+    ///
+    /// The kernel would wake the same loop again and again, as long as that keeps up.
+    private func give(
+        _ accepted: Int32,
+        from loop: SocketLoop,
+        to group: SocketLoopGroup,
+        _ prepare: @escaping @Sendable (SocketChannel) throws -> Void
+    ) {
+        let turn = self.turn.wrappingAdd(1, ordering: .relaxed).oldValue
+        let chosen = group.loops[turn % group.loops.count]
+        guard chosen !== loop else { return ListeningSocket.open(accepted, on: chosen, prepare) }
+        chosen.execute { ListeningSocket.open(accepted, on: chosen, prepare) }
+    }
+
+    private static func open(
+        _ accepted: Int32,
+        on loop: SocketLoop,
+        _ prepare: (SocketChannel) throws -> Void
+    ) {
+        let (local, remote) = (SocketCalls.localAddress(of: accepted), SocketCalls.remoteAddress(of: accepted))
+        let channel = SocketChannel(accepted, on: loop, local: local, remote: remote)
+        do {
+            try prepare(channel)
+            try channel.activate()
+        } catch {
+            channel.close0(error: error, mode: .all, promise: nil)
         }
     }
 
@@ -91,25 +121,33 @@ package final class ListeningSocket: Sendable {
     /// elsewhere, with its queue.
     package func finish() async {
         let isInherited = self.isInherited
-        await self.end { listener in
-            if !isInherited { listener.acceptAll() }
+        await self.end { listener, isLast in
             listener.close()
+            guard isLast else { return }
+            // Nothing may come between the look that finds the queue empty and the end of the socket.
+            if !isInherited { listener.acceptAll() }
+            self.closeOnce()
         }
     }
 
     /// Accepts no more connections; who waits in the kernel is refused once the last reference is gone.
     package func close() async {
-        await self.end { $0.close() }
+        await self.end { listener, _ in listener.close() }
     }
 
-    private func end(_ body: @escaping @Sendable (SocketListener) -> Void) async {
+    private func end(_ body: @escaping @Sendable (SocketListener, _ isLast: Bool) -> Void) async {
         let listeners = self.listeners.withLock { listeners in
             defer { listeners = [] }
             return listeners
         }
         guard !listeners.isEmpty else { return }
+        for (index, listener) in listeners.enumerated() {
+            let isLast = index == listeners.count - 1
+            try? await listener.eventLoop.submit { body(listener.value, isLast) }.get()
+        }
+        // Connections on their way to another loop arrive there.
         for listener in listeners {
-            try? await listener.eventLoop.submit { body(listener.value) }.get()
+            try? await listener.eventLoop.submit {}.get()
         }
         // Nobody watches it any more: from here on clients are refused, not left waiting.
         self.closeOnce()

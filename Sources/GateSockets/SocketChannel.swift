@@ -77,6 +77,13 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
         self.closePromise = loop.makePromise()
     }
 
+    /// A channel that nobody has wanted closes its socket.
+    deinit {
+        guard self.state == .fresh else { return }
+        Glibc.close(self.descriptor)
+        self.closePromise.succeed()
+    }
+
     /// Begins: handlers are told that the channel is there, and reading starts.
     package func activate() throws(SocketError) {
         self.key = try self.loop.watch(self.descriptor, for: [.readable, .writable, .readHungUp, .edges], self)

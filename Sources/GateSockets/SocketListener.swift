@@ -7,9 +7,9 @@ internal import NIOCore
 /// A listening socket, watched by one loop; confined to it.
 ///
 /// Several loops can watch the same descriptor: the kernel wakes one of them for each connection.
-package final class SocketListener: Watched {
-    /// Prepares a new connection on its loop, or refuses it by throwing.
-    package typealias Preparation = (SocketChannel) throws -> Void
+final class SocketListener: Watched {
+    /// Takes the descriptor of a new connection.
+    typealias Taking = (Int32) -> Void
 
     /// How many connections are taken in one turn, so that those that are open are served, too.
     private static let mostAtOnce = 16
@@ -18,46 +18,46 @@ package final class SocketListener: Watched {
 
     private let descriptor: Int32
     private let loop: SocketLoop
-    private let prepare: Preparation
+    private let take: Taking
     private let failed: (SocketError) -> Void
     private var key: UInt64?
     private var isClosed = false
     private var isHeld = false
 
     /// A listener that has not begun; `failed` is told when accepting fails, which stops it for a tenth of a second.
-    package init(
+    init(
         _ descriptor: Int32,
         on loop: SocketLoop,
         failed: @escaping (SocketError) -> Void = { _ in },
-        prepare: @escaping Preparation
+        take: @escaping Taking
     ) {
         self.descriptor = descriptor
         self.loop = loop
         self.failed = failed
-        self.prepare = prepare
+        self.take = take
     }
 
     /// Begins to accept.
-    package func start() throws(SocketError) {
+    func start() throws(SocketError) {
         guard self.key == nil, !self.isClosed, !self.isHeld else { return }
         self.key = try self.loop.watch(self.descriptor, for: [.readable, .exclusive], self)
     }
 
     /// Accepts no more, until ``start()``; who connects meanwhile waits in the kernel.
-    package func stop() {
+    func stop() {
         guard let key else { return }
         self.key = nil
         self.loop.forget(self.descriptor, key: key)
     }
 
     /// Accepts nothing until told otherwise, or goes on.
-    package func hold(_ isHeld: Bool) {
+    func hold(_ isHeld: Bool) {
         self.isHeld = isHeld
         if isHeld { self.stop() } else { try? self.start() }
     }
 
     /// Takes everybody who waits, a queue's worth at most.
-    package func acceptAll() {
+    func acceptAll() {
         for _ in 0..<SocketCalls.backlog {
             let accepted = accept_next(self.descriptor)
             guard accepted >= 0 else { return }
@@ -66,7 +66,7 @@ package final class SocketListener: Watched {
     }
 
     /// Accepts no more for good; the descriptor is its owner's.
-    package func close() {
+    func close() {
         self.isClosed = true
         self.stop()
     }
@@ -80,21 +80,6 @@ package final class SocketListener: Watched {
     }
 
     func loopEnds() { self.close() }
-
-    private func take(_ accepted: Int32) {
-        let channel = SocketChannel(
-            accepted,
-            on: self.loop,
-            local: SocketCalls.localAddress(of: accepted),
-            remote: SocketCalls.remoteAddress(of: accepted)
-        )
-        do {
-            try self.prepare(channel)
-            try channel.activate()
-        } catch {
-            channel.close0(error: error, mode: .all, promise: nil)
-        }
-    }
 
     /// A connection that has gone again is nothing; without descriptors or memory, trying again at once would spin.
     private func acceptFailed(_ code: Int32) {

@@ -58,6 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
         options.drainDelay = self.drainDelay.map { .seconds($0) }
         if self.listenFds { options.inherited = try self.inherited(options.environment) }
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
+        let trap = await SignalTrap()
         let gateway = try await started(result, options: options, logger: logger)
         logger.info(
             "serving",
@@ -65,7 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
                 "addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)",
             ]
         )
-        guard await gateway.run(show: show) else {
+        guard await gateway.run(trap, show: show) else {
             complain("gatehouse: some requests were cut off")
             throw ExitCode(1)
         }

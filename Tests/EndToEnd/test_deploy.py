@@ -18,13 +18,35 @@ from support.upstream import Upstream
 DEPLOY = REPOSITORY / "deploy"
 
 
-@pytest.fixture
-def unit(tmp_path):
-    """The unit with the program of this build in it."""
-    text = (DEPLOY / "gatehouse.service").read_text()
-    path = tmp_path / "gatehouse.service"
+@pytest.fixture(params=["gatehouse", "gatehouse-activated"])
+def unit(request, tmp_path):
+    """A unit with the program of this build in it, and the sockets beside it."""
+    text = (DEPLOY / f"{request.param}.service").read_text()
+    path = tmp_path / f"{request.param}.service"
     path.write_text(text.replace("/usr/local/bin/gatehouse", str(BINARY)))
+    shutil.copy(DEPLOY / "gatehouse.socket", tmp_path)
     return path
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_systemd_accepts_the_sockets(unit):
+    """Every line is known, and the service that they start is there."""
+    sockets = unit.parent / "gatehouse.socket"
+    result = subprocess.run(["systemd-analyze", "verify", "--man=no", sockets, unit], capture_output=True, text=True)
+    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    if unit.name == "gatehouse-activated.service":
+        assert result.returncode == 0 and not said, result.stderr
+
+
+def test_the_two_units_differ_in_nothing_but_the_sockets():
+    """What hardens one hardens the other."""
+    def settings(name):
+        lines = (DEPLOY / name).read_text().splitlines()
+        return {line for line in lines if "=" in line and not line.startswith("#")}
+
+    plain, activated = settings("gatehouse.service"), settings("gatehouse-activated.service")
+    names = {line.split("=")[0] for line in plain ^ activated}
+    assert names <= {"ExecStart", "After", "Requires", "CapabilityBoundingSet", "AmbientCapabilities"}, names
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")

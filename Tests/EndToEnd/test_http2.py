@@ -4,18 +4,22 @@
 h2spec is a Go program and not at hand; H-01 are its cases that concern a server, as frames.
 """
 
+import shutil
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
 
 from support import http2
+from support.chromium import Chromium
 from support.http2 import Client, frame, get
 from support.gateway import Gateway, oidc
-from support.processes import eventually, free_port
+from support.processes import eventually, free_port, nginx
 from support.raw import Wire, tls_context
 from support.upstream import says
 
@@ -83,6 +87,65 @@ def test_httpx_is_served(gateway, app):
             )
             assert (answer.http_version, answer.status_code) == ("HTTP/2", 200)
             assert app.seen("/public/httpx")[-1].length == size
+
+
+def test_chromium_is_served(gateway, scripted, tmp_path):
+    """A browser takes HTTP/2 by itself and loads a page with twenty parts over one connection."""
+    parts = "".join(f'<img src="/public/part/{number}">' for number in range(20)).encode()
+    page = b"<!doctype html><title>x</title>" + parts
+    image = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+    whole = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+    scripted("/public/page", says(whole % (b"text/html", len(page), page), close=False))
+    scripted("/public/part/", says(whole % (b"image/svg+xml", len(image), image), close=False))
+    browser = Chromium(tmp_path, "--ignore-certificate-errors")
+    try:
+        browser.go(f"https://gate.localhost:{gateway.tls_port}/public/page")
+        entries = "performance.getEntriesByType('resource')"
+        browser.until(f"document.title === 'x' && {entries}.length >= 20", "the page is loaded")
+        protocols = browser.evaluate(f"[...new Set({entries}.map(e => e.nextHopProtocol))].join()")
+        assert protocols == "h2"
+        assert browser.evaluate("[...document.images].every(image => image.complete && image.naturalWidth)")
+    finally:
+        browser.close()
+
+
+def test_nginx_behind_and_large_bodies_both_ways(tmp_path, provider_server, certificates):
+    """A real app server: what it stored from an upload is what it serves."""
+    behind, port = free_port(), free_port()
+    # nginx works as somebody else, who may not go below pytest's own folder.
+    folder = Path(tempfile.mkdtemp(prefix="gate-h2-"))
+    (folder / "files").mkdir()
+    for path in (folder, folder / "files"):
+        path.chmod(0o777)
+    server = nginx(
+        folder, "app", f"""
+        server {{ listen 127.0.0.1:{behind}; client_max_body_size 50m;
+          location / {{ root {folder}/files; dav_methods PUT; create_full_put_path on; }} }}""",
+    )
+    server.wait_listening(behind)
+    cert, key = certificates["gate"]
+    apps = {
+        "files": {
+            "path": "/", "upstream": f"http://127.0.0.1:{behind}", "allow": "signed_in", "public": ["/public/"],
+        },
+    }
+    listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
+    body = bytes(range(256)) * 40_000
+    try:
+        with Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, apps, listeners=[listener]):
+            with httpx.Client(http2=True, verify=False, timeout=30, headers={"Host": "gate.localhost"}) as client:
+                address = f"https://localhost:{port}/public/file"
+                extensions = {"sni_hostname": "gate.localhost"}
+                assert client.put(address, content=body, extensions=extensions).status_code in (201, 204)
+                answer = client.get(address, extensions=extensions)
+                assert answer.http_version == "HTTP/2" and answer.content == body
+                part = client.get(address, headers={"Range": "bytes=1000-1999"}, extensions=extensions)
+                assert part.status_code == 206 and part.content == body[1000:2000]
+                again = client.get(address, headers={"If-None-Match": answer.headers["etag"]}, extensions=extensions)
+                assert again.status_code == 304
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
 
 
 def curl(gateway, path, *arguments):

@@ -326,6 +326,28 @@ def test_a_flood_of_frames_ends_the_connection(name, client, scripted, others):
     calmed(client)
 
 
+def test_streams_of_short_messages_are_no_flood(client, app):
+    """H-14: twenty thousand messages of twenty bytes each way, as gRPC and server-sent events have them."""
+    client.request(1, get("/public/short", method="POST"), end=False)
+    window = [65535, 65535]
+    take = client.take
+
+    def grants(kind, flags, number, payload):
+        if kind == http2.WINDOW_UPDATE:
+            window[bool(number)] += int.from_bytes(payload, "big")
+        take(kind, flags, number, payload)
+
+    client.take = grants
+    message = frame(http2.DATA, 0, 1, b"m" * 20)
+    for _ in range(200):
+        while min(window) < 2000:
+            client.step()
+        window[:] = [one - 2000 for one in window]
+        client.send(message * 100)
+    client.data(1, b"", end=True)
+    assert client.answer(1).json["length"] == 400_000 and not client.goaways
+
+
 def test_a_flood_of_unknown_frames_ends_the_connection(client, others):
     """H-14: frames without a meaning are ignored, but not without end."""
     client.socket.settimeout(1)

@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import socket
-import struct
 import threading
 import time
 
@@ -292,7 +291,7 @@ def test_a_thousand_slow_clients_do_not_keep_others_out(make):
 
 def test_running_out_of_descriptors_does_not_spin(make):
     """R-22: with 256 descriptors and more clients than that; recovery by itself, and the failures are counted."""
-    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "10m"}, descriptors=256)
+    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "5m"}, descriptors=256)
     clients = []
     for _ in range(500):
         wire = socket.socket()
@@ -315,14 +314,12 @@ def stage(gateway):
     return gateway.operation("/status").json()["overload"]["stage"]
 
 
-def under_pressure(make, percent):
-    """A gateway that uses so many per cent of its memory."""
-    gateway = make()
-    used = gateway.memory_kib() * 1024
-    gateway.configuration["gateway"]["limits"] = {"memory": f"{used * 100 // percent // 1024}KiB"}
+def press(gateway, percent):
+    """Lets the gateway have just so much memory that it uses so many per cent of it."""
+    limit = gateway.memory_kib() * 100 // percent
+    gateway.configuration["gateway"]["limits"] = {"memory": f"{limit}KiB"}
     gateway.write()
     gateway.reload()
-    return gateway
 
 
 def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
@@ -330,9 +327,7 @@ def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
     gateway = make()
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
-    gateway.configuration["gateway"]["limits"] = {"memory": f"{gateway.memory_kib() * 100 // 87}KiB"}
-    gateway.write()
-    gateway.reload()
+    press(gateway, 87)
     eventually(lambda: stage(gateway) == "guarded", "the stage", 10)
     answer = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
     assert answer.status == 503 and 1 <= int(answer.get("retry-after")) <= 10
@@ -354,9 +349,7 @@ def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(mak
     with Wire(gateway.port) as wire:
         wire.send(GET)
         assert wire.answer().get("connection") is None
-        gateway.configuration["gateway"]["limits"] = {"memory": f"{gateway.memory_kib() // 2}KiB"}
-        gateway.write()
-        gateway.reload()
+        press(gateway, 105)
         eventually(lambda: stage(gateway) == "shedding", "the stage", 10)
         wire.send(GET)
         answer = wire.answer()
@@ -426,19 +419,25 @@ def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
     assert 429 in statuses and 303 in statuses and 0 not in statuses
 
 
-def test_twenty_thousand_idle_connections(make, tmp_path):
-    """R-21: they stay open, others are served, and each costs little memory."""
-    count = 20_000
-    need = 2 * count + 4000
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+def test_twenty_thousand_idle_connections(make):
+    """R-21: they stay open, others are served, and each costs little memory.
+
+    As many as leave the gateway calm, where the machine does not allow the descriptors for all of them.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    need = 30_000
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (need, max(need, hard[1])))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (need, max(need, hard)))
     except (ValueError, OSError):
-        pytest.skip(f"this machine allows {hard[1]} descriptors")
+        need = hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (need, hard))
+    count = min(20_000, need * 3 // 4)
+    if count < 2000:
+        pytest.skip(f"this machine allows {need} descriptors")
     try:
         gateway = make(
             {"connections": 25_000, "connections_per_address": 0, "memory": "8GiB"},
-            {"request_head": "10m", "idle": "10m"},
+            {"request_head": "5m", "idle": "5m"},
             descriptors=need,
         )
         assert request(gateway.port, "/public/warm").status == 200
@@ -454,7 +453,7 @@ def test_twenty_thousand_idle_connections(make, tmp_path):
                 for one in idle[-500:]:
                     one.settimeout(30)
                     assert one.recv(4096).startswith(b"HTTP/1.1 200")
-        assert gateway.metric("gatehouse_connections") >= count
+        assert gateway.metric("gatehouse_connections") >= count and stage(gateway) == "calm"
         each = (gateway.memory_kib() - before) / count
         assert each < 16, f"{each:.1f} KiB for each"
         assert request(gateway.port, "/public/x").status == 200
@@ -465,7 +464,7 @@ def test_twenty_thousand_idle_connections(make, tmp_path):
             sock.close()
         eventually(lambda: gateway.metric("gatehouse_connections") == 0, "all are gone", 30)
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard[0], need), max(need, hard[1])))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, max(need, hard)))
 
 
 # Sign-ins

@@ -149,7 +149,7 @@ def test_a_socket_that_nobody_wants_is_an_error(stand):
 def test_another_address_is_not_the_same(stand):
     """A socket for all addresses is not the one for loopback that the file names."""
     stand.sockets[1].close()
-    with listening(stand.port, "0.0.0.0") as other:
+    with eventually(lambda: listening(stand.port, "0.0.0.0"), "the port is free") as other:
         code, log = failure(stand, [stand.sockets[0], other])
     assert code == 1 and "listener.no_socket" in log and f"0.0.0.0:{stand.port}" in log, log
 

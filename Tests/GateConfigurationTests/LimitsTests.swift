@@ -133,8 +133,8 @@ import Testing
             ("sign_ins_in_flight: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("sign_ins_per_minute: many", "'many' is not a whole number, 0 to 1000000"),
             ("failed_sign_ins_per_minute: many", "'many' is not a whole number, 0 to 1000000"),
-            ("memory: 63MiB", "'63MiB' is out of range; it must be 64MiB to 1024GiB"),
-            ("memory: 1025GiB", "'1025GiB' is out of range; it must be 64MiB to 1024GiB"),
+            ("memory: 15MiB", "'15MiB' is out of range; it must be 16MiB to 1024GiB"),
+            ("memory: 1025GiB", "'1025GiB' is out of range; it must be 16MiB to 1024GiB"),
             ("conections: 5", "unknown key 'conections' in the limits; did you mean 'connections'?"),
         ]
     )

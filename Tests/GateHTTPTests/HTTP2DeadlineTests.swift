@@ -49,6 +49,13 @@ import Testing
         #expect(stage.connection.deadline == deadline && (stage.secondsLeft ?? 99) <= 10)
     }
 
+    @Test func `H-18 after a trailer section nothing is awaited any more`() throws {
+        let stage = try HTTP2Stage { $0.answersAll() }
+        try stage.start(request(1, method: "POST", hasBody: true) + frame(.data, 0, on: 1, [65]))
+        try stage.send(frame(.headers, 5, on: 1, block([("x-auth-request-user", "evil")])))
+        #expect(stage.recorders.first?.events == ["begin POST /", "body A", "finish"] && stage.secondsLeft == 75)
+    }
+
     @Test func `S-56 a body that is silent is answered with 408 and its stream ended`() throws {
         let stage = try HTTP2Stage(self.limits { $0.bodyInactivity = .zero })
         try stage.start(request(1, method: "POST", hasBody: true) + request(3))

@@ -8,12 +8,16 @@ import Testing
     private func pin(_ byte: UInt8) throws -> Pin { try #require(Pin([UInt8](repeating: byte, count: 32))) }
 
     @Test(arguments: [
-        (PinSet.Match.publicKey, UInt8(1), true), (.publicKey, 2, false), (.publicKey, 3, false), (.publicKey, 9, false),
+        (PinSet.Match.publicKey, UInt8(1), true), (.publicKey, 2, false), (.publicKey, 3, false),
+        (.publicKey, 9, false),
         (.certificate, 9, true), (.certificate, 1, false), (.chain, 1, true), (.chain, 2, true), (.chain, 3, true),
         (.chain, 9, false), (.chain, 4, false),
     ])
-    func `each way to compare looks at its own part of the chain`(match: PinSet.Match, byte: UInt8, isFound: Bool) throws
-    {
+    func `each way to compare looks at its own part of the chain`(
+        match: PinSet.Match,
+        byte: UInt8,
+        isFound: Bool
+    ) throws {
         let chain = VerifiedChain(
             publicKeys: [try self.pin(1), try self.pin(2), try self.pin(3)],
             certificate: try self.pin(9)

@@ -56,7 +56,7 @@ extension Mapping<LimitSettings> {
         Key(
             "memory",
             \.memory,
-            .size((64 << 20)...(1 << 40), shown: "64MiB to 1024GiB"),
+            .size((16 << 20)...(1 << 40), shown: "16MiB to 1024GiB"),
             .init(standard: .words("the memory that the container or machine grants"), example: "1GiB"),
             "The memory of the process from which the stages of overload are reckoned: idle connections end earlier, new "
                 + "sign-ins wait, and at last requests get 503."

@@ -42,7 +42,8 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         guard !self.isDone else { return context.fireChannelRead(data) }
         self.bytes.writeBuffer(&more)
         do throws(ProxyHeader.Refusal) {
-            guard let header = try ProxyHeader.read(self.bytes.readableBytesUInt8Span) else { return }
+            let sent = self.bytes
+            guard let header = try ProxyHeader.read(sent.readableBytesUInt8Span) else { return }
             self.finish(header, context)
         } catch {
             self.refuse(context)

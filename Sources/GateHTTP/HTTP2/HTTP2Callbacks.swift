@@ -80,11 +80,13 @@ enum HTTP2Callbacks {
     private static let frameReceived: nghttp2_on_frame_recv_callback = { session, frame, user in
         guard let connection = unsafe connection(user), let header = unsafe header(frame) else { return 0 }
         let kind = FrameKind(header.type)
-        if kind == .headers, unsafe isRequest(frame) {
+        switch kind {
+        case .headers where unsafe isRequest(frame):
             connection.requestReceived(header.stream_id, endsStream: header.endsStream)
-        } else if header.endsStream, kind == .headers || kind == .data {
-            unsafe stream(session, header.stream_id)?.requestEnded()
-        } else {
+        case .headers, .data:
+            if kind == .headers { connection.trailerReceived() }
+            if header.endsStream { unsafe stream(session, header.stream_id)?.requestEnded() }
+        default:
             connection.frameReceived(kind, isAcknowledgement: kind == .ping && header.isAcknowledgement)
         }
         return 0

@@ -9,7 +9,7 @@ extension HTTP2Connection {
     func frameBegun(_ kind: FrameKind, length: Int, endsStream: Bool) {
         let cost =
             switch kind {
-            case .data: endsStream || length >= 64 ? 0 : length == 0 ? 5 : 1
+            case .data: endsStream || length >= 4 ? 0 : length == 0 ? 5 : 1
             case .headers, .reset, .goAway: 0
             case .windowUpdate: 1
             case .priority, .other: 2
@@ -25,9 +25,11 @@ extension HTTP2Connection {
     }
 
     /// A frame has carried a part of a body, in either direction.
+    ///
+    /// Streams of short messages are honest, so a few bytes make up for the window that they use.
     func carried(_ count: Int) {
         self.flood.carry(count)
-        if count >= 1024 { self.flood.earn(2) }
+        if count >= 16 { self.flood.earn(2) }
     }
 
     /// A header block begins.
@@ -90,6 +92,9 @@ extension HTTP2Connection {
         self.keep(responder)
     }
 
+    /// The trailer section of a request is complete; it is dropped.
+    func trailerReceived() { self.headDeadline = .distantFuture }
+
     /// Another frame has come whole.
     func frameReceived(_ kind: FrameKind, isAcknowledgement: Bool) {
         switch kind {
@@ -97,9 +102,8 @@ extension HTTP2Connection {
             self.countReset()
         case .ping where isAcknowledgement:
             self.nameLastStream()
-        case .headers:
-            self.headDeadline = .distantFuture
-        case .data, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation, .other:
+        case .data, .headers, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation,
+            .other:
             break
         }
     }

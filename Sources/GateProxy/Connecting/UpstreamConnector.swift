@@ -5,6 +5,8 @@ package import GateHTTP
 internal import GateSockets
 package import NIOCore
 internal import NIOSSL
+internal import SwiftASN1
+internal import X509
 
 /// What the connections of one event loop share.
 package struct UpstreamSetting {
@@ -187,6 +189,10 @@ extension UpstreamConnector {
     }
 
     private func check(_ channel: any Channel, negotiated: String?) throws {
+        let leaf = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self).peerCertificate
+        guard let leaf, UpstreamConnector.namesHosts(leaf) else {
+            throw ConnectFailure(.untrusted("the certificate names no host"))
+        }
         guard !self.address.isHTTP2 || negotiated == "h2" else {
             throw ConnectFailure(.untrusted("it speaks no HTTP/2 over TLS"))
         }
@@ -197,6 +203,16 @@ extension UpstreamConnector {
         if demand != .refuse, let chain, chain.matches(pins) { return }
         self.setting.report(.pinMismatch(self.address, isEnforced: demand != .report, presented: chain))
         guard demand == .report else { throw ConnectFailure(.pinMismatch) }
+    }
+
+    /// Whether a certificate has alternative names: the common name is none.
+    ///
+    /// RFC 9525 §2; swift-nio-ssl still looks at it where there is nothing else.
+    private static func namesHosts(_ leaf: NIOSSLCertificate) -> Bool {
+        guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else {
+            return false
+        }
+        return (try? certificate.extensions.subjectAlternativeNames)?.isEmpty == false
     }
 
     /// What becomes of an error.

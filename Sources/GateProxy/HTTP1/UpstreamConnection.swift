@@ -26,6 +26,7 @@ package final class UpstreamConnection: ChannelDuplexHandler, UpstreamLink, Expi
         case ended
     }
 
+    /// Whether it has carried a request before, so that its end may be the upstream's idle time-out.
     package internal(set) var isReused = false
     /// Whether more may be sent without piling up; what the channel last said.
     package internal(set) var isWritable = true
@@ -101,6 +102,7 @@ package final class UpstreamConnection: ChannelDuplexHandler, UpstreamLink, Expi
 // MARK: Sending
 
 extension UpstreamConnection {
+    /// Sends the head of a request, without flushing.
     package func send(_ head: ByteBuffer, for call: UpstreamCall) {
         guard self.context != nil else { return self.fail(.closedBeforeAnswer) }
         self.phase = .head(interim: 0)
@@ -113,6 +115,7 @@ extension UpstreamConnection {
         self.context?.write(self.wrapOutboundOut(head), promise: nil)
     }
 
+    /// Sends a part of the request's body, without flushing.
     package func send(_ body: ByteBuffer) {
         self.hadBody = true
         if !self.isPaused { self.awaitProgress(from: .now()) }
@@ -142,6 +145,7 @@ extension UpstreamConnection {
         if case .head = self.phase { self.awaitAnswer() }
     }
 
+    /// Hands what was sent to the network.
     package func flush() {
         guard !self.isFlushPending else { return }
         guard let flushes = self.pool.flushes else {
@@ -158,6 +162,7 @@ extension UpstreamConnection {
         self.context?.flush()
     }
 
+    /// Gives the request up: nobody wants the answer any more.
     package func abort() {
         self.sink = nil
         self.phase = .ended
@@ -184,11 +189,13 @@ extension UpstreamConnection {
         context.read()
     }
 
+    /// Stops reading the answer, until ``resumeReading()``.
     package func pauseReading() {
         self.isPaused = true
         self.deadline = .distantFuture
     }
 
+    /// Reads on.
     package func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false

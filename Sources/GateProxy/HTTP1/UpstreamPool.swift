@@ -74,6 +74,7 @@ package final class UpstreamPool: TargetPool {
     /// How many connections are open or being made.
     package var count: Int { self.open.count + self.connecting }
 
+    /// How it is loaded.
     package var load: TargetLoad {
         var load = TargetLoad()
         load.connections = self.count
@@ -82,6 +83,7 @@ package final class UpstreamPool: TargetPool {
         return load
     }
 
+    /// Finds a connection for a request; see `TargetPool`.
     package func lease(to sink: any UpstreamSink, fresh: Bool = false) {
         if !fresh, self.lendIdle(to: sink) { return }
         // Each open connection without a request is idle, so this bounds the requests under way as well.
@@ -106,11 +108,13 @@ package final class UpstreamPool: TargetPool {
         return false
     }
 
+    /// Takes a request out of the line; its client is gone.
     package func cancel(_ sink: any UpstreamSink) {
         self.waiting.removeAll { $0.sink === sink }
         self.leaveIfDone()
     }
 
+    /// Keeps no more connections; those in use end with their request.
     package func retire() {
         self.isRetired = true
         self.leaveIfDone()

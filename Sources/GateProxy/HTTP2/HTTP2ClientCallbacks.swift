@@ -85,7 +85,7 @@ enum HTTP2ClientCallbacks {
             unsafe stream(session, header.stream_id)?.answerEnded()
         case NGHTTP2_GOAWAY.rawValue:
             connection.goingAway()
-        case NGHTTP2_SETTINGS.rawValue:
+        case NGHTTP2_SETTINGS.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
             connection.settingsReceived()
         default:
             break

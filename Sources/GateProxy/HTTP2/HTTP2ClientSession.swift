@@ -134,11 +134,6 @@ extension HTTP2ClientSession {
         return number > 0 ? number : nil
     }
 
-    /// Lets go of the object behind a stream, which may outlive it here.
-    func forget(_ stream: Int32) {
-        unsafe nghttp2_session_set_stream_user_data(self.raw, stream, nil)
-    }
-
     /// Asks for the body again, after there was none for a while.
     func resume(_ stream: Int32) {
         unsafe nghttp2_session_resume_data(self.raw, stream)

@@ -68,6 +68,7 @@ final class HTTP2Pool: TargetPool {
         while !self.waiting.isEmpty, connection.isUsable {
             connection.lend(to: self.waiting.removeFirst().sink)
         }
+        self.connectIfNeeded()
         self.leaveIfDone()
     }
 
@@ -86,6 +87,8 @@ final class HTTP2Pool: TargetPool {
         guard !self.waiting.isEmpty, self.connecting == 0, self.connections.count < self.limits.connections else {
             return
         }
+        // One that has just been made may take them all, once it has said how many it takes.
+        guard self.connections.allSatisfy(\.hasSettings) else { return }
         self.connecting += 1
         let bound = NIOLoopBound(self, eventLoop: self.connector.setting.loop)
         self.connector.connect().whenComplete { bound.value.connected($0) }

@@ -17,6 +17,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     private static let longest = TimeAmount.minutes(10)
     /// How many bytes of frames are handed to the channel at once.
     private static let mostOutbound = 64 * 1024
+    /// How many bytes may come that carry nothing.
+    private static let mostIdleBytes = 1 << 20
 
     let limits: UpstreamLimits
     let pool: HTTP2Pool
@@ -24,18 +26,22 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var isReused = false
     private(set) var session: HTTP2ClientSession?
     /// Whether the peer sends more that costs work than honest ones do.
-    private(set) var isFlooded = false
+    var isFlooded = false
     private let isSecure: Bool
     private let began = NIODeadline.now()
     private var context: ChannelHandlerContext?
     /// Streams between their lease and their end, those included that have not been sent.
-    private var streams: [ObjectIdentifier: HTTP2UpstreamStream] = [:]
+    var streams: [ObjectIdentifier: HTTP2UpstreamStream] = [:]
     /// Streams that have ended here and that the library still knows.
-    private var closing: [Int32: HTTP2UpstreamStream] = [:]
-    private var block: ResponseBlock
-    private var reading: HTTP2UpstreamStream?
-    private var flood = FloodGuard(now: .now())
-    private var isGoingAway = false
+    var closing: [Int32: HTTP2UpstreamStream] = [:]
+    var block: ResponseBlock
+    var reading: HTTP2UpstreamStream?
+    var flood = FloodGuard(now: .now())
+    /// Bytes that have come since the last head or part of a body: the library does not tell of frames unknown to it.
+    var idleBytes = 0
+    /// Whether the peer has said how many streams it takes; until then it gets one.
+    var hasSettings = false
+    var isGoingAway = false
     private var isReceiving = false
     private var isSending = false
     private var isFlushPending = false
@@ -56,7 +62,8 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var isUsable: Bool {
         guard let session, self.context != nil, !self.isGoingAway, !self.isFlooded else { return false }
         let isYoung = NIODeadline.now() - self.began < HTTP2UpstreamConnection.longest
-        return isYoung && self.active < session.mostStreams && session.mayRequest
+        let most = self.hasSettings ? session.mostStreams : 1
+        return isYoung && self.active < most && session.mayRequest
     }
 
     /// Gives a stream to a request.
@@ -111,75 +118,6 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     }
 }
 
-// MARK: What the library tells
-
-extension HTTP2UpstreamConnection {
-    func frameBegun(_ type: UInt8, length: Int, endsStream: Bool) {
-        let now = NIODeadline.now()
-        switch type {
-        case 0 where length > 0:
-            self.flood.earn(1 + length / 1024)
-        case 0, 1:
-            guard !self.flood.spend(endsStream ? 0 : 1, at: now) else { return }
-            self.isFlooded = true
-        case 3:
-            guard !self.flood.countReset(at: now) || !self.flood.spend(1, at: now) else { return }
-            self.isFlooded = true
-        case 8:
-            // An upstream that takes an upload says so again and again.
-            guard !self.flood.spend(self.streams.isEmpty ? 1 : 0, at: now) else { return }
-            self.isFlooded = true
-        default:
-            guard !self.flood.spend(2, at: now) else { return }
-            self.isFlooded = true
-        }
-    }
-
-    func headBegun(_ stream: HTTP2UpstreamStream?) {
-        self.reading = stream
-        guard let stream, !stream.awaitsHead else {
-            self.block.begin(names: .answers, into: ByteBuffer())
-            return
-        }
-        self.block.beginTrailer(names: .answers, into: ByteBuffer())
-    }
-
-    func fieldReceived(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-        self.block.append(name: name, value: value)
-        if self.block.isBomb { self.isFlooded = true }
-    }
-
-    func headReceived(_ stream: HTTP2UpstreamStream, endsStream: Bool) {
-        guard self.reading === stream else { return }
-        self.reading = nil
-        do {
-            if stream.awaitsHead {
-                let head = try self.block.finish(answering: stream.call.method, endsStream: endsStream)
-                stream.received(head, endsStream: endsStream)
-            } else {
-                stream.received(trailers: try self.block.finishTrailer(), endsStream: endsStream)
-            }
-        } catch {
-            stream.refuse(error)
-        }
-    }
-
-    func closed(_ stream: HTTP2UpstreamStream, wasRefused: Bool) {
-        stream.closed(wasRefused: wasRefused)
-        if let id = stream.id { self.closing[id] = nil }
-    }
-
-    /// The peer takes no more requests over this connection.
-    func goingAway() {
-        self.isGoingAway = true
-    }
-
-    /// The peer may take more streams now.
-    func settingsReceived() {
-        self.pool.hasRoom(self)
-    }
-}
-
 // MARK: Channel
 
 extension HTTP2UpstreamConnection {
@@ -202,8 +140,10 @@ extension HTTP2UpstreamConnection {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let session, !self.isFlooded else { return }
         let sinks = self.streams.values.compactMap(\.sink)
+        let bytes = self.unwrapInboundIn(data)
+        self.idleBytes += bytes.readableBytes
         self.isReceiving = true
-        let isFine = session.receive(self.unwrapInboundIn(data))
+        let isFine = session.receive(bytes) && self.idleBytes <= HTTP2UpstreamConnection.mostIdleBytes
         self.isReceiving = false
         if !isFine || self.isFlooded {
             self.isFlooded = true
@@ -262,6 +202,7 @@ extension HTTP2UpstreamConnection {
         flushes.add(self)
     }
 
+    /// Hands what was sent to the network now.
     package func flushNow() {
         self.isFlushPending = false
         self.write()

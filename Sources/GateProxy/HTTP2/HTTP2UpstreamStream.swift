@@ -17,6 +17,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
     /// How much of a request's body may wait here.
     private static let mostPending = 64 * 1024
 
+    /// Whether the connection has carried a request before, so that its end may be the upstream's idle time-out.
     package let isReused: Bool
     let connection: HTTP2UpstreamConnection
     /// The stream's number; nil before the request is sent.
@@ -44,6 +45,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
         self.sink = sink
     }
 
+    /// Whether more may be sent without piling up.
     package var isWritable: Bool { self.pendingBytes < HTTP2UpstreamStream.mostPending }
     private var limits: UpstreamLimits { self.connection.limits }
 }
@@ -51,6 +53,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
 // MARK: Sending
 
 extension HTTP2UpstreamStream {
+    /// Sends the head of a request, without flushing.
     package func send(_ head: ByteBuffer, for call: UpstreamCall) {
         guard case .reserved = self.phase else { return }
         self.call = call
@@ -62,6 +65,7 @@ extension HTTP2UpstreamStream {
         if self.id == nil { self.fail(.refusedStream) }
     }
 
+    /// Sends a part of the request's body, without flushing.
     package func send(_ body: ByteBuffer) {
         guard !self.hasEnded else { return }
         self.pending.append(body)
@@ -71,6 +75,7 @@ extension HTTP2UpstreamStream {
         if let id { self.connection.session?.resume(id) }
     }
 
+    /// The request is complete.
     package func finishRequest() {
         guard !self.isRequestSent, !self.hasEnded else { return }
         self.isRequestSent = true
@@ -79,20 +84,24 @@ extension HTTP2UpstreamStream {
         if let id { self.connection.session?.resume(id) }
     }
 
+    /// Hands what was sent to the network.
     package func flush() {
         self.connection.flush()
     }
 
+    /// Gives the request up: nobody wants the answer any more.
     package func abort() {
         self.sink = nil
         self.end(.cancel)
     }
 
+    /// Stops reading the answer, until ``resumeReading()``.
     package func pauseReading() {
         self.isPaused = true
         self.deadline = self.total ?? .distantFuture
     }
 
+    /// Reads on.
     package func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false
@@ -107,6 +116,7 @@ extension HTTP2UpstreamStream {
         let part = first.readSlice(length: min(most, first.readableBytes)) ?? ByteBuffer()
         if first.readableBytes > 0 { self.pending.prepend(first) }
         self.pendingBytes -= part.readableBytes
+        self.connection.bodySent()
         return part
     }
 
@@ -183,9 +193,9 @@ extension HTTP2UpstreamStream {
     func closed(wasRefused: Bool) {
         switch self.phase {
         case .ended: break
-        case .reserved: self.fail(.refusedStream)
-        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeAnswer)
-        case .body: self.fail(.closedInAnswer)
+        case .reserved: self.fail(.refusedStream, telling: nil)
+        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeAnswer, telling: nil)
+        case .body: self.fail(.closedInAnswer, telling: nil)
         }
     }
 
@@ -199,7 +209,8 @@ extension HTTP2UpstreamStream {
         self.fail(isOutOfTime ? .outOfTime : .timedOut)
     }
 
-    private func fail(_ problem: UpstreamProblem, telling code: HTTP2ClientSession.Code = .cancel) {
+    /// Ends the stream; who has closed it already is told nothing.
+    private func fail(_ problem: UpstreamProblem, telling code: HTTP2ClientSession.Code? = .cancel) {
         guard !self.hasEnded else { return }
         let sink = self.sink
         self.sink = nil

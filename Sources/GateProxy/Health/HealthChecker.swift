@@ -42,9 +42,8 @@ final class HealthChecker {
 
     /// Begins soon; not all at the same moment.
     func start() {
-        self.ask(
-            in: .nanoseconds(Int64.random(in: 0...max(1, min(self.question.interval.nanoseconds / 10, 1_000_000_000))))
-        )
+        let span = min(self.question.interval.nanoseconds / 10, 1_000_000_000)
+        self.ask(in: .nanoseconds(Int64.random(in: 0...max(1, span))))
     }
 
     /// Asks no more.

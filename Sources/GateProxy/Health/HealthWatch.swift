@@ -66,7 +66,9 @@ private final class HealthDesk {
 
     func adopt(_ wanted: [UpstreamPlan: [TargetHealth]]) {
         for (plan, old) in self.checkers where wanted[plan] == nil {
-            old.forEach { $0.stop() }
+            for checker in old {
+                checker.stop()
+            }
             self.checkers[plan] = nil
         }
         for (plan, health) in wanted where self.checkers[plan] == nil {
@@ -74,7 +76,9 @@ private final class HealthDesk {
             self.checkers[plan] = zip(plan.targets, health).map { target, health in
                 HealthChecker(target, plan: plan, question: question, setting: self.setting, health: health)
             }
-            self.checkers[plan]?.forEach { $0.start() }
+            for checker in self.checkers[plan] ?? [] {
+                checker.start()
+            }
         }
     }
 

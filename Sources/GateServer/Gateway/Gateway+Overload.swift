@@ -38,11 +38,12 @@ extension Gateway {
             ]
         )
         self.signIns.close(stage.refusesSignIns)
-        for listener in self.listeners.withLock({ $0 }) {
-            listener.hold(stage.holdsAccepting)
-        }
+        // The loops first: whoever is let in again must not meet the stage before.
         for bound in self.loops {
             bound.eventLoop.execute { bound.value.enter(stage) }
+        }
+        for listener in self.listeners.withLock({ $0 }) {
+            listener.hold(stage.holdsAccepting)
         }
     }
 

@@ -212,8 +212,10 @@ package final class Gateway: Sendable {
         let makeResponder = {
             GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
         }
+        var limits = state.site.limits.downstream
+        limits.streams = min(limits.streams, state.stage.mostStreams ?? .max)
         let setting = DownstreamSetting(
-            limits: state.site.limits.downstream,
+            limits: limits,
             names: { state.site.fieldNames },
             sweep: state.sweep,
             isDraining: { state.endsConnections },

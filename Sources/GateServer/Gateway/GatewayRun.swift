@@ -4,15 +4,30 @@ package import GateCore
 internal import Synchronization
 internal import UnixSignals
 
+/// Keeps signals from ending the process by themselves, from its making on; those that come wait until they are read.
+package struct SignalTrap: Sendable {
+    fileprivate let signals: UnixSignalsSequence
+
+    /// Traps the signals that a gateway knows.
+    package init() async {
+        self.signals = await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint)
+    }
+}
+
 extension Gateway {
     /// Serves until it is told to stop: SIGHUP or a changed file reloads; SIGTERM drains; SIGINT, or a second signal, ends it
     /// at once.
     ///
-    /// - Parameter show: Called with what is to be said about the file at a reload.
+    /// - Parameters:
+    ///   - trap: The signals, if they were trapped before the gateway was started.
+    ///   - show: Called with what is to be said about the file at a reload.
     /// - Returns: Whether every request came to its end.
-    package func run(show: @escaping @Sendable ([Diagnostic]) -> Void) async -> Bool {
+    package func run(
+        _ trap: SignalTrap? = nil,
+        show: @escaping @Sendable ([Diagnostic]) -> Void
+    ) async -> Bool {
         // Trapped before anybody is told that the gateway is ready: an untrapped SIGHUP would end it.
-        let signals = await UnixSignalsSequence(trapping: .sighup, .sigterm, .sigint)
+        let signals = if let trap { trap.signals } else { await SignalTrap().signals }
         let (events, source) = AsyncStream.makeStream(of: Event.self)
         let reloads = ReloadQueue { source.yield(.reload) }
         let background = [

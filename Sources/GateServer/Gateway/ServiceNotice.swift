@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NIOCore
 
 /// Tells the service manager how the gateway is: one datagram to the socket that `NOTIFY_SOCKET` names.
 ///
@@ -45,9 +46,6 @@ struct ServiceNotice: Sendable {
         }
     }
 
-    private var microseconds: Int64 {
-        var time = timespec()
-        _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    }
+    /// CLOCK_MONOTONIC, as sd_notify(3) wants it.
+    private var microseconds: UInt64 { NIODeadline.now().uptimeNanoseconds / 1000 }
 }

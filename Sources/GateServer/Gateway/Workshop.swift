@@ -105,7 +105,8 @@ actor Workshop {
             var plan = ListenerPlan(
                 host: listener.address.host,
                 port: listener.address.port,
-                identities: identities
+                identities: identities,
+                http2: listener.http2
             )
             plan.handshake = TimeAmount(configuration.gateway.timeouts.handshake)
             plan.balancers = listener.proxyProtocol

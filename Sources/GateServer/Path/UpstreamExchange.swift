@@ -273,6 +273,9 @@ extension UpstreamCall {
     fileprivate mutating func take(_ request: RequestHead) {
         let message = request.message
         self.takesTrailers = message.first(.te).map { message.spells($0.valueRange, "trailers") } ?? false
-        if GRPC.isCall(request) { self.budget = GRPC.timeout(of: request) }
+        guard GRPC.isCall(request) else { return }
+        // A call is of HTTP/2 on both sides, and its answer has trailers.
+        self.takesTrailers = true
+        self.budget = GRPC.timeout(of: request)
     }
 }

@@ -30,6 +30,7 @@ struct SiteLimits: Sendable {
         self.downstream.head.fields = limits.headerFields
         self.downstream.head.targetBytes = limits.urlBytes
         self.downstream.requests = limits.requestsPerConnection
+        self.downstream.streams = limits.streams
         self.downstream.handshake = TimeAmount(times.handshake)
         self.downstream.firstByte = TimeAmount(times.requestHead)
         self.downstream.requestHead = TimeAmount(times.requestHead)

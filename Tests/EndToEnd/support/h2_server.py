@@ -8,6 +8,8 @@ import threading
 import h2.config
 import h2.connection
 import h2.events
+import h2.exceptions
+import h2.settings
 
 
 class Stream:
@@ -120,7 +122,8 @@ class H2Server:
                 sock = self.context.wrap_socket(sock, True)
             connection = Connection(sock, self)
             if self.streams is not None:
-                connection.h2.update_settings({3: self.streams})
+                values = {h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: self.streams}
+                connection.h2.local_settings = h2.settings.Settings(client=False, initial_values=values)
             connection.h2.initiate_connection()
             self.connections.append(connection)
             connection.flush()

@@ -57,7 +57,7 @@ def get(path="/public/x", *fields, method="GET", authority="gate.localhost", sch
 class Stream:
     """What came on one stream."""
     def __init__(self):
-        self.heads, self.body, self.trailers = [], b"", None
+        self.heads, self.body, self.trailers = [], bytearray(), None
         self.is_ended, self.reset = False, None
 
     @property
@@ -65,7 +65,7 @@ class Stream:
         final = [fields for fields in self.heads if fields[0][1][:1] != "1"]
         if not final:
             return None
-        return Answer(int(final[0][0][1]), final[0][1:], self.body, "HTTP/2")
+        return Answer(int(final[0][0][1]), final[0][1:], bytes(self.body), "HTTP/2")
 
     @property
     def is_over(self):

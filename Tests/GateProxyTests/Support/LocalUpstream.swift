@@ -2,17 +2,19 @@
 
 import GateCore
 import GateHTTP
+import GateSockets
 import GateWire
 import NIOCore
 import NIOPosix
 
 @testable import GateProxy
 
-/// A server on loopback that answers each request with the number of its connection, and a pool that leads to it; all
-/// on one loop.
+/// A server on loopback that answers each request with the number of its connection, and a pool that leads to it, each
+/// on a loop of its own.
 final class LocalUpstream: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    private let loop: any EventLoop
+    private let loops: SocketLoopGroup
+    private let loop: SocketLoop
     private let server: any Channel
     private let pool: NIOLoopBound<UpstreamPool>
 
@@ -22,10 +24,12 @@ final class LocalUpstream: Sendable {
     }
 
     init(_ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }) async throws {
-        let loop = self.group.next()
+        let serving = self.group.next()
+        self.loops = try SocketLoopGroup(count: 1)
+        let loop = self.loops.loops[0]
         self.loop = loop
-        let count = try await loop.submit { NIOLoopBound(Count(), eventLoop: loop) }.get()
-        let server = try await ServerBootstrap(group: loop)
+        let count = try await serving.submit { NIOLoopBound(Count(), eventLoop: serving) }.get()
+        let server = try await ServerBootstrap(group: serving)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     count.value.value += 1
@@ -74,6 +78,7 @@ final class LocalUpstream: Sendable {
         let pool = self.pool
         try await self.loop.submit { pool.value.retire() }.get()
         try? await self.server.close().get()
+        try await self.loops.shutdownGracefully()
         try await self.group.shutdownGracefully()
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateSockets
 import NIOCore
-import NIOPosix
 import Synchronization
 import Testing
 
@@ -10,8 +10,7 @@ import Testing
 
 @Suite struct BlockedLoopTests {
     @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let loop = group.next()
+        let loop = try SocketLoop.start(named: "blocked")
         let rig = try Rig()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
         let site = rig.site
@@ -26,6 +25,6 @@ import Testing
         var iterator = reports.makeAsyncIterator()
         let reported = try #require(await iterator.next())
         #expect(reported >= .milliseconds(150))
-        try await group.shutdownGracefully()
+        try await loop.shutdownGracefully()
     }
 }
