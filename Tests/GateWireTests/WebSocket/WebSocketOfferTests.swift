@@ -114,13 +114,13 @@ import Testing
             method: "CONNECT",
             endsStream: false
         )
-        var taking = RequestBlock(isSecure: true, takesWebSockets: true)
-        let head = try block.head(by: &taking)
+        let taking = RequestBlock(isSecure: true, takesWebSockets: true)
+        let head = try block.head(by: taking)
         #expect(head.isExtendedConnect && head.method == .get && head.framing == .none)
         let offer = try WebSocketOffer(of: head) { Self.key }
         #expect(offer.key == Self.key && !offer.isKeyOfClient)
-        var refusing = RequestBlock(isSecure: true)
-        #expect(throws: BlockRefusal.self) { try block.head(by: &refusing) }
+        let refusing = RequestBlock(isSecure: true)
+        #expect(throws: BlockRefusal.self) { try block.head(by: refusing) }
     }
 
     @Test(arguments: [
@@ -130,8 +130,8 @@ import Testing
         ([":protocol: websocket", "content-length: 5"], "CONNECT", false), ([":protocol: WebSocket"], "CONNECT", false),
     ])
     func `H-17 every other extended CONNECT is refused`(lines: [String], method: String, endsStream: Bool) {
-        var taking = RequestBlock(isSecure: true, takesWebSockets: true)
+        let taking = RequestBlock(isSecure: true, takesWebSockets: true)
         let block = Block.get("", lines, method: method, endsStream: endsStream)
-        #expect(throws: BlockRefusal.self) { try block.head(by: &taking) }
+        #expect(throws: BlockRefusal.self) { try block.head(by: taking) }
     }
 }
