@@ -269,7 +269,7 @@ def test_an_app_that_would_not_switch_is_answered_for_and_left(status, stand, sc
         answer = wire.answer()
         assert answer.status == status and answer.body == b"no" and answer.get("connection") == "close"
         assert wire.rest() == b""
-    assert ended.wait(10)
+    assert ended.wait(2), "the connection was kept"
     assert not scripted_app.seen("/raw/smuggled")
 
 
