@@ -11,13 +11,14 @@
 # make format   writes the sources as the formatter wants them
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every answer checked; SOAK_OPTIONS='--minutes 5' for less
+# make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
 # make clean    removes what was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench soak format clean deps deps-test deps-bench venv sanitize unit end-to-end
+.PHONY: demo test check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl nghttp2-client nginx-light openssl python3 python3-venv systemd tinyproxy
@@ -25,6 +26,7 @@ BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
+MINUTES ?= 10
 
 demo: deps
 	@swift build --product gatehouse
@@ -61,6 +63,9 @@ bench: deps-bench build
 
 soak: deps-bench venv build
 	@$(VENV)/bin/python Tests/Bench/soak.py $(SOAK_OPTIONS)
+
+fuzz: deps
+	@Tests/Fuzz/run --minutes $(MINUTES) $(FUZZ_OPTIONS)
 
 deps:
 	@.ci/packages $(BUILD_PACKAGES)

@@ -3,8 +3,11 @@
 
 import PackageDescription
 
+/// Whether the target for `make fuzz` is built, and all others so that a fuzzer sees what they do.
+let isFuzzed = Context.environment["GATEHOUSE_FUZZ"] != nil
+
 /// The house rules for every Swift target, `Tests` included.
-let settings: [SwiftSetting] = [
+let houseRules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -15,6 +18,8 @@ let settings: [SwiftSetting] = [
     // Small functions of one room are called for each request by another: let the compiler see across rooms.
     .unsafeFlags(["-cross-module-optimization", "-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
+
+let settings = houseRules + (isFuzzed ? [.unsafeFlags(["-O", "-sanitize=address,fuzzer"])] : [])
 
 /// Products of other packages, by the name used in the table below.
 let products: [String: Target.Dependency] = [
@@ -82,6 +87,8 @@ let house: [(target: String, imports: [String])] = [
             "GateCore", "Crypto", "CryptoExtras", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "SwiftASN1", "X509",
         ]
     ),
+    // What fuzzing and its replay in the unit tests share; part of no product.
+    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOEmbedded"]),
     (
         "gatehouse",
         [
@@ -104,7 +111,8 @@ let systemLibraries: [Target] = [
 let rooms: [Target] = house.map { room in
     let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
     guard room.target == "gatehouse" else {
-        return .target(name: room.target, dependencies: dependencies, swiftSettings: settings)
+        let path = room.target == "GateFuzz" ? "Tests/GateFuzz" : nil
+        return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
     return .executableTarget(name: room.target, dependencies: dependencies, swiftSettings: settings)
 }
@@ -124,6 +132,21 @@ let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "G
     return .testTarget(name: room.target + "Tests", dependencies: dependencies, swiftSettings: settings)
 }
 
+/// Drives libFuzzer, which the toolchain has for Linux only as a library beside those of the compiler.
+let fuzzDriver: [Target] = [
+    .systemLibrary(name: "CFuzzDriver", path: "Tests/CFuzzDriver"),
+    .executableTarget(
+        name: "FuzzDriver",
+        dependencies: ["GateFuzz", "CFuzzDriver"],
+        path: "Tests/FuzzDriver",
+        swiftSettings: settings,
+        linkerSettings: [
+            .linkedLibrary("stdc++"),
+            .unsafeFlags(["-sanitize=address", "-Xlinker", Context.environment["GATEHOUSE_FUZZ"] ?? ""]),
+        ]
+    ),
+]
+
 let package = Package(
     name: "gatehouse",
     products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
@@ -141,5 +164,5 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    targets: systemLibraries + rooms + tests
+    targets: systemLibraries + rooms + tests + (isFuzzed ? fuzzDriver : [])
 )

@@ -33,6 +33,8 @@ package enum UpstreamProblem: Sendable, Hashable {
 package protocol UpstreamSink: AnyObject {
     /// The connection for the request is there; the request may be sent now.
     func upstreamReady(_ link: any UpstreamLink)
+    /// Early hints have arrived: a head of status 103, before the final one.
+    func upstreamHinted(_ head: ResponseHead)
     /// The final head has arrived.
     func upstreamAnswered(_ head: ResponseHead)
     /// A part of the answer's body.
@@ -50,6 +52,9 @@ package protocol UpstreamSink: AnyObject {
 }
 
 extension UpstreamSink {
+    /// Hints are for those who pass them on.
+    package func upstreamHinted(_ head: ResponseHead) {}
+
     /// Trailers are for those who can pass them on.
     package func upstreamTrailers(_ trailers: ByteBuffer) {}
 }

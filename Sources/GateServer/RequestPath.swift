@@ -59,6 +59,9 @@ struct RequestPath {
                 Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's")
             )
         }
+        guard !route.isInMaintenance else {
+            return .refused(Failure(.overloaded, "route.maintenance", "\(route.name) is in maintenance"))
+        }
         guard !self.isOpen(request, on: route) else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket)

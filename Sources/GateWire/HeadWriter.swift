@@ -12,16 +12,16 @@ package struct HeadWriter: Sendable {
         self.buffer = buffer
     }
 
-    /// Writes the request line with the canonical path.
+    /// Writes the request line with the canonical path, or with what is left of it behind a prefix of whole segments.
     ///
     /// RFC 9112 §3.
-    package mutating func writeRequestLine(of head: RequestHead) {
+    package mutating func writeRequestLine(of head: RequestHead, droppingPrefix length: Int = 0) {
         self.buffer.writeString(head.method.rawValue)
         if head.isAsterisk {
             self.buffer.writeStaticString(" *")
         } else {
             self.buffer.writeStaticString(" ")
-            head.path.write(of: head.message, to: &self.buffer)
+            head.path.write(of: head.message, droppingPrefix: length, to: &self.buffer)
             if let query = head.query {
                 self.buffer.writeStaticString("?")
                 self.copy(query, of: head.message)
@@ -102,6 +102,7 @@ package func reasonPhrase(_ status: Int) -> String {
     switch status {
     case 100: "Continue"
     case 101: "Switching Protocols"
+    case 103: "Early Hints"
     case 200: "OK"
     case 201: "Created"
     case 202: "Accepted"

@@ -133,11 +133,17 @@ package enum CanonicalPath: Sendable {
         }
     }
 
-    /// Appends the path to a buffer.
-    package func write(of message: MessageHead, to buffer: inout ByteBuffer) {
+    /// Appends the path to a buffer, without the first bytes of it if so told; what is left is at least `/`.
+    package func write(of message: MessageHead, droppingPrefix length: Int = 0, to buffer: inout ByteBuffer) {
         switch self {
-        case .received(let range): buffer.writeBytes(message.bytes.readableBytesSpan.extracting(range))
-        case .rewritten(let bytes): buffer.writeBytes(bytes)
+        case .received(let range):
+            let rest = range.dropFirst(length)
+            if rest.isEmpty { buffer.writeStaticString("/") }
+            buffer.writeBytes(message.bytes.readableBytesSpan.extracting(rest))
+        case .rewritten(let bytes):
+            let rest = bytes.dropFirst(length)
+            if rest.isEmpty { buffer.writeStaticString("/") }
+            buffer.writeBytes(rest)
         }
     }
 }

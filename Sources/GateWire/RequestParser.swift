@@ -47,11 +47,13 @@ package struct RequestParser: Sendable {
     private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRefusal) -> Bool {
         guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else { return false }
         guard first == 0x0D else { return true }
+        guard !self.skippedEmptyLine else { throw .malformed("wire.empty_lines") }
         guard let pair = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) else { return false }
-        guard pair == 0x0D0A, !self.skippedEmptyLine else { throw .malformed("wire.empty_lines") }
+        guard pair == 0x0D0A else { throw .malformed("wire.empty_lines") }
         self.skippedEmptyLine = true
         buffer.moveReaderIndex(forwardBy: 2)
-        return buffer.readableBytes > 0
+        // Another one is refused here already, not only when more bytes come.
+        return try self.skipEmptyLine(in: &buffer)
     }
 
     private mutating func isComplete(_ buffer: ByteBuffer) throws(WireRefusal) -> Bool {

@@ -26,8 +26,8 @@ BLOCK = b"\xa5" * MIB
 def stand(tmp_path, provider_server, realm):
     """A gateway of the test's own, started; everything below /public/ is open."""
     app = Upstream()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
-    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
+    echo = {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], "max_body": 0}
+    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, {"echo": echo})
     gateway.app = app
     yield gateway
     gateway.stop()

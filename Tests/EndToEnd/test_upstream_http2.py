@@ -103,7 +103,7 @@ def test_an_app_that_takes_no_body_stops_the_client(gate, server):
     gateway = gate(app.address)
     before = gateway.memory_kib()
     with Wire(gateway.port, timeout=1) as wire:
-        wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 200000000\r\n\r\n")
+        wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100000000\r\n\r\n")
         sent = 0
         with pytest.raises(OSError):
             while sent < 100_000_000:

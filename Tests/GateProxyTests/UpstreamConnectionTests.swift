@@ -53,6 +53,14 @@ import Testing
         #expect(stage.isKept)
     }
 
+    @Test func `of interim answers the early hints are told of`() throws {
+        let stage = try Stage()
+        let sink = stage.request()
+        try stage.answer(answer("100 Continue", "") + answer("103 Early Hints", "Link: </a>") + answer("102 x", ""))
+        try stage.answer(answer("103 Early Hints", "") + answer("204 No Content", ""))
+        #expect(sink.hints == [103, 103] && sink.events == ["ready", "head 204", "finished"])
+    }
+
     @Test func `a body without framing lasts until the close`() throws {
         let stage = try Stage()
         let sink = stage.request()

@@ -21,6 +21,19 @@ import Testing
         #expect(Self.text(writer) == "\(written)\r\n\r\n")
     }
 
+    @Test(arguments: [
+        ("/wiki", "/"), ("/wiki/", "/"), ("/wiki/a?b", "/a?b"), ("/wiki?", "/?"), ("/x/../wiki/%61", "/a"),
+        ("/%77iki", "/"),
+    ])
+    func `what is left of the path behind a prefix is written, and at least a slash`(
+        _ received: String,
+        _ written: String
+    ) throws {
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeRequestLine(of: try accepted("GET \(received) HTTP/1.1\r\nHost: a\r\n\r\n"), droppingPrefix: 5)
+        #expect(Self.text(writer) == "GET \(written) HTTP/1.1\r\n\r\n")
+    }
+
     @Test func `lines that are kept go over byte for byte, the others not at all`() throws {
         let head = try accepted(
             "GET / HTTP/1.1\r\nHost: a\r\nA:  1 \r\nB: 2\r\nX-Forwarded-User: evil\r\nc: 3\r\nX-Real-Ip: x\r\nD:\r\n\r\n"

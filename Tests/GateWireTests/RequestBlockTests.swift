@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `H-15 a block that goes on far beyond the limit is a bomb`() {
-        var block = RequestBlock(isSecure: true)
+        let block = RequestBlock(isSecure: true)
         block.begin(names: FieldNames(), into: ByteBuffer())
         let (name, value) = (Array("x-a".utf8), [UInt8](repeating: 0x61, count: 4000))
         for _ in 0..<40 {
@@ -105,9 +105,9 @@ import Testing
     }
 
     @Test func `a block after one that was refused is read as if it were the first`() throws {
-        var block = RequestBlock(isSecure: true)
-        #expect(throws: BlockRefusal.self) { try Block.get("", ["connection: close"]).head(by: &block) }
-        let head = try Block.get("", ["cookie: a=b"], path: "/second").head(by: &block)
+        let block = RequestBlock(isSecure: true)
+        #expect(throws: BlockRefusal.self) { try Block.get("", ["connection: close"]).head(by: block) }
+        let head = try Block.get("", ["cookie: a=b"], path: "/second").head(by: block)
         #expect(head.target == "/second" && head.message.fields.count == 2)
     }
 }

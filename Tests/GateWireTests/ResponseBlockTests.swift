@@ -12,7 +12,7 @@ import Testing
         answering method: RequestMethod = .get,
         endsStream: Bool = false
     ) throws -> ResponseHead {
-        var block = ResponseBlock()
+        let block = ResponseBlock()
         block.begin(names: .answers, into: ByteBuffer())
         for field in Block("", lines).fields {
             block.append(name: field.name.span, value: field.value.span)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `H-18 a trailer section keeps no name that has a meaning`() throws {
-        var block = ResponseBlock()
+        let block = ResponseBlock()
         block.beginTrailer(names: .answers, into: ByteBuffer())
         for field in Block("", ["grpc-status: 0", "content-length: 5", "set-cookie: a=b", "x-gatehouse-a: b"]).fields {
             block.append(name: field.name.span, value: field.value.span)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `H-18 a trailer section has no pseudo-fields`() {
-        var block = ResponseBlock()
+        let block = ResponseBlock()
         block.beginTrailer(names: .answers, into: ByteBuffer())
         for field in Block("", [":status: 200"]).fields {
             block.append(name: field.name.span, value: field.value.span)

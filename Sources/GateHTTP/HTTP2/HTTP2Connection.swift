@@ -40,7 +40,7 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
     let ageLimit: TimeAmount
     var context: ChannelHandlerContext?
     var session: HTTP2Session?
-    var block: RequestBlock
+    let block: RequestBlock
     var flood: FloodGuard
     /// The streams between their head and their end; each knows its place.
     var open: [HTTP2Stream] = []

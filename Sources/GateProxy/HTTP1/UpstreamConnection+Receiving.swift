@@ -49,6 +49,7 @@ extension UpstreamConnection {
                 throw WireRefusal(502, "upstream.unexpected_interim")
             }
             self.phase = .head(interim: interim + 1)
+            if head.status == 103 { self.sink?.upstreamHinted(head) }
             return true
         }
         self.pool.outcomes?.answered(head.status)

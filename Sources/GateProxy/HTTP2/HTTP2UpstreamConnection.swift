@@ -34,7 +34,7 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var streams: [ObjectIdentifier: HTTP2UpstreamStream] = [:]
     /// Streams that have ended here and that the library still knows.
     var closing: [Int32: HTTP2UpstreamStream] = [:]
-    var block: ResponseBlock
+    let block: ResponseBlock
     var reading: HTTP2UpstreamStream?
     var flood = FloodGuard(now: .now())
     /// Bytes that have come since the last head or part of a body: the library does not tell of frames unknown to it.

@@ -152,6 +152,7 @@ extension HTTP2UpstreamStream {
                 return
             }
             self.phase = .head(interim: interim + 1)
+            if head.status == 103 { self.sink?.upstreamHinted(head) }
             return
         }
         self.connection.pool.outcomes?.answered(head.status)

@@ -69,6 +69,8 @@ struct Advice {
             self.init("The app does not answer", "The gateway works, the app behind it does not.", nil)
         case .upstreamTimedOut:
             self.init("The app takes too long", "The gateway works, the app behind it is slow.", nil)
+        case .overloaded where failure.code == "route.maintenance":
+            self.init("This app is being worked on", "It will be back; please try again in a few minutes.", nil)
         case .overloaded: self.init("Not available right now", "Please try again in a few seconds.", nil)
         case .internalFault: self.init("Something went wrong", "The fault is ours. It has been noted in the log.", nil)
         }

@@ -43,6 +43,7 @@ struct Rendering: Sendable {
     private static func retryAfter(_ failure: Failure) -> String {
         switch failure.code {
         case "upstream.overflow": "1"
+        case "route.maintenance": "120"
         case "gateway.overloaded", "gateway.too_many_requests", "signin.overloaded", "signin.too_many":
             "\(Int.random(in: 1...10))"
         default: "2"

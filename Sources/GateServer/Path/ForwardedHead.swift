@@ -46,15 +46,23 @@ struct ForwardedHead {
         _ head: RequestHead,
         way: inout Way,
         identity: ByteBuffer?,
+        changes: RequestChanges? = nil,
         requestID: RequestID,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
-        writer.writeRequestLine(of: head)
-        writer.writeLine("Host", head.authority.text)
+        writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
+        writer.writeLine("Host", changes?.host ?? head.authority.text)
         let options = head.message.connectionOptions()
-        writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
-        self.writeCookies(of: head, to: &writer)
+        if let edits = changes?.edits {
+            writer.copyLines(of: head.message) { field in
+                self.isKept(field, of: head.message, removing: options) && !edits.takesAway(field, of: head.message)
+            }
+        } else {
+            writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
+        }
+        if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
+        if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
         if let lines = way.lines(for: head.authority.text) {
             writer.buffer.writeImmutableBuffer(lines)
             self.write(requestID, to: &writer)
@@ -72,6 +80,7 @@ struct ForwardedHead {
         to request: RequestHead,
         framing: BodyFraming,
         closes: Bool,
+        edits: LineEdits? = nil,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
@@ -79,6 +88,7 @@ struct ForwardedHead {
         let options = head.message.connectionOptions()
         let keepsLength = request.method == .head || head.status == 304
         writer.copyLines(of: head.message) { field in
+            if let edits, edits.takesAway(field, of: head.message) { return false }
             switch field.name {
             case .contentLength: return keepsLength
             case .managed: return false
@@ -87,6 +97,7 @@ struct ForwardedHead {
             default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
             }
         }
+        if let edits { writer.buffer.writeImmutableBuffer(edits.lines) }
         if framing == .none, !keepsLength, head.status != 204, head.status >= 200 {
             writer.writeLine("Content-Length", "0")
         } else {

@@ -25,7 +25,7 @@ final class GatewayResponder: Responder {
     /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
     private var turn = 0
     private var task: Task<Void, Never>?
-    private var began = NIODeadline.now()
+    private(set) var began = NIODeadline.now()
 
     /// What goes to the app and back; nil unless a request is being forwarded.
     var exchange: UpstreamExchange?
@@ -100,6 +100,7 @@ extension GatewayResponder {
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             if self.isRequestComplete { self.answerOwnEndpoint() }
         case .forwarded(let route, let identity):
+            guard !self.answersDirectly(request, on: route, isOpen: identity == nil) else { return }
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             self.forward(to: route, identity: identity)
         }
@@ -325,12 +326,13 @@ extension GatewayResponder {
     }
 
     /// The head for the app; a second try gets a new one.
-    func upstreamHead(for request: RequestHead, identity: ByteBuffer?) -> ByteBuffer {
+    func upstreamHead(for request: RequestHead, on route: SiteRoute, identity: ByteBuffer?) -> ByteBuffer {
         let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
             way: &self.way,
             identity: identity,
+            changes: route.requestChanges,
             requestID: self.requestID ?? self.loop.freshRequestID(),
             into: self.loop.memory(capacity: room)
         )

@@ -33,6 +33,8 @@ final class UpstreamExchange: UpstreamSink {
     private var isOver = false
     private var triesLeft = 1
     private var status = 0
+    /// How many more bytes of the body may come; a length that was told has been looked at before.
+    private var bodyLeft: Int64
 
     init(
         responder: GatewayResponder,
@@ -51,6 +53,7 @@ final class UpstreamExchange: UpstreamSink {
         self.offer = offer
         self.call = UpstreamCall(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
+        self.bodyLeft = request.framing == .chunked && offer == nil ? route.mostBody : .max
         self.call.opensTunnel = offer != nil
         if route.speaksHTTP2 { self.call.take(request) }
     }
@@ -61,6 +64,7 @@ final class UpstreamExchange: UpstreamSink {
 extension UpstreamExchange {
     /// Asks for a connection; the request is sent when it is there.
     func begin() {
+        guard !self.isOver else { return }
         if self.offer != nil {
             let pass = self.responder.tunnelPass(on: self.route, for: self.request, isProtected: self.identity != nil)
             self.tunnel = Tunnel(pass, exchange: self, connection: self.connection, loop: self.responder.loop)
@@ -72,6 +76,8 @@ extension UpstreamExchange {
     func send(_ body: ByteBuffer) {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.fromClient(body) }
+        self.bodyLeft -= Int64(body.readableBytes)
+        guard self.bodyLeft >= 0 else { return self.refuseBody() }
         guard let link, self.offer == nil else {
             self.waiting.append(body)
             self.connection.pauseReading()
@@ -122,6 +128,15 @@ extension UpstreamExchange {
         self.link?.resumeReading()
     }
 
+    /// The body is longer than it may be: the app is left, and the client told if that is still possible.
+    private func refuseBody() {
+        self.abort()
+        let answer = self.responder.site.rendering.answer(to: self.route.bodyTooLarge, for: self.responder.visitor)
+        guard self.hasAnswered else { return self.responder.answer(answer) }
+        self.responder.finish(status: 413)
+        self.connection.cut()
+    }
+
     /// The client is gone.
     func abort() {
         guard !self.isOver else { return }
@@ -151,7 +166,7 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        var head = self.responder.upstreamHead(for: self.request, identity: self.identity)
+        var head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
         if let offer { head = self.responder.handshakeHead(head, offer) }
         link.send(head, for: self.call)
         self.responder.loop.recycle(head)
@@ -165,6 +180,13 @@ extension UpstreamExchange {
         if self.isRequestComplete { link.finishRequest() }
         link.flush()
         if link.isWritable, self.offer == nil { self.connection.resumeReading() }
+    }
+
+    func upstreamHinted(_ head: ResponseHead) {
+        guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
+        let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
+        guard let hints = ForwardedHead.earlyHints(head, edits: self.route.answerEdits, into: room) else { return }
+        self.connection.sendInterim(hints)
     }
 
     func upstreamAnswered(_ head: ResponseHead) {
@@ -183,6 +205,7 @@ extension UpstreamExchange {
             to: self.request,
             framing: framing,
             closes: closes,
+            edits: self.route.answerEdits,
             into: self.responder.loop.memory(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)

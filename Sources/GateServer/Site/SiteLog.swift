@@ -15,7 +15,7 @@ struct SiteLog: Sendable {
     /// A visitor was shown an error page.
     func refused(_ failure: Failure, incident: String) {
         self.logger.log(
-            level: SiteLog.level(of: failure.kind),
+            level: failure.code == "route.maintenance" ? .debug : SiteLog.level(of: failure.kind),
             "refused",
             metadata: [
                 "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",

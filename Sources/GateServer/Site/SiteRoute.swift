@@ -27,6 +27,18 @@ final class SiteRoute: Sendable {
     let webSocket: WebSocketRule?
     /// Whether the app speaks HTTP/2, and so may be asked for more than HTTP/1.1 has.
     let speaksHTTP2: Bool
+    /// How the head for the app differs from the client's; nil if it does not.
+    let requestChanges: RequestChanges?
+    /// Changes to the lines of the app's answers; nil if there are none.
+    let answerEdits: LineEdits?
+    /// What is answered instead of forwarding; nil if requests are forwarded.
+    let directAnswer: DirectAnswer?
+    /// How many bytes the body of a request may have.
+    let mostBody: Int64
+    /// Whether early hints of the app are passed on.
+    let passesEarlyHints: Bool
+    /// Whether everybody is told to come back later.
+    let isInMaintenance: Bool
 
     /// A route of a configuration.
     ///
@@ -47,10 +59,21 @@ final class SiteRoute: Sendable {
         self.isStreaming = app.traffic.isStreaming
         self.webSocket = WebSocketRule(app)
         self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
+        self.requestChanges = RequestChanges(app)
+        self.answerEdits = LineEdits(app.traffic.responseHeaders)
+        self.directAnswer = DirectAnswer(app)
+        self.mostBody = app.traffic.maxBody ?? .max
+        self.passesEarlyHints = app.traffic.passesEarlyHints
+        self.isInMaintenance = app.traffic.isInMaintenance
     }
 
     /// The app's name in the configuration file.
     var name: String { self.route.app }
+
+    /// The refusal of a request whose body is longer than it may be.
+    var bodyTooLarge: Failure {
+        Failure(.tooLarge, "route.body_too_large", "\(self.name) takes bodies of \(self.mostBody) bytes at most")
+    }
 }
 
 /// The counters of a route; looked up once, so that a request only adds to them.

@@ -6,7 +6,7 @@ internal import NIOCore
 ///
 /// The rules for bytes are those of ``FieldScanner``, and HTTP/2's own on top: names in lower case, no white space
 /// around values (RFC 9113 §8.2.1).
-struct FieldLines: Sendable {
+final class FieldLines {
     /// The head so far.
     var bytes = ByteBuffer()
     /// Its field lines.
@@ -24,7 +24,7 @@ struct FieldLines: Sendable {
     }
 
     /// Starts a head in a buffer that nobody else holds.
-    mutating func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
+    func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.bytes = buffer
         self.names = names
         self.slots = []
@@ -33,7 +33,7 @@ struct FieldLines: Sendable {
     }
 
     /// Counts a field, whether it is kept or not.
-    mutating func count(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    func count(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         self.decoded += name.count + value.count + 32
     }
 
@@ -75,7 +75,7 @@ struct FieldLines: Sendable {
     }
 
     /// Writes a line; name and value have been checked.
-    mutating func write(_ name: Span<UInt8>, _ value: Span<UInt8>, as meaning: FieldName) {
+    func write(_ name: Span<UInt8>, _ value: Span<UInt8>, as meaning: FieldName) {
         let start = self.bytes.readableBytes
         let length = name.count + value.count + 4
         unsafe self.bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
@@ -100,7 +100,7 @@ struct FieldLines: Sendable {
     }
 
     /// Ends the head; nothing may be written after it.
-    mutating func finish() throws(BlockRefusal) -> MessageHead {
+    func finish() throws(BlockRefusal) -> MessageHead {
         self.bytes.writeStaticString("\r\n")
         guard self.bytes.readableBytes <= self.limits.bytes else {
             throw .refused(WireRefusal(431, "wire.head_too_large"))

@@ -6,13 +6,14 @@ package import NIOCore
 /// Makes the flat head of a request from the fields of a header block, as if it had come over HTTP/1.1.
 ///
 /// RFC 9113 §8.3.1. One is kept for each connection, because header blocks do not mix. The first fault is kept and
-/// thrown by ``finish(endsStream:)``; whatever follows it is only counted.
-package struct RequestBlock: Sendable {
+/// thrown by ``finish(endsStream:)``; whatever follows it is only counted. An object, since a value in a property would be
+/// copied for each look at it; confined to the connection's event loop.
+package final class RequestBlock {
     private let limits: HeadLimits
     private let scheme: String
     /// Whether `CONNECT` may ask for a WebSocket.
     private let takesWebSockets: Bool
-    private var lines: FieldLines
+    private let lines: FieldLines
     private var refusal: BlockRefusal?
     /// The values of `:method`, `:path` and `:authority` until the start line is written, and of all cookies.
     private var early = ByteBuffer()
@@ -33,7 +34,7 @@ package struct RequestBlock: Sendable {
     }
 
     /// Starts a head in a buffer that nobody else holds.
-    package mutating func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
+    package func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.lines.begin(names: names, into: buffer)
         self.refusal = nil
         self.early.clear()
@@ -47,12 +48,12 @@ package struct RequestBlock: Sendable {
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
 
     /// Counts a field that is not kept, as those of a trailer section.
-    package mutating func skip(name: Span<UInt8>, value: Span<UInt8>) {
+    package func skip(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
     }
 
     /// Takes the next field.
-    package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+    package func append(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
         guard self.refusal == nil else { return }
         do {
@@ -67,7 +68,7 @@ package struct RequestBlock: Sendable {
     /// - Parameter endsStream: Whether no body follows.
     /// - Returns: The head, checked.
     /// - Throws: The first thing that is wrong with it.
-    package mutating func finish(endsStream: Bool) throws(BlockRefusal) -> RequestHead {
+    package func finish(endsStream: Bool) throws(BlockRefusal) -> RequestHead {
         if let refusal { throw refusal }
         let line = try self.openedLine()
         if self.cookies.readableBytes > 0 { try self.writeCookies() }
@@ -83,7 +84,7 @@ package struct RequestBlock: Sendable {
 // MARK: Fields
 
 extension RequestBlock {
-    private mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+    private func take(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
         if name.first(0) == UInt8(ascii: ":") {
             try self.takePseudo(name, value)
             return
@@ -107,7 +108,7 @@ extension RequestBlock {
         }
     }
 
-    private mutating func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+    private func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
         guard self.line == nil else { throw .malformed("wire.pseudo_field") }
         try self.lines.check(value)
         let start = self.early.readableBytes
@@ -137,15 +138,16 @@ extension RequestBlock {
         self.early.append(value)
     }
 
-    /// Crumbs are one field again.
+    /// Crumbs are one field again; an empty one would only leave white space at its end.
     ///
     /// RFC 9113 §8.2.3.
-    private mutating func takeCookie(_ crumb: Span<UInt8>) {
+    private func takeCookie(_ crumb: Span<UInt8>) {
+        guard !crumb.isEmpty else { return }
         if self.cookies.readableBytes > 0 { self.cookies.writeStaticString("; ") }
         self.cookies.append(crumb)
     }
 
-    private mutating func writeCookies() throws(BlockRefusal) {
+    private func writeCookies() throws(BlockRefusal) {
         let name = RequestBlock.cookieName
         let cookies = self.cookies
         let value = cookies.readableBytesUInt8Span
@@ -156,11 +158,12 @@ extension RequestBlock {
     /// A `host` beside `:authority` must mean the same and is dropped.
     ///
     /// RFC 9113 §8.3.1.
-    private mutating func compare(host: Span<UInt8>) throws(BlockRefusal) {
+    private func compare(host: Span<UInt8>) throws(BlockRefusal) {
         guard !self.hasHost else { throw .refused(.malformed("request.repeated_host")) }
         self.hasHost = true
         guard let range = self.pseudo.authority else { return }
-        let authority = self.early.readableBytesUInt8Span.extracting(range)
+        let early = self.early
+        let authority = early.readableBytesUInt8Span.extracting(range)
         guard !authority.isEqual(to: host) else { return }
         guard let one = RequestAuthority(authority.text), let other = RequestAuthority(host.text), one == other else {
             throw .refused(.malformed("request.host_differs_from_target"))
@@ -172,7 +175,7 @@ extension RequestBlock {
 
 extension RequestBlock {
     /// The start line, written when the first field that is no pseudo-field comes, or at the end.
-    private mutating func openedLine() throws(BlockRefusal) -> RequestLine {
+    private func openedLine() throws(BlockRefusal) -> RequestLine {
         if let line { return line }
         guard let method = self.pseudo.method else { throw .malformed("wire.pseudo_field") }
         let values = self.early
@@ -214,7 +217,7 @@ extension RequestBlock {
         }
     }
 
-    private mutating func write(_ method: RequestMethod, _ path: Range<Int>) -> RequestLine {
+    private func write(_ method: RequestMethod, _ path: Range<Int>) -> RequestLine {
         let values = self.early
         let early = values.readableBytesSpan
         self.lines.bytes.writeString(method.rawValue)
@@ -230,7 +233,7 @@ extension RequestBlock {
         return line
     }
 
-    private mutating func head(
+    private func head(
         _ message: MessageHead,
         _ line: RequestLine,
         endsStream: Bool

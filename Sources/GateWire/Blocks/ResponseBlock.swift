@@ -7,9 +7,9 @@ package import NIOCore
 /// sent.
 ///
 /// RFC 9113 §8.3.2. What is doubtful is refused with 502. One is kept for each connection.
-package struct ResponseBlock: Sendable {
+package final class ResponseBlock {
     private let limits: HeadLimits
-    private var lines: FieldLines
+    private let lines: FieldLines
     private var refusal: WireRefusal?
     private var status = 0
     private var isTrailer = false
@@ -21,13 +21,13 @@ package struct ResponseBlock: Sendable {
     }
 
     /// Starts a head in a buffer that nobody else holds.
-    package mutating func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
+    package func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.start(names, buffer)
         self.isTrailer = false
     }
 
     /// Starts a trailer section in a buffer that nobody else holds.
-    package mutating func beginTrailer(names: FieldNames, into buffer: consuming ByteBuffer) {
+    package func beginTrailer(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.start(names, buffer)
         self.isTrailer = true
     }
@@ -36,7 +36,7 @@ package struct ResponseBlock: Sendable {
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes }
 
     /// Takes the next field.
-    package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+    package func append(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
         guard self.refusal == nil else { return }
         do {
@@ -53,8 +53,7 @@ package struct ResponseBlock: Sendable {
     ///   - endsStream: Whether no body follows.
     /// - Returns: The head; a body without a length is ``BodyFraming/chunked``.
     /// - Throws: The first thing that is wrong with it.
-    package mutating func finish(answering method: RequestMethod, endsStream: Bool) throws(WireRefusal) -> ResponseHead
-    {
+    package func finish(answering method: RequestMethod, endsStream: Bool) throws(WireRefusal) -> ResponseHead {
         let message = try self.message()
         guard self.status != 0 else { throw WireRefusal(502, "upstream.status") }
         return ResponseHead(
@@ -68,17 +67,17 @@ package struct ResponseBlock: Sendable {
     /// The checked trailer section: lines and an empty line, without any that concern framing or the gateway.
     ///
     /// - Throws: The first thing that is wrong with it.
-    package mutating func finishTrailer() throws(WireRefusal) -> ByteBuffer {
+    package func finishTrailer() throws(WireRefusal) -> ByteBuffer {
         try self.message().bytes
     }
 
-    private mutating func start(_ names: FieldNames, _ buffer: consuming ByteBuffer) {
+    private func start(_ names: FieldNames, _ buffer: consuming ByteBuffer) {
         self.lines.begin(names: names, into: buffer)
         self.refusal = nil
         self.status = 0
     }
 
-    private mutating func message() throws(WireRefusal) -> MessageHead {
+    private func message() throws(WireRefusal) -> MessageHead {
         if let refusal { throw refusal }
         do {
             return try self.lines.finish()
@@ -87,7 +86,7 @@ package struct ResponseBlock: Sendable {
         }
     }
 
-    private mutating func take(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+    private func take(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
         if name.first(0) == UInt8(ascii: ":") {
             try self.takeStatus(name, value)
             return
@@ -107,7 +106,7 @@ package struct ResponseBlock: Sendable {
         self.lines.write(name, value, as: meaning)
     }
 
-    private mutating func takeStatus(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
+    private func takeStatus(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
         guard !self.isTrailer, self.status == 0, name.spells(":status"), value.count == 3 else {
             throw .malformed("wire.pseudo_field")
         }

@@ -94,8 +94,10 @@ def nginx(folder, name, http):
     """An nginx with this `http` block."""
     folder = Path(folder)
     conf = folder / f"{name}.conf"
+    # Folders of tests are for their owner only.
+    user = "user root; " if os.geteuid() == 0 else ""
     conf.write_text(
-        f"worker_processes 1; daemon off; pid {folder}/{name}.pid; error_log {folder}/{name}.err;\n"
+        f"{user}worker_processes 1; daemon off; pid {folder}/{name}.pid; error_log {folder}/{name}.err;\n"
         "events { worker_connections 1024; }\n"
         f"http {{ access_log off; client_body_temp_path {folder}/{name}-body; proxy_temp_path {folder}/{name}-proxy;\n"
         f"fastcgi_temp_path {folder}/{name}-f; uwsgi_temp_path {folder}/{name}-u; scgi_temp_path {folder}/{name}-s;\n"

@@ -11,6 +11,8 @@ final class Recorder: UpstreamSink {
     private(set) var problem: UpstreamProblem?
     private(set) var connection: (any UpstreamLink)?
     private(set) var pauses = 0
+    /// The statuses of interim answers that were passed on.
+    private(set) var hints: [Int] = []
     /// What to do with a part of a body.
     var whenSent: ((any UpstreamLink) -> Void)?
     /// What to do when the connection is there.
@@ -21,6 +23,8 @@ final class Recorder: UpstreamSink {
         self.connection = connection
         self.whenReady?(connection)
     }
+
+    func upstreamHinted(_ head: ResponseHead) { self.hints.append(head.status) }
 
     func upstreamAnswered(_ head: ResponseHead) { self.events.append("head \(head.status)") }
 

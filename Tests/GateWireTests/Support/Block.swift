@@ -47,11 +47,11 @@ struct Block: Sendable, CustomTestStringConvertible {
 
     /// The head that the block becomes.
     func head(_ limits: HeadLimits = .request) throws(BlockRefusal) -> RequestHead {
-        var block = RequestBlock(limits: limits, isSecure: true)
-        return try self.head(by: &block)
+        let block = RequestBlock(limits: limits, isSecure: true)
+        return try self.head(by: block)
     }
 
-    func head(by block: inout RequestBlock) throws(BlockRefusal) -> RequestHead {
+    func head(by block: RequestBlock) throws(BlockRefusal) -> RequestHead {
         block.begin(names: FieldNames(), into: ByteBuffer())
         for field in self.fields {
             block.append(name: field.name.span, value: field.value.span)

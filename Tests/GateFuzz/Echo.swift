@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateHTTP
+import GateWire
+import NIOCore
+
+/// Counts the responders of one try and notes the first rule that is broken; confined to the try.
+final class Ledger {
+    var live = 0
+    var fault: String?
+}
+
+/// Answers each request in a way that its path chooses, and sees to it that it is told of it in order.
+final class Echo: Responder {
+    private enum Phase {
+        case idle
+        case begun
+        case complete
+        case gone
+    }
+
+    private let ledger: Ledger
+    private var phase = Phase.idle
+    private var request: RequestHead?
+    private var exchange: (any DownstreamExchange)?
+    private var received: Int64 = 0
+    private var isAnswered = false
+
+    init(_ ledger: Ledger) {
+        self.ledger = ledger
+        ledger.live += 1
+    }
+
+    deinit { self.ledger.live -= 1 }
+
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
+        self.phase = .begun
+        (self.request, self.exchange, self.received, self.isAnswered) = (request, connection, 0, false)
+        switch request.target.utf8.last {
+        case UInt8(ascii: "c"): self.exchange.take()?.cut()
+        case UInt8(ascii: "e"): self.start(.chunked)
+        case UInt8(ascii: "p"): connection.pauseReading()
+        case UInt8(ascii: "r"): self.respond()
+        case UInt8(ascii: "i"): connection.sendContinue()
+        default: break
+        }
+    }
+
+    func receive(_ body: ByteBuffer) {
+        if self.phase != .begun { self.note("a body comes when there is no request") }
+        self.received += Int64(body.readableBytes)
+        if case .length(let length) = self.request?.framing, self.received > length {
+            self.note("a body is longer than its length")
+        }
+        guard self.isAnswered else { return }
+        self.exchange?.write(body)
+        self.exchange?.flush()
+    }
+
+    func finishRequest() {
+        if self.phase != .begun { self.note("a request ends that has not begun") }
+        self.phase = .complete
+        if case .length(let length) = self.request?.framing, self.received != length {
+            self.note("a body is shorter than its length")
+        }
+        switch self.request?.target.utf8.last {
+        case UInt8(ascii: "n"): break
+        case UInt8(ascii: "t"):
+            self.start(.chunked)
+            self.exchange?.write(ByteBuffer(string: "text"))
+            self.complete { $0.end(trailers: ByteBuffer(string: "grpc-status: 0\r\n\r\n")) }
+        case UInt8(ascii: "e"): self.complete { $0.end() }
+        default: self.respond()
+        }
+    }
+
+    func abandon() {
+        if self.phase == .idle || self.phase == .gone { self.note("a request is given up that there is not") }
+        self.phase = .gone
+        self.exchange = nil
+    }
+
+    func downstreamWritabilityChanged(isWritable: Bool) {}
+
+    func answer(to refusal: WireRefusal) -> Answer { .text(refusal.status, refusal.reason) }
+
+    private func start(_ framing: BodyFraming) {
+        guard let exchange else { return }
+        self.isAnswered = true
+        let closes = exchange.mustClose
+        var head = ByteBuffer(string: "HTTP/1.1 200 OK\r\n")
+        if closes { head.writeString("Connection: close\r\n") }
+        head.writeString("Transfer-Encoding: chunked\r\n\r\n")
+        exchange.start(head, framing: framing, closes: closes)
+    }
+
+    private func respond() {
+        guard !self.isAnswered else { return }
+        self.isAnswered = true
+        self.complete { $0.respond(.text(200, "ok")) }
+    }
+
+    /// Ends the answer and lets go of the exchange, which holds this object.
+    private func complete(_ end: (any DownstreamExchange) -> Void) {
+        guard let exchange = self.exchange.take() else { return }
+        end(exchange)
+        exchange.flush()
+    }
+
+    private func note(_ fault: String) {
+        self.ledger.fault = self.ledger.fault ?? fault
+    }
+}
