@@ -326,10 +326,12 @@ def test_sign_out_ends_the_tunnel(stand, realm, echo):
 def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_app):
     """The client gets the rest of the frame at hand, then the close frame, and nothing between; the app gets nothing."""
     ada, whole = signed_in(stand, realm), frame(b"a" * 1000, mask=False)
-    going, heard = threading.Event(), []
+    told, going, heard = threading.Event(), threading.Event(), []
 
     def act(connection, request):
         connection.send(agrees(request) + whole[:500])
+        connection.more()
+        told.set()
         going.wait(10)
         if completes:
             connection.send(whole[500:] + frame(b"late", mask=False))
@@ -344,6 +346,7 @@ def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_a
         while len(wire.buffer) < 500:
             assert wire._more()
         ada.sign_out()
+        assert told.wait(5)
         wire.send(frame(b"still here"))
         threading.Timer(0.2, going.set).start()
         rest = wire.rest()
