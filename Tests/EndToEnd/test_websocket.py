@@ -269,7 +269,7 @@ def test_an_app_that_would_not_switch_is_answered_for_and_left(status, stand, sc
         answer = wire.answer()
         assert answer.status == status and answer.body == b"no" and answer.get("connection") == "close"
         assert wire.rest() == b""
-    assert ended.wait(10)
+    assert ended.wait(2), "the connection was kept"
     assert not scripted_app.seen("/raw/smuggled")
 
 
@@ -326,10 +326,12 @@ def test_sign_out_ends_the_tunnel(stand, realm, echo):
 def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_app):
     """The client gets the rest of the frame at hand, then the close frame, and nothing between; the app gets nothing."""
     ada, whole = signed_in(stand, realm), frame(b"a" * 1000, mask=False)
-    going, heard = threading.Event(), []
+    told, going, heard = threading.Event(), threading.Event(), []
 
     def act(connection, request):
         connection.send(agrees(request) + whole[:500])
+        connection.more()
+        told.set()
         going.wait(10)
         if completes:
             connection.send(whole[500:] + frame(b"late", mask=False))
@@ -344,6 +346,7 @@ def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_a
         while len(wire.buffer) < 500:
             assert wire._more()
         ada.sign_out()
+        assert told.wait(5)
         wire.send(frame(b"still here"))
         threading.Timer(0.2, going.set).start()
         rest = wire.rest()

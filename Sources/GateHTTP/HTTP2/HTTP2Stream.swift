@@ -114,8 +114,6 @@ extension HTTP2Stream {
         case .none, .started:
             break
         }
-        // Messages are short; each reaches the app, as it would without HTTP/2.
-        if self.isForTunnel { self.connection.flood.earn(1) }
         self.bodyBytes += Int64(count)
         self.unconsumed += count
         self.responder.receive(body)

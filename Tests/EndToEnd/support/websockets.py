@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import threading
+import time
 
 from websockets.sync.client import connect
 from websockets.sync.server import serve
@@ -70,7 +71,7 @@ def unmasked(data):
 
 
 class Echo:
-    """An app that sends every message back; `flood` sends, `sink` counts and answers the count."""
+    """An app that sends every message back; `flood` sends, `sink` takes its time, counts and answers the count."""
     def __init__(self):
         self.closes, self.requests, self.connections = [], [], []
         choose = lambda connection, offered: "chat" if "chat" in offered else None
@@ -87,7 +88,9 @@ class Echo:
                 for _ in range(int(connection.recv())):
                     connection.send(b"x" * 65536)
             elif path.endswith("/sink"):
-                connection.send(str(sum(len(connection.recv()) for _ in range(int(connection.recv())))))
+                count = int(connection.recv())
+                time.sleep(1)
+                connection.send(str(sum(len(connection.recv()) for _ in range(count))))
             for message in connection:
                 connection.send(message)
         except Exception:  # noqa: BLE001 the close is what is recorded
