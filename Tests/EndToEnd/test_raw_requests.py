@@ -244,14 +244,14 @@ def test_the_gateway_itself_says_100_and_the_app_sees_no_expect(gateway, app):
 
 def test_a_stranger_gets_no_100_and_the_connection_ends(gateway, app):
     """S-52 A-57: an early final answer to `Expect` closes, so that no body is taken for a request."""
-    head = b"POST /private HTTP/1.1\r\n" + HOST + b"Content-Length: 40\r\nExpect: 100-continue\r\n\r\n"
+    head = b"POST /private/stranger HTTP/1.1\r\n" + HOST + b"Content-Length: 40\r\nExpect: 100-continue\r\n\r\n"
     with Wire(gateway.port) as wire:
         wire.send(head)
         interim = []
         answer = wire.answer(interim=interim)
         assert answer.status == 401 and interim == []
         assert answer.get("connection", "").lower() == "close"
-    assert not app.seen("/private")
+    assert not app.seen("/private/stranger")
 
 
 @pytest.mark.parametrize(
