@@ -48,7 +48,20 @@ extension DownstreamConnection {
         }
         self.pump()
         // Nothing left: letting go of the bytes lets the channel read into the same memory again.
-        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
+        guard self.inbound.readableBytes > 0 else {
+            self.inbound = ByteBuffer()
+            return
+        }
+        self.keepOnlyWhatIsNeeded()
+    }
+
+    /// Moves a few bytes that wait for more out of the memory of a whole read, which many slow clients would hold.
+    private func keepOnlyWhatIsNeeded() {
+        let bytes = self.inbound.readableBytes
+        guard self.inbound.storageCapacity >= 8 * 1024, bytes <= self.inbound.storageCapacity / 4 else { return }
+        var moved = self.freshBuffer(capacity: bytes)
+        moved.writeImmutableBuffer(self.inbound)
+        self.inbound = moved
     }
 
     /// Sends what the bytes just read have led to.

@@ -41,6 +41,14 @@ package enum SocketCalls {
         try SocketError.check("setsockopt") { unsafe setsockopt(socket, level, name, &value, 4) }
     }
 
+    /// The error that a socket has run into, which is forgotten by asking; 0 if there is none.
+    static func error(of socket: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        _ = unsafe getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
+        return code
+    }
+
     /// A non-blocking stream socket of an address' family.
     static func stream(for address: SocketAddress) throws(SocketError) -> Int32 {
         let family: Int32 =

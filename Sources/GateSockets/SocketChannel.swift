@@ -189,16 +189,24 @@ extension SocketChannel {
 
 extension SocketChannel: Watched {
     func ready(_ readiness: Readiness) {
-        if !readiness.isDisjoint(with: [.writable, .failed, .hungUp]) {
+        // Nothing can be sent any more, which must be noticed also while nobody reads.
+        guard !readiness.contains(.failed) else { return self.failed() }
+        if !readiness.isDisjoint(with: [.writable, .hungUp]) {
             self.mayWrite = true
             if !self.output.isEmpty { self.flush0() }
         }
-        let ends: Readiness = [.readHungUp, .failed, .hungUp]
+        let ends: Readiness = [.readHungUp, .hungUp]
         if !readiness.isDisjoint(with: ends) { self.hasPeerEnded = true }
         if readiness.contains(.readable) || self.hasPeerEnded {
             self.mayRead = true
             self.readOn()
         }
+    }
+
+    private func failed() {
+        let error = IOError(errnoCode: SocketCalls.error(of: self.descriptor), reason: "socket")
+        self.handlers.syncOperations.fireErrorCaught(error)
+        self.close0(error: error, mode: .all, promise: nil)
     }
 
     func loopEnds() {

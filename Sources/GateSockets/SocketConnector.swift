@@ -59,9 +59,7 @@ package final class SocketConnector: Watched {
     }
 
     func ready(_ readiness: Readiness) {
-        var code: Int32 = 0
-        var size = socklen_t(4)
-        _ = unsafe getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
+        let code = SocketCalls.error(of: self.descriptor)
         guard code == 0 else { return self.fail(SocketError(call: "connect", code: code)) }
         self.connected()
     }

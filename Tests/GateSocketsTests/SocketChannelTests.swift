@@ -73,6 +73,16 @@ import Testing
         try await pair.client.channel.closeFuture.get()
     }
 
+    @Test func `a reset is noticed also by who does not read`() async throws {
+        let pair = try await Pair(readsOnItsOwn: false)
+        // Closing with unread bytes, or without lingering, resets the connection.
+        try await pair.client.channel.eventLoop.submit {
+            try SocketCalls.resetOnClose(pair.client.channel.descriptor)
+        }.get()
+        try await pair.client.channel.close().get()
+        try await pair.server.ended.get()
+    }
+
     @Test func `a write to a closed channel fails`() async throws {
         let pair = try await Pair()
         try await pair.client.channel.close().get()

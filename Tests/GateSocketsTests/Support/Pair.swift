@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NIOCore
 
 @testable import GateSockets
@@ -33,6 +34,15 @@ final class Recorder: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         self.ended.succeed()
         if self.text.readableBytes < self.wanted { self.arrived.fail(ChannelError.eof) }
+    }
+}
+
+extension SocketCalls {
+    /// Makes the close of a socket a reset: SO_LINGER with no time, socket(7).
+    static func resetOnClose(_ socket: Int32) throws {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        let size = socklen_t(MemoryLayout<linger>.size)
+        try SocketError.check("setsockopt") { unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, size) }
     }
 }
 
