@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateSockets
 package import GateWire
 package import NIOCore
 
@@ -84,7 +85,7 @@ extension DownstreamConnection {
         } else {
             self.writeOut()
             self.needsFlush = true
-            self.context?.write(self.wrapOutboundOut(body), promise: nil)
+            self.line?.write(body)
         }
         if framing == .chunked { self.outbound.writeStaticString("\r\n") }
         if self.outbound.readableBytes > 32 * 1024 { self.writeOut() }
@@ -123,7 +124,7 @@ extension DownstreamConnection {
         self.isFlushPending = false
         guard self.needsFlush else { return }
         self.needsFlush = false
-        self.context?.flush()
+        self.line?.flush()
     }
 
     /// Ends the connection in the middle of an answer, so that the client sees that it is cut off.
@@ -156,7 +157,7 @@ extension DownstreamConnection {
     func readOnIfWanted() {
         guard self.wantsRead, !self.isPaused, !self.holdsTooMuch else { return }
         self.wantsRead = false
-        self.context?.read()
+        self.line?.read()
     }
 
     /// Ends the connection with its next answer; called when the gateway drains.
@@ -187,8 +188,8 @@ extension DownstreamConnection {
     }
 
     func writeOut() {
-        guard self.outbound.readableBytes > 0, let context else { return }
-        context.write(self.wrapOutboundOut(self.outbound), promise: nil)
+        guard self.outbound.readableBytes > 0, let line else { return }
+        line.write(self.outbound)
         self.setting.recycle(self.outbound)
         self.outbound = ByteBuffer()
         self.needsFlush = true
@@ -221,12 +222,12 @@ extension DownstreamConnection {
         self.phase = .lingering
         self.inbound.clear()
         self.phaseDeadline = .now() + self.setting.limits.linger
-        self.context?.flush()
+        self.line?.flush()
         self.context?.close(mode: .output, promise: nil)
         if self.isPaused || self.wantsRead {
             self.isPaused = false
             self.wantsRead = false
-            self.context?.read()
+            self.line?.read()
         }
     }
 }

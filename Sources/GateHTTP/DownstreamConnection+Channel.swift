@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateSockets
 internal import GateWire
 package import NIOCore
 internal import NIOTLS
@@ -8,6 +9,7 @@ extension DownstreamConnection {
     /// Takes its place in the pipeline.
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.line = SocketLine(context, reader: self.tls == nil ? self : nil)
         self.setting.sweep.add(self)
         self.phase = self.tls == nil ? .idle : .handshake
         let limits = self.setting.limits
@@ -18,6 +20,7 @@ extension DownstreamConnection {
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.setting.sweep.remove(self)
         self.context = nil
+        self.line = nil
     }
 
     /// Learns that the TLS handshake is complete.
@@ -33,7 +36,12 @@ extension DownstreamConnection {
 
     /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = self.unwrapInboundIn(data)
+        self.socketRead(self.unwrapInboundIn(data))
+    }
+
+    /// Takes bytes that have arrived.
+    package func socketRead(_ bytes: ByteBuffer) {
+        var bytes = bytes
         self.arrived = .now()
         switch self.phase {
         case .lingering, .closed:
@@ -65,15 +73,21 @@ extension DownstreamConnection {
     }
 
     /// Sends what the bytes just read have led to.
-    package func channelReadComplete(context: ChannelHandlerContext) {
+    package func channelReadComplete(context: ChannelHandlerContext) { self.socketReadComplete() }
+
+    /// Sends what the bytes just read have led to.
+    package func socketReadComplete() {
         if self.isReadingBody { self.armBodyDeadline() }
         self.flush()
     }
 
     /// Reads on, unless reading is paused.
-    package func read(context: ChannelHandlerContext) {
+    package func read(context: ChannelHandlerContext) { self.socketMayRead() }
+
+    /// Reads on, unless reading is paused.
+    package func socketMayRead() {
         guard self.isPaused || self.holdsTooMuch else {
-            context.read()
+            self.line?.read()
             return
         }
         self.wantsRead = true

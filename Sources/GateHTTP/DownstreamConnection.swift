@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateSockets
 internal import GateWire
 package import NIOCore
 
@@ -9,7 +10,9 @@ package import NIOCore
 /// It reads one request after the other, hands each to the ``Responder`` and writes what the responder answers. The next
 /// request is not looked at before the answer to this one is complete. Everything that has a duration has an absolute
 /// deadline.
-package final class DownstreamConnection: ChannelDuplexHandler, DownstreamExchange, ClientConnection, Flushable {
+package final class DownstreamConnection: ChannelDuplexHandler, SocketReader, DownstreamExchange, ClientConnection,
+    Flushable
+{
     /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
     /// What the channel is handed.
@@ -52,6 +55,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, DownstreamExchan
     let created = NIODeadline.now()
     let ageLimit: TimeAmount
     var context: ChannelHandlerContext?
+    /// The way to the channel, as long as there is one.
+    var line: SocketLine?
     /// What the channel last said of itself, which is cheaper than asking it.
     var isWritable = true
     var parser: RequestParser

@@ -39,11 +39,19 @@ extension SocketChannel {
             return
         }
         self.noteRead(count, of: size)
+        if let reader { return self.tell(reader, memory) }
         self.handlers.syncOperations.fireChannelRead(NIOAny(memory))
         // Whoever has let go of the memory by now lets the next read use it.
         self.loop.readMemory = memory
         self.handlers.syncOperations.fireChannelReadComplete()
         if self.readsOnItsOwn, self.state == .active { self.handlers.syncOperations.read() }
+    }
+
+    private func tell(_ reader: any SocketReader, _ memory: ByteBuffer) {
+        reader.socketRead(memory)
+        self.loop.readMemory = memory
+        reader.socketReadComplete()
+        if self.readsOnItsOwn, self.state == .active { reader.socketMayRead() }
     }
 
     private func receive(_ size: Int, into memory: inout ByteBuffer) -> Int {

@@ -6,12 +6,16 @@ package import NIOCore
 extension SocketChannel {
     /// Takes bytes to be sent with the next flush.
     package func write0(_ data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard self.state == .active, !self.isOutputClosed else {
-            promise?.fail(self.state == .active ? ChannelError.outputClosed : ChannelError.ioOnClosedChannel)
-            return
-        }
         guard let bytes = self.tryUnwrapData(data, as: ByteBuffer.self) else {
             promise?.fail(ChannelError.operationUnsupported)
+            return
+        }
+        self.write0(bytes, promise: promise)
+    }
+
+    func write0(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?) {
+        guard self.state == .active, !self.isOutputClosed else {
+            promise?.fail(self.state == .active ? ChannelError.outputClosed : ChannelError.ioOnClosedChannel)
             return
         }
         self.output.append(bytes, promise)

@@ -53,6 +53,8 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
     var wantsRead = false
     var isWaitingForItsTurn = false
     var isReading = false
+    /// Who reads without a pipeline between; it is let go of when the socket is closed.
+    var reader: (any SocketReader)?
     var isFlushing = false
     /// Whether the kernel has said that the peer writes no more, or that the socket has failed.
     var hasPeerEnded = false
@@ -155,6 +157,7 @@ extension SocketChannel {
         self.isWritable = false
         if wasActive { self.loop.forget(self.descriptor, key: self.key) }
         Glibc.close(self.descriptor)
+        self.reader = nil
         self.output.fail(error)
         self.closesOutput?.fail(error)
         self.closesOutput = nil

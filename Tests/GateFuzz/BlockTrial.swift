@@ -15,7 +15,7 @@ enum BlockTrial {
 
     private static func requestFault(of fields: [(name: [UInt8], value: [UInt8])], _ input: Input) -> String? {
         let limits = input.has(4) ? HeadLimits.tight : .request
-        var block = RequestBlock(limits: limits, isSecure: true)
+        let block = RequestBlock(limits: limits, isSecure: true)
         block.begin(names: FieldNames(), into: ByteBuffer())
         for field in fields {
             block.append(name: field.name.span, value: field.value.span)
@@ -26,7 +26,7 @@ enum BlockTrial {
     }
 
     private static func answerFault(of fields: [(name: [UInt8], value: [UInt8])], _ input: Input) -> String? {
-        var block = ResponseBlock()
+        let block = ResponseBlock()
         block.begin(names: .answers, into: ByteBuffer())
         for field in fields {
             block.append(name: field.name.span, value: field.value.span)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateHTTP
+internal import GateSockets
 internal import GateWire
 package import NIOCore
 
@@ -138,6 +139,7 @@ extension UpstreamConnection {
     /// Takes its place in the pipeline.
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.line = SocketLine(context, reader: self.pool.connector.address.isSecure ? nil : self)
         self.pool.sweep.add(self)
     }
 
@@ -146,11 +148,17 @@ extension UpstreamConnection {
         guard context === self.context else { return }
         self.pool.sweep.remove(self)
         self.context = nil
+        self.line = nil
     }
 
     /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = self.unwrapInboundIn(data)
+        self.socketRead(self.unwrapInboundIn(data))
+    }
+
+    /// Takes bytes that have arrived.
+    package func socketRead(_ bytes: ByteBuffer) {
+        var bytes = bytes
         if case .ended = self.phase { return }
         if self.inbound.readableBytes == 0 {
             self.inbound = bytes
@@ -169,10 +177,16 @@ extension UpstreamConnection {
     /// Ends here: there is no handler behind this one.
     package func channelReadComplete(context: ChannelHandlerContext) {}
 
+    /// Nothing waits for the end of a read: the sink was told after each.
+    package func socketReadComplete() {}
+
     /// Reads on, unless reading is paused.
-    package func read(context: ChannelHandlerContext) {
+    package func read(context: ChannelHandlerContext) { self.socketMayRead() }
+
+    /// Reads on, unless reading is paused.
+    package func socketMayRead() {
         guard self.isPaused else {
-            context.read()
+            self.line?.read()
             return
         }
         self.wantsRead = true

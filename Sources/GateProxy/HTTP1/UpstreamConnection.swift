@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateHTTP
+internal import GateSockets
 internal import GateWire
 package import NIOCore
 
 /// One HTTP/1.1 connection to an upstream, which carries one request at a time; confined to its channel's event loop.
 ///
 /// It goes back to its pool only after a request and an answer that were both complete, and with not a byte to spare.
-package final class UpstreamConnection: ChannelDuplexHandler, UpstreamLink, Expiring, Flushable {
+package final class UpstreamConnection: ChannelDuplexHandler, SocketReader, UpstreamLink, Expiring, Flushable {
     /// What the channel hands in.
     package typealias InboundIn = ByteBuffer
     /// What the channel is handed.
@@ -39,6 +40,8 @@ package final class UpstreamConnection: ChannelDuplexHandler, UpstreamLink, Expi
     let parser: ResponseParser
     let pool: UpstreamPool
     var context: ChannelHandlerContext?
+    /// The way to the channel, as long as there is one.
+    var line: SocketLine?
     var sink: (any UpstreamSink)?
     var call = UpstreamCall(.get)
     var phase = Phase.idle
@@ -112,7 +115,7 @@ extension UpstreamConnection {
         self.mayHoldBody = false
         self.isPatient = call.isPatient
         self.awaitAnswer()
-        self.context?.write(self.wrapOutboundOut(head), promise: nil)
+        self.line?.write(head)
     }
 
     /// Sends a part of the request's body, without flushing.
@@ -120,18 +123,18 @@ extension UpstreamConnection {
         self.hadBody = true
         if !self.isPaused { self.awaitProgress(from: .now()) }
         guard case .chunked = self.call.framing else {
-            self.context?.write(self.wrapOutboundOut(body), promise: nil)
+            self.line?.write(body)
             return
         }
         var chunk = ByteBuffer(string: String(body.readableBytes, radix: 16) + "\r\n")
         if body.readableBytes <= 16 * 1024 {
             chunk.writeImmutableBuffer(body)
             chunk.writeStaticString("\r\n")
-            self.context?.write(self.wrapOutboundOut(chunk), promise: nil)
+            self.line?.write(chunk)
         } else {
-            self.context?.write(self.wrapOutboundOut(chunk), promise: nil)
-            self.context?.write(self.wrapOutboundOut(body), promise: nil)
-            self.context?.write(self.wrapOutboundOut(ByteBuffer(staticString: "\r\n")), promise: nil)
+            self.line?.write(chunk)
+            self.line?.write(body)
+            self.line?.write(ByteBuffer(staticString: "\r\n"))
         }
     }
 
@@ -140,7 +143,7 @@ extension UpstreamConnection {
         self.isRequestSent = true
         guard self.call.framing != .none else { return }
         if case .chunked = self.call.framing {
-            self.context?.write(self.wrapOutboundOut(ByteBuffer(staticString: "0\r\n\r\n")), promise: nil)
+            self.line?.write(ByteBuffer(staticString: "0\r\n\r\n"))
         }
         if case .head = self.phase { self.awaitAnswer() }
     }
@@ -159,7 +162,7 @@ extension UpstreamConnection {
     /// Hands what was sent to the network now.
     package func flushNow() {
         self.isFlushPending = false
-        self.context?.flush()
+        self.line?.flush()
     }
 
     /// Gives the request up: nobody wants the answer any more.
@@ -202,7 +205,7 @@ extension UpstreamConnection {
         self.awaitProgress(from: .now())
         guard self.wantsRead else { return }
         self.wantsRead = false
-        self.context?.read()
+        self.line?.read()
     }
 
     /// The answer must begin in time, unless it may take as long as it likes.

@@ -54,7 +54,7 @@ package final class UpstreamPool: TargetPool {
     /// How the requests went; nil if nobody asks.
     let outcomes: TargetOutcomes?
 
-    private let connector: UpstreamConnector
+    let connector: UpstreamConnector
     private var idle: [UpstreamConnection] = []
     private var waiting: [(sink: any UpstreamSink, until: NIODeadline)] = []
     private var open: Set<ObjectIdentifier> = []
