@@ -49,6 +49,14 @@ package enum SocketCalls {
         return code
     }
 
+    /// What is wrong with a socket from which nothing more can be read; nil while there are bytes.
+    static func failure(unlessUnread socket: Int32) -> Int32? {
+        var byte: UInt8 = 0
+        let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        guard count < 1 else { return nil }
+        return count == 0 ? ECONNRESET : errno
+    }
+
     /// A non-blocking stream socket of an address' family.
     static func stream(for address: SocketAddress) throws(SocketError) -> Int32 {
         let family: Int32 =

@@ -78,6 +78,7 @@ extension SocketChannel {
 
     private func peerEnded() {
         self.mayRead = false
+        if let failure { return self.fail(failure) }
         self.close0(error: ChannelError.eof, mode: .all, promise: nil)
     }
 
@@ -87,8 +88,6 @@ extension SocketChannel {
             self.wantsRead = true
             return
         }
-        let error = IOError(errnoCode: code, reason: "recv")
-        self.handlers.syncOperations.fireErrorCaught(error)
-        self.close0(error: error, mode: .all, promise: nil)
+        self.fail(IOError(errnoCode: code, reason: "recv"))
     }
 }

@@ -51,7 +51,10 @@ extension SocketChannel {
         switch code {
         case EINTR: return
         case EAGAIN, ENOBUFS: self.mayWrite = false
-        default: self.close0(error: IOError(errnoCode: code, reason: "send"), mode: .all, promise: nil)
+        default:
+            self.mayWrite = false
+            // Not here: whoever flushes may be in the middle of a read.
+            self.loop.execute { self.lost(IOError(errnoCode: code, reason: "send")) }
         }
     }
 

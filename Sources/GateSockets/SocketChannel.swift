@@ -58,6 +58,8 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
     var isFlushing = false
     /// Whether the kernel has said that the peer writes no more, or that the socket has failed.
     var hasPeerEnded = false
+    /// What has made it impossible to send.
+    var failure: IOError?
     /// How much is read at once; more for a peer that sends much.
     var readSize = SocketChannel.leastRead
     static let leastRead = 16 * 1024
@@ -192,22 +194,38 @@ extension SocketChannel {
 
 extension SocketChannel: Watched {
     func ready(_ readiness: Readiness) {
-        // Nothing can be sent any more, which must be noticed also while nobody reads.
-        guard !readiness.contains(.failed) else { return self.failed() }
         if !readiness.isDisjoint(with: [.writable, .hungUp]) {
             self.mayWrite = true
             if !self.output.isEmpty { self.flush0() }
         }
-        let ends: Readiness = [.readHungUp, .hungUp]
-        if !readiness.isDisjoint(with: ends) { self.hasPeerEnded = true }
-        if readiness.contains(.readable) || self.hasPeerEnded {
-            self.mayRead = true
-            self.readOn()
-        }
+        if !readiness.isDisjoint(with: [.readHungUp, .hungUp, .failed]) { self.hasPeerEnded = true }
+        guard readiness.contains(.readable) || self.hasPeerEnded, self.state == .active else { return }
+        self.mayRead = true
+        guard self.wantsRead || !readiness.contains(.failed) else { return self.failUnlessUnread() }
+        // Who waits for its turn has it before this turn of the loop ends.
+        if !self.isWaitingForItsTurn { self.readOn() }
     }
 
-    private func failed() {
-        let error = IOError(errnoCode: SocketCalls.error(of: self.descriptor), reason: "socket")
+    /// Nothing can be sent any more: what the peer has sent before it went is read first, if somebody wants it or will.
+    ///
+    /// An app may answer early and close with a part of the request unread, which resets the connection.
+    func lost(_ error: IOError) {
+        guard self.state == .active else { return }
+        self.failure = self.failure ?? error
+        self.hasPeerEnded = true
+        self.mayRead = true
+        if self.wantsRead { self.readOn() } else { self.failUnlessUnread() }
+    }
+
+    /// Ends a failed socket at once while nobody reads, unless there is something to be read later.
+    private func failUnlessUnread() {
+        guard let code = SocketCalls.failure(unlessUnread: self.descriptor) else { return }
+        self.fail(IOError(errnoCode: code, reason: "socket"))
+    }
+
+    /// Tells of a failure, the first that there was, and closes.
+    func fail(_ error: IOError) {
+        let error = self.failure ?? error
         self.handlers.syncOperations.fireErrorCaught(error)
         self.close0(error: error, mode: .all, promise: nil)
     }

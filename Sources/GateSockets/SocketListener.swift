@@ -53,15 +53,18 @@ final class SocketListener: Watched {
     /// Accepts nothing until told otherwise, or goes on.
     func hold(_ isHeld: Bool) {
         self.isHeld = isHeld
-        if isHeld { self.stop() } else { try? self.start() }
+        if isHeld { self.stop() } else { self.resume() }
     }
 
     /// Takes everybody who waits, a queue's worth at most.
     func acceptAll() {
         for _ in 0..<SocketCalls.backlog {
             let accepted = accept_next(self.descriptor)
-            guard accepted >= 0 else { return }
-            self.take(accepted)
+            if accepted >= 0 {
+                self.take(accepted)
+            } else if ![EINTR, ECONNABORTED, EPROTO].contains(errno) {
+                return
+            }
         }
     }
 
@@ -81,6 +84,21 @@ final class SocketListener: Watched {
 
     func loopEnds() { self.close() }
 
+    /// Begins again, and if that fails, a little later.
+    private func resume() {
+        do throws(SocketError) {
+            try self.start()
+        } catch {
+            self.failed(error)
+            self.resumeLater()
+        }
+    }
+
+    private func resumeLater() {
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.loop.scheduleTask(in: SocketListener.pause) { bound.value.resume() }
+    }
+
     /// A connection that has gone again is nothing; without descriptors or memory, trying again at once would spin.
     private func acceptFailed(_ code: Int32) {
         switch code {
@@ -89,8 +107,7 @@ final class SocketListener: Watched {
             self.failed(SocketError(call: "accept4", code: code))
             guard self.key != nil else { return }
             self.stop()
-            let bound = NIOLoopBound(self, eventLoop: self.loop)
-            self.loop.scheduleTask(in: SocketListener.pause) { try? bound.value.start() }
+            self.resumeLater()
         }
     }
 }

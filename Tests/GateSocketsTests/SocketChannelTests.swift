@@ -83,6 +83,19 @@ import Testing
         try await pair.server.ended.get()
     }
 
+    @Test func `what a peer has sent before it reset the connection is read first`() async throws {
+        let pair = try await Pair(serverWants: 5, readsOnItsOwn: false)
+        let (client, server) = (pair.client.channel, pair.server.channel)
+        try await client.writeAndFlush(ByteBuffer(string: "early")).get()
+        try await client.eventLoop.submit { try SocketCalls.resetOnClose(client.descriptor) }.get()
+        try await client.close().get()
+        server.write(ByteBuffer(repeating: 1, count: 100), promise: nil)
+        server.flush()
+        try await server.setOption(.autoRead, value: true).get()
+        #expect(String(buffer: try await pair.server.arrived.get()) == "early")
+        try await pair.server.ended.get()
+    }
+
     @Test func `a write to a closed channel fails`() async throws {
         let pair = try await Pair()
         try await pair.client.channel.close().get()
