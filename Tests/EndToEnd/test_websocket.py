@@ -503,6 +503,41 @@ def test_an_extended_connect_is_checked_as_any_handshake(fields, status, stand, 
     assert len(scripted_app.requests) == before + 1
 
 
+def in_flight(gate):
+    return gate.operation("/status").json()["requests_in_flight"]
+
+
+def test_a_connect_that_ends_before_the_tunnel_leaves_nothing_behind(stand, scripted_app):
+    """The stream ends before the app has answered: nothing of it stays under way, or meets the requests after it."""
+    going = threading.Event()
+
+    def slow(connection, request):
+        going.wait(20)
+        return True
+
+    scripted_app.script("/raw/slow", slow)
+    before = in_flight(stand)
+    with Client(stand.tls_port) as client:
+        client.request(1, extended("/raw/slow"), end=False)
+        scripted_app.wait_for("/raw/slow")
+        client.send(h2_frame(DATA, 1, 1, b""))
+        assert client.over(1).reset is not None
+        for number in range(3, 23, 2):
+            assert client.exchange(number, get("/raw/next")).status == 200
+        eventually(lambda: in_flight(stand) == before, "nothing is under way")
+        going.set()
+        assert client.exchange(23, get("/raw/next")).status == 200
+        eventually(lambda: in_flight(stand) == before, "nothing is under way")
+
+
+def test_success_without_a_switch_opens_no_tunnel(stand, scripted_app):
+    """RFC 8441 §5: 2xx says that the tunnel is open, so an app that ignores the handshake is a bad gateway."""
+    with Client(stand.tls_port) as client:
+        client.request(1, extended("/raw/plain"), end=False)
+        assert client.answer(1).status == 502
+        assert client.exchange(3, get("/raw/after")).status == 200
+
+
 @pytest.mark.parametrize("protocol", ["connect-udp", "connect-ip", "WebSocket", ""])
 def test_other_protocols_are_reset(protocol, stand):
     """H-17."""

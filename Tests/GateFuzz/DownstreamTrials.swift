@@ -16,7 +16,7 @@ private struct Stage {
     var setting: DownstreamSetting {
         DownstreamSetting(
             limits: DownstreamLimits(),
-            names: { FieldNames() },
+            names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { false },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop)
@@ -109,4 +109,9 @@ enum Frames {
         }
         return frames
     }
+}
+
+/// The names of a configuration that stays in force.
+enum LastingNames {
+    static let plain = FieldNames()
 }

@@ -53,6 +53,12 @@ extension HTTP2Connection {
     func requestReceived(_ id: Int32, endsStream: Bool) {
         self.headDeadline = .distantFuture
         guard !self.isTerminating, let session else { return }
+        // The configuration that names the fields must be the one that decides; RFC 9113 §8.7 lets clients try again.
+        guard self.block.names === self.setting.names() else {
+            session.reset(id, .refusedStream)
+            self.scheduleFlush()
+            return
+        }
         let stream = HTTP2Stream(id: id, connection: self, responder: self.freshResponder())
         stream.position = self.open.count
         self.open.append(stream)

@@ -87,8 +87,11 @@ extension HTTP2Stream {
 
     func cut() {
         guard self.phase != .over else { return }
+        let isUnanswered = self.phase == .none || self.phase == .started
         self.phase = .ended
         self.giveUp(.internalError)
+        // The responder may serve another stream next: it must be at rest.
+        if isUnanswered { self.responder.abandon() }
     }
 
     func freshBuffer(capacity: Int) -> ByteBuffer { self.connection.setting.memory(capacity) }

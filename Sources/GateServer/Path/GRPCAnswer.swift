@@ -12,6 +12,7 @@ enum GRPC {
 
     /// Whether a request is a call: `Content-Type: application/grpc`, with or without a suffix.
     static func isCall(_ request: RequestHead) -> Bool {
+        guard request.method == .post else { return false }
         let type = "application/grpc"
         let message = request.message
         return message.fields.contains { field in

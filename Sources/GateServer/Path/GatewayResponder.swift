@@ -100,6 +100,10 @@ extension GatewayResponder {
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             if self.isRequestComplete { self.answerOwnEndpoint() }
         case .forwarded(let route, let identity):
+            // To an extended CONNECT every 2xx would say that a tunnel is open, RFC 8441 §5.
+            guard !request.isExtendedConnect || (route.webSocket != nil && route.directAnswer == nil) else {
+                return self.refuseWebSocket()
+            }
             guard !self.answersDirectly(request, on: route, isOpen: identity == nil) else { return }
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             self.forward(to: route, identity: identity)
@@ -107,7 +111,9 @@ extension GatewayResponder {
     }
 
     private func holdBody() {
-        guard let request, request.framing != .none, !self.isRequestComplete else { return }
+        guard let request, request.framing != .none || request.isExtendedConnect, !self.isRequestComplete else {
+            return
+        }
         self.connection?.pauseReading()
     }
 
@@ -141,7 +147,12 @@ extension GatewayResponder {
     }
 
     func tunnelEnded() {
-        self.exchange?.tunnelInputEnded()
+        // Whoever ends before there is a tunnel wants none.
+        guard let exchange else {
+            self.connection?.cut()
+            return
+        }
+        exchange.tunnelInputEnded()
     }
 
     func downstreamWritabilityChanged(isWritable: Bool) {

@@ -193,6 +193,10 @@ extension UpstreamExchange {
         guard !self.isOver else { return }
         self.hasAnswered = true
         if let offer, head.status == 101 { return self.openTunnel(head, offer) }
+        if self.request.isExtendedConnect, (200...299).contains(head.status) {
+            let place = "\(self.route.name) at \(self.targetText)"
+            return self.refuseTunnel(Failure(.upstreamFailed, "upstream.websocket", "\(place) did not switch"))
+        }
         self.status = head.status
         var framing = head.framing
         if framing == .chunked || framing == .untilClose {

@@ -29,7 +29,8 @@ extension UpstreamExchange {
         self.connection.resumeReading()
     }
 
-    private func refuseTunnel(_ failure: Failure) {
+    /// The handshake has led to nothing: both sides are told.
+    func refuseTunnel(_ failure: Failure) {
         let link = self.link
         self.tunnel?.leave()
         self.end()

@@ -44,6 +44,9 @@ package final class RequestBlock {
         self.line = nil
     }
 
+    /// The names that the fields were judged by.
+    package var names: FieldNames { self.lines.names }
+
     /// Whether so much has been decoded that no honest client can have meant it.
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
 

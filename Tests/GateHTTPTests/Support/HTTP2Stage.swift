@@ -45,7 +45,7 @@ final class HTTP2Stage {
         made.prepare = prepare
         let setting = DownstreamSetting(
             limits: limits,
-            names: { FieldNames() },
+            names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { made.isDraining },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop)

@@ -55,7 +55,7 @@ final class Stage {
         let draining = self.draining
         let setting = DownstreamSetting(
             limits: limits,
-            names: { FieldNames() },
+            names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { draining.isSet }
         )
@@ -123,4 +123,9 @@ func get(_ target: String = "/", _ lines: String = "") -> String {
 /// A `POST` with framing as given, and what follows the head.
 func post(_ framing: String, _ body: String = "") -> String {
     "POST /p HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n\(body)"
+}
+
+/// The names of a configuration that stays in force.
+enum LastingNames {
+    static let plain = FieldNames()
 }
