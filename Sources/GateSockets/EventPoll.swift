@@ -58,16 +58,22 @@ final class EventPoll {
         _ = unsafe epoll_ctl(self.descriptor, EPOLL_CTL_DEL, socket, &event)
     }
 
-    /// Waits until something happens, `milliseconds` at most (-1 for ever), and reports it.
-    func wait(milliseconds: Int32, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void) {
+    /// Waits until something happens, `milliseconds` at most (-1 for ever).
+    ///
+    /// - Returns: What ``report(_:_:)`` takes.
+    func wait(milliseconds: Int32) -> Int {
         let count = unsafe epoll_wait(
             self.descriptor,
             self.events.baseAddress,
             Int32(EventPoll.capacity),
             milliseconds
         )
-        guard count > 0 else { return }
-        for index in 0..<Int(count) {
+        return max(0, Int(count))
+    }
+
+    /// Reports what has happened.
+    func report(_ count: Int, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void) {
+        for index in 0..<count {
             let event = unsafe self.events[index]
             unsafe body(event.data.u64, Readiness(rawValue: event.events))
         }

@@ -82,12 +82,20 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
 
     private func run() {
         while self.ending == nil || !self.tasks.isEmpty {
-            self.poll.wait(milliseconds: self.patience()) { key, readiness in self.dispatch(key, readiness) }
+            let count = self.poll.wait(milliseconds: self.patience())
+            // What other threads asked for before a peer wrote is done before that is read: a session that has ended
+            // is forgotten before the next request of whoever was told so.
             self.takeInbox()
+            self.runTasks()
+            self.poll.report(count) { key, readiness in self.dispatch(key, readiness) }
             self.readOn()
             self.runTasks()
             self.runTimers()
         }
+        // Whoever came before the end is served; nobody comes after it.
+        self.takeInbox()
+        self.runTasks()
+        for work in self.timers.removeAll() { work(false) }
         self.ending?()
     }
 
@@ -100,15 +108,11 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     }
 
     private func dispatch(_ key: UInt64, _ readiness: Readiness) {
-        guard key != SocketLoop.wakeKey else { return self.clearWake() }
+        // Each write to it is an event of its own: the number that it holds need not be taken away, see eventfd(2).
+        guard key != SocketLoop.wakeKey else { return }
         let index = Int(key & 0xFFFF_FFFF)
         guard index < self.slots.count, self.slots[index].generation == UInt32(key >> 32) else { return }
         self.slots[index].watched?.ready(readiness)
-    }
-
-    private func clearWake() {
-        var value: UInt64 = 0
-        _ = unsafe Glibc.read(self.wakeDescriptor, &value, 8)
     }
 
     private func takeInbox() {
@@ -142,7 +146,7 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
         guard let next = self.timers.nextDeadline() else { return }
         let now = NIODeadline.now()
         guard next <= now else { return }
-        while let work = self.timers.due(at: now) { work() }
+        while let work = self.timers.due(at: now) { work(true) }
     }
 }
 
@@ -236,7 +240,8 @@ extension SocketLoop {
         let promise = self.makePromise(of: Value.self)
         let id = self.ids.wrappingAdd(1, ordering: .relaxed).newValue
         self.soon {
-            self.timers.insert(id, at: deadline) {
+            self.timers.insert(id, at: deadline) { isDue in
+                guard isDue else { return promise.fail(EventLoopError.shutdown) }
                 do {
                     try promise.assumeIsolated().succeed(task())
                 } catch {

@@ -4,6 +4,9 @@ internal import NIOCore
 
 /// What is to be done at a time, the next first; confined to one loop.
 struct TimerQueue {
+    /// Told once: that its time has come, or that the loop ends before.
+    typealias Work = (_ isDue: Bool) -> Void
+
     private struct Entry {
         let deadline: NIODeadline
         let id: UInt64
@@ -15,7 +18,7 @@ struct TimerQueue {
 
     /// A binary heap; entries without work were cancelled and are skipped.
     private var heap: [Entry] = []
-    private var work: [UInt64: () -> Void] = [:]
+    private var work: [UInt64: Work] = [:]
 
     /// When the next work is due; nil if there is none.
     mutating func nextDeadline() -> NIODeadline? {
@@ -24,7 +27,7 @@ struct TimerQueue {
     }
 
     /// Adds work; `id` is its own.
-    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping () -> Void) {
+    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping Work) {
         self.work[id] = body
         self.heap.append(Entry(deadline: deadline, id: id))
         var child = self.heap.count - 1
@@ -42,10 +45,18 @@ struct TimerQueue {
     }
 
     /// The next work that is due at a time, which the caller does.
-    mutating func due(at now: NIODeadline) -> (() -> Void)? {
+    mutating func due(at now: NIODeadline) -> Work? {
         guard let deadline = self.nextDeadline(), deadline <= now, let first = self.heap.first else { return nil }
         self.removeFirst()
         return self.work.removeValue(forKey: first.id)
+    }
+
+    /// Drops everything.
+    ///
+    /// - Returns: What was still to be done, for the caller to tell.
+    mutating func removeAll() -> [Work] {
+        defer { self = TimerQueue() }
+        return Array(self.work.values)
     }
 
     private mutating func removeFirst() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import NIOCore
 import Testing
 
@@ -32,6 +33,36 @@ import Testing
         #expect(try await task.futureResult.get() >= began + .milliseconds(20))
         await #expect(throws: EventLoopError.self) { try await cancelled.futureResult.get() }
         try await loop.shutdownGracefully()
+    }
+
+    @Test func `what another thread asked for before a peer wrote is done before that is read`() async throws {
+        let pair = try await Pair(serverWants: 1)
+        let loop = pair.server.channel.eventLoop
+        let isTold = try await loop.submit { NIOLoopBoundBox(false, eventLoop: loop) }.get()
+        let seen = pair.server.arrived.map { _ in isTold.value }
+        // The loop is held up, so that it finds both at once.
+        let isHeld = pair.client.channel.eventLoop.makePromise(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        loop.execute {
+            isHeld.succeed()
+            gate.wait()
+        }
+        try await isHeld.futureResult.get()
+        loop.execute { isTold.value = true }
+        try await pair.client.channel.writeAndFlush(ByteBuffer(string: "x")).get()
+        gate.signal()
+        #expect(try await seen.get())
+        try await pair.client.channel.close().get()
+        try await pair.loops.shutdownGracefully()
+    }
+
+    @Test func `a loop that ends breaks the promise of what was to be done later`() async throws {
+        let loop = try SocketLoop.start(named: "test")
+        let other = try SocketLoop.start(named: "other")
+        let late = loop.scheduleTask(in: .hours(1)) { true }.futureResult.hop(to: other)
+        try await loop.shutdownGracefully()
+        await #expect(throws: EventLoopError.self) { try await late.get() }
+        try await other.shutdownGracefully()
     }
 
     @Test func `a loop that ends closes what it watches`() async throws {

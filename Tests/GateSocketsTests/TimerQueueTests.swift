@@ -15,10 +15,10 @@ import Testing
         let start = NIODeadline.uptimeNanoseconds(1000)
         var queue = TimerQueue()
         for (index, delay) in deadlines.enumerated() {
-            queue.insert(UInt64(index), at: start + .nanoseconds(delay)) { log.done.append(index) }
+            queue.insert(UInt64(index), at: start + .nanoseconds(delay)) { _ in log.done.append(index) }
         }
         for index in cancelled { queue.cancel(UInt64(index)) }
-        while let work = queue.due(at: start + .nanoseconds(until)) { work() }
+        while let work = queue.due(at: start + .nanoseconds(until)) { work(true) }
         return log.done
     }
 
@@ -45,8 +45,8 @@ import Testing
     @Test func `a cancelled first entry does not hide the next deadline`() {
         var queue = TimerQueue()
         let start = NIODeadline.uptimeNanoseconds(1000)
-        queue.insert(1, at: start) {}
-        queue.insert(2, at: start + .seconds(1)) {}
+        queue.insert(1, at: start) { _ in }
+        queue.insert(2, at: start + .seconds(1)) { _ in }
         queue.cancel(1)
         #expect(queue.nextDeadline() == start + .seconds(1))
     }
