@@ -29,8 +29,14 @@ package struct DownstreamLimits: Sendable {
     package var age = TimeAmount.hours(1)
     /// How long a closing connection waits for the client to finish sending.
     package var linger = TimeAmount.seconds(2)
+    /// How many bytes of a request are still taken over HTTP/2 when its answer has gone out.
+    package var lingerBytes = 1 << 20
     /// How many bytes of later requests are kept while one is being answered.
     package var pipelinedBytes = 64 * 1024
+    /// How many requests one HTTP/2 connection may carry, on all its streams.
+    ///
+    /// More than over HTTP/1.1, where a new connection is made between two requests: here others are under way.
+    package var streamsInAll = 100_000
     /// HTTP/2 streams of one connection at a time.
     package var streams = 100
     /// How many bytes of a request's body may wait on an HTTP/2 stream.

@@ -66,7 +66,7 @@ extension HTTP2Connection {
         self.served += 1
         self.idleDeadline = .distantFuture
         if self.lookDeadline == .distantFuture { self.lookDeadline = self.arrived + self.setting.limits.look }
-        if self.served >= self.setting.limits.requests || self.arrived - self.created > self.ageLimit {
+        if self.served >= self.setting.limits.streamsInAll || self.arrived - self.created > self.ageLimit {
             self.announceEnd()
         }
         do {

@@ -187,13 +187,6 @@ extension HTTP2Stream {
         self.responder.downstreamWritabilityChanged(isWritable: true)
     }
 
-    /// The answer has gone out whole; if the request is still coming, nobody wants the rest.
-    ///
-    /// RFC 9113 §8.1.
-    func answerSent() {
-        if !self.isRequestComplete { self.connection.session?.reset(self.id, .none) }
-    }
-
     /// The stream is no more.
     func close() {
         let isUnanswered = self.phase == .none || self.phase == .started

@@ -44,12 +44,16 @@ final class HTTP2Stream: DownstreamExchange {
     var bodyBegan = NIODeadline.distantFuture
     var pausedAt = NIODeadline.distantFuture
     var bodyBytes: Int64 = 0
-    /// When the body must have moved on.
+    /// When the body must have moved on; after the answer, when the request must be over.
     var bodyDeadline = NIODeadline.distantFuture
 
     // The answer.
     var head: ByteBuffer?
     var hasSentHead = false
+    /// Whether all of it has gone out.
+    private var isAnswerSent = false
+    /// Bytes of the body that have come since.
+    private var dropped = 0
     /// The part of the body that goes out next, and those behind it; most bodies have one part only.
     var part = ByteBuffer()
     var parts: [ByteBuffer] = []
@@ -108,8 +112,7 @@ extension HTTP2Stream {
         guard count > 0 else { return }
         switch self.phase {
         case .ended, .over:
-            // The answer is complete without it.
-            self.connection.session?.consume(count, of: self.id)
+            self.drop(count)
             return
         case .none, .started:
             break
@@ -119,6 +122,14 @@ extension HTTP2Stream {
         self.responder.receive(body)
         self.giveWindow()
         self.armBodyDeadline()
+    }
+
+    /// Takes a part of the body that the answer was complete without; of much more nobody wants to hear.
+    private func drop(_ count: Int) {
+        self.connection.session?.consume(count, of: self.id)
+        guard self.isAnswerSent else { return }
+        self.dropped += count
+        if self.dropped > self.connection.setting.limits.lingerBytes { self.giveUp(.none) }
     }
 
     /// The body is complete.
@@ -178,11 +189,27 @@ extension HTTP2Stream {
     func giveUpBody() {
         self.bodyDeadline = .distantFuture
         guard self.phase == .none else {
-            self.giveUp(.cancel)
+            self.giveUp(self.isAnswerSent ? .none : .cancel)
             return
         }
         self.responder.abandon()
         self.respond(self.responder.answer(to: WireRefusal(408, "wire.too_slow")))
+    }
+
+    /// The answer has gone out whole; if the request is still coming, nobody wants the rest.
+    ///
+    /// A reset may follow at once, RFC 9113 §8.1, and clients must not drop the answer then; but some do, or fail while
+    /// they send the end of a body that is complete. So they are given the time to end, and what they send is dropped.
+    func answerSent() {
+        guard !self.isRequestComplete else { return }
+        guard !self.isForTunnel else {
+            self.connection.session?.reset(self.id, .none)
+            return
+        }
+        self.isAnswerSent = true
+        self.isPaused = false
+        self.giveWindow()
+        self.bodyDeadline = .now() + self.connection.setting.limits.linger
     }
 
     /// Ends the stream from our side; the responder hears of it when it is closed.

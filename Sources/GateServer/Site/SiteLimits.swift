@@ -31,6 +31,7 @@ struct SiteLimits: Sendable {
         self.downstream.head.targetBytes = limits.urlBytes
         self.downstream.requests = limits.requestsPerConnection
         self.downstream.streams = limits.streams
+        self.downstream.streamsInAll = 100 * limits.requestsPerConnection
         self.downstream.handshake = TimeAmount(times.handshake)
         self.downstream.firstByte = TimeAmount(times.requestHead)
         self.downstream.requestHead = TimeAmount(times.requestHead)

@@ -149,3 +149,13 @@ func fields(_ method: String = "GET", _ path: String = "/", _ more: [(String, St
 func request(_ stream: UInt32, _ path: String = "/", method: String = "GET", hasBody: Bool = false) -> [UInt8] {
     frame(.headers, hasBody ? 4 : 5, on: stream, block(fields(method, path)))
 }
+
+extension DownstreamLimits {
+    /// The defaults with some changes; streams are looked at whenever there is a chance.
+    static func quick(_ change: (inout DownstreamLimits) -> Void) -> DownstreamLimits {
+        var limits = DownstreamLimits()
+        limits.look = .zero
+        change(&limits)
+        return limits
+    }
+}
