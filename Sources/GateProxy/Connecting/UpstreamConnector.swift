@@ -147,14 +147,14 @@ extension UpstreamConnector {
         guard let tls else { throw ConnectFailure(.untrusted("no trust is configured")) }
         let context = tls.context(isHTTP2: self.address.isHTTP2)
         let name = tls.serverName ?? self.address.serverName
-        let watch = HandshakeWatch(loop: channel.eventLoop)
         guard tls.pins != nil else {
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-            try channel.pipeline.syncOperations.addHandlers([handler, watch])
+            try channel.pipeline.syncOperations.addHandlers([handler, HandshakeWatch(loop: channel.eventLoop)])
             return
         }
         let chain = BuiltChain()
         let handler = try chain.handler(context: context, serverName: name)
+        let watch = HandshakeWatch(loop: channel.eventLoop)
         try channel.pipeline.syncOperations.addHandlers([handler, ChainKeeper(chain), watch])
     }
 

@@ -15,8 +15,8 @@ final class UpstreamExchange: UpstreamSink {
     let responder: GatewayResponder
     let connection: any DownstreamExchange
     let request: RequestHead
-    /// What the client offers if it asks for a WebSocket.
-    private let offer: WebSocketOffer?
+    /// What the client offers if it asks for a WebSocket, and why it may.
+    private let opening: (offer: WebSocketOffer, pass: TunnelPass)?
     private(set) var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     var hasSwitched = false
@@ -42,7 +42,7 @@ final class UpstreamExchange: UpstreamSink {
         request: RequestHead,
         route: SiteRoute,
         identity: ByteBuffer?,
-        offer: WebSocketOffer? = nil
+        tunnel: (WebSocketOffer, TunnelPass)? = nil
     ) {
         self.responder = responder
         self.connection = connection
@@ -50,11 +50,11 @@ final class UpstreamExchange: UpstreamSink {
         self.route = route
         self.way = responder.loop.way(for: route)
         self.identity = identity
-        self.offer = offer
+        self.opening = tunnel
         self.call = UpstreamCall(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
-        self.bodyLeft = request.framing == .chunked && offer == nil ? route.mostBody : .max
-        self.call.opensTunnel = offer != nil
+        self.bodyLeft = request.framing == .chunked && tunnel == nil ? route.mostBody : .max
+        self.call.opensTunnel = tunnel != nil
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -65,9 +65,8 @@ extension UpstreamExchange {
     /// Asks for a connection; the request is sent when it is there.
     func begin() {
         guard !self.isOver else { return }
-        if self.offer != nil {
-            let pass = self.responder.tunnelPass(on: self.route, for: self.request, isProtected: self.identity != nil)
-            self.tunnel = Tunnel(pass, exchange: self, connection: self.connection, loop: self.responder.loop)
+        if let opening {
+            self.tunnel = Tunnel(opening.pass, exchange: self, connection: self.connection, loop: self.responder.loop)
         }
         self.target = self.way.lease(to: self, key: self.responder.sessionKey(of: self.request))
     }
@@ -78,7 +77,7 @@ extension UpstreamExchange {
         if let tunnel, tunnel.takesFromApp { return tunnel.fromClient(body) }
         self.bodyLeft -= Int64(body.readableBytes)
         guard self.bodyLeft >= 0 else { return self.refuseBody() }
-        guard let link, self.offer == nil else {
+        guard let link, self.opening == nil else {
             self.waiting.append(body)
             self.connection.pauseReading()
             return
@@ -167,10 +166,10 @@ extension UpstreamExchange {
         }
         self.link = link
         var head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
-        if let offer { head = self.responder.handshakeHead(head, offer) }
+        if let opening { head = self.responder.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
         self.responder.loop.recycle(head)
-        if !self.waiting.isEmpty, self.offer == nil {
+        if !self.waiting.isEmpty, self.opening == nil {
             self.hasSentBody = true
             for body in self.waiting {
                 link.send(body)
@@ -179,7 +178,7 @@ extension UpstreamExchange {
         }
         if self.isRequestComplete { link.finishRequest() }
         link.flush()
-        if link.isWritable, self.offer == nil { self.connection.resumeReading() }
+        if link.isWritable, self.opening == nil { self.connection.resumeReading() }
     }
 
     func upstreamHinted(_ head: ResponseHead) {
@@ -192,7 +191,7 @@ extension UpstreamExchange {
     func upstreamAnswered(_ head: ResponseHead) {
         guard !self.isOver else { return }
         self.hasAnswered = true
-        if let offer, head.status == 101 { return self.openTunnel(head, offer) }
+        if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
             return self.refuseTunnel(Failure(.upstreamFailed, "upstream.websocket", "\(place) did not switch"))
@@ -292,17 +291,5 @@ extension UpstreamExchange {
             avoiding: self.target
         )
         return true
-    }
-}
-
-extension UpstreamCall {
-    /// Takes what only HTTP/2 carries from a request.
-    fileprivate mutating func take(_ request: RequestHead) {
-        let message = request.message
-        self.takesTrailers = message.first(.te).map { message.spells($0.valueRange, "trailers") } ?? false
-        guard GRPC.isCall(request) else { return }
-        // A call is of HTTP/2 on both sides, and its answer has trailers.
-        self.takesTrailers = true
-        self.budget = GRPC.timeout(of: request)
     }
 }

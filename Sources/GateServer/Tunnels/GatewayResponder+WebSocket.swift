@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
@@ -10,13 +11,16 @@ internal import NIOCore
 enum WebSocketWish {
     /// It does not, or the app takes none, and it is forwarded as any other.
     case none
-    case offer(WebSocketOffer)
+    case opening(WebSocketOffer, TunnelPass)
     case refused(Answer)
 }
 
 extension GatewayResponder {
+    /// How many tunnels one session may have on an event loop: each takes a connection to the app.
+    private static let mostOfSession = 64
+
     /// What a request that may enter asks for.
-    func webSocketWish(of request: RequestHead, on route: SiteRoute) -> WebSocketWish {
+    func webSocketWish(of request: RequestHead, on route: SiteRoute, isProtected: Bool) -> WebSocketWish {
         guard let rule = route.webSocket else {
             guard request.isExtendedConnect else { return .none }
             return .refused(
@@ -36,7 +40,12 @@ extension GatewayResponder {
             let origin = request.message.value(.origin) ?? "no origin"
             return .refused(self.refusal(.forbidden, "request.cross_site_websocket", "opened by \(origin)"))
         }
-        return .offer(offer)
+        let session = isProtected ? RequestPath(site: self.site, loop: self.loop).liveSession(of: request) : nil
+        if let session, self.loop.tunnels.count(of: session.familyKey) >= GatewayResponder.mostOfSession {
+            let detail = "the session has \(GatewayResponder.mostOfSession) open"
+            return .refused(self.refusal(.tooMany, "request.too_many_websockets", detail))
+        }
+        return .opening(offer, TunnelPass(request: request, route: route, tls: self.tls, session: session))
     }
 
     private func refusal(_ fault: WebSocketOffer.Fault) -> Answer {
@@ -51,15 +60,9 @@ extension GatewayResponder {
         }
     }
 
-    /// None of the gateway's own addresses takes WebSockets.
-    func refuseWebSocket() {
-        self.answer(self.refusal(.malformedRequest, "request.no_websocket", "the gateway itself takes no WebSockets"))
-    }
-
-    /// Why a tunnel may be opened.
-    func tunnelPass(on route: SiteRoute, for request: RequestHead, isProtected: Bool) -> TunnelPass {
-        let session = isProtected ? RequestPath(site: self.site, loop: self.loop).liveSession(of: request) : nil
-        return TunnelPass(request: request, route: route, tls: self.tls, session: session)
+    /// Neither the gateway's own addresses take WebSockets, nor apps that are not asked.
+    func refuseWebSocket(at place: String = "the gateway itself") {
+        self.answer(self.refusal(.malformedRequest, "request.no_websocket", "\(place) takes no WebSockets"))
     }
 
     private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Answer {
@@ -74,12 +77,13 @@ extension GatewayResponder {
     }
 
     /// The head of the answer that begins a tunnel.
-    func tunnelHead(_ answer: ResponseHead, for request: RequestHead) -> ByteBuffer {
+    func tunnelHead(_ answer: ResponseHead, for request: RequestHead, on route: SiteRoute) -> ByteBuffer {
         var head = ForwardedHead.answer(
             answer,
             to: request,
             framing: .none,
             closes: false,
+            edits: route.answerEdits,
             into: self.loop.memory(capacity: answer.message.bytes.readableBytes + 512)
         )
         guard request.isExtendedConnect else {

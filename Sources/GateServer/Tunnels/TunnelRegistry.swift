@@ -10,6 +10,9 @@ final class TunnelRegistry {
     /// How many there are.
     var count: Int { self.tunnels.count }
 
+    /// How many a session has.
+    func count(of family: [UInt8]) -> Int { self.families[family]?.count ?? 0 }
+
     /// Takes note of one.
     func add(_ tunnel: Tunnel) {
         self.tunnels[ObjectIdentifier(tunnel)] = tunnel

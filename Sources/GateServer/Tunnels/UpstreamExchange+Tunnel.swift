@@ -24,7 +24,7 @@ extension UpstreamExchange {
         tunnel.open(over: link)
         self.hasSwitched = true
         self.responder.tunnelBegan(on: self.route)
-        self.connection.startTunnel(self.responder.tunnelHead(head, for: self.request))
+        self.connection.startTunnel(self.responder.tunnelHead(head, for: self.request, on: self.route))
         self.passHeld()
         self.connection.resumeReading()
     }

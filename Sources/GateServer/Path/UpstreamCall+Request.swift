@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateProxy
+internal import GateWire
+
+extension UpstreamCall {
+    /// Takes what only HTTP/2 carries from a request.
+    mutating func take(_ request: RequestHead) {
+        let message = request.message
+        self.takesTrailers = message.first(.te).map { message.spells($0.valueRange, "trailers") } ?? false
+        guard GRPC.isCall(request) else { return }
+        // A call is of HTTP/2 on both sides, and its answer has trailers.
+        self.takesTrailers = true
+        self.budget = GRPC.timeout(of: request)
+    }
+}
