@@ -66,15 +66,20 @@ package final class ListeningSocket: Sendable {
         failed: @escaping @Sendable (SocketError) -> Void = { _ in },
         prepare: @escaping @Sendable (SocketChannel) throws -> Void
     ) async throws {
-        for loop in group.loops {
-            let listener = try await loop.submit {
-                let listener = SocketListener(self.descriptor, on: loop, failed: failed) { accepted in
-                    self.give(accepted, from: loop, to: group, prepare)
-                }
-                try listener.start()
-                return NIOLoopBound(listener, eventLoop: loop)
-            }.get()
-            self.listeners.withLock { $0.append(listener) }
+        do {
+            for loop in group.loops {
+                let listener = try await loop.submit {
+                    let listener = SocketListener(self.descriptor, on: loop, failed: failed) { accepted in
+                        self.give(accepted, from: loop, to: group, prepare)
+                    }
+                    try listener.start()
+                    return NIOLoopBound(listener, eventLoop: loop)
+                }.get()
+                self.listeners.withLock { $0.append(listener) }
+            }
+        } catch {
+            await self.close()
+            throw error
         }
     }
 

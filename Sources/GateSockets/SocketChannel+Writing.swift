@@ -44,7 +44,9 @@ extension SocketChannel {
         let (wanted, sent) = self.output.send(to: self.descriptor)
         guard sent >= 0 else { return self.writeFailed(errno) }
         if sent < wanted { self.mayWrite = false }
-        self.output.sent(sent)
+        for promise in self.output.sent(sent) {
+            promise.succeed()
+        }
     }
 
     private func writeFailed(_ code: Int32) {

@@ -160,7 +160,9 @@ extension SocketChannel {
         if wasActive { self.loop.forget(self.descriptor, key: self.key) }
         Glibc.close(self.descriptor)
         self.reader = nil
-        self.output.fail(error)
+        for promise in self.output.dropAll() {
+            promise.fail(error)
+        }
         self.closesOutput?.fail(error)
         self.closesOutput = nil
         promise?.succeed()

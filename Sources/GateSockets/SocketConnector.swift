@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import NIOCore
+internal import NIOCore
 
-/// Connects to an address; confined to its loop.
-package final class SocketConnector: Watched {
+/// Connects to one address; confined to its loop.
+final class SocketConnector: Watched {
     private let loop: SocketLoop
     private let descriptor: Int32
     private let remote: SocketAddress
@@ -19,28 +19,36 @@ package final class SocketConnector: Watched {
         self.promise = loop.makePromise()
     }
 
-    /// Connects; the channel in the answer has no handlers yet and is to be activated by the caller.
+    /// Begins to connect.
     ///
-    /// Must be called on the loop. Fails with `ChannelError.connectTimeout` or a ``SocketError``.
-    package static func connect(
+    /// Must be called on the loop.
+    ///
+    /// - Throws: When there is no socket to be had.
+    static func start(
         to address: SocketAddress,
         within limit: TimeAmount,
         on loop: SocketLoop
-    ) -> EventLoopFuture<SocketChannel> {
-        do throws(SocketError) {
-            let connector = SocketConnector(try SocketCalls.stream(for: address), to: address, on: loop)
-            connector.begin(within: limit)
-            return connector.promise.futureResult
-        } catch {
-            return loop.makeFailedFuture(error)
-        }
+    ) throws(SocketError) -> SocketConnector {
+        let connector = SocketConnector(try SocketCalls.stream(for: address), to: address, on: loop)
+        connector.begin(within: limit)
+        return connector
+    }
+
+    /// The channel, which has no handlers yet and is to be activated by the caller; fails with
+    /// `ChannelError.connectTimeout`, a ``SocketError`` or, after ``cancel()``, `ChannelError.ioOnClosedChannel`.
+    var connected: EventLoopFuture<SocketChannel> { self.promise.futureResult }
+
+    /// Gives up, unless it is over already.
+    func cancel() {
+        guard self.key != nil else { return }
+        self.fail(ChannelError.ioOnClosedChannel)
     }
 
     private func begin(within limit: TimeAmount) {
         do throws(SocketError) {
             if self.remote.protocol != .unix { SocketCalls.sendAtOnce(self.descriptor) }
             try unsafe SocketCalls.check("connect", with: self.remote) { unsafe Glibc.connect(self.descriptor, $0, $1) }
-            self.connected()
+            self.succeed()
         } catch  where error.code == EINPROGRESS {
             self.wait(limit)
         } catch {
@@ -61,7 +69,7 @@ package final class SocketConnector: Watched {
     func ready(_ readiness: Readiness) {
         let code = SocketCalls.error(of: self.descriptor)
         guard code == 0 else { return self.fail(SocketError(call: "connect", code: code)) }
-        self.connected()
+        self.succeed()
     }
 
     func loopEnds() {
@@ -75,7 +83,7 @@ package final class SocketConnector: Watched {
         self.key = nil
     }
 
-    private func connected() {
+    private func succeed() {
         self.forget()
         let local = SocketCalls.localAddress(of: self.descriptor)
         let channel = SocketChannel(self.descriptor, on: self.loop, local: local, remote: self.remote)

@@ -65,26 +65,33 @@ struct SocketOutput {
         }
     }
 
-    /// Forgets what the kernel has taken, and tells those whose bytes are all gone.
-    mutating func sent(_ count: Int) {
+    /// Forgets what the kernel has taken.
+    ///
+    /// - Returns: The promises of those whose bytes are all gone, to be kept by the caller: whoever hears of it may write.
+    mutating func sent(_ count: Int) -> [EventLoopPromise<Void>] {
+        var told: [EventLoopPromise<Void>] = []
         self.bytes -= count
         var left = count
         while self.flushed > 0 {
             let size = self.queue[self.queue.startIndex].bytes.readableBytes
             guard left >= size else {
                 self.queue[self.queue.startIndex].bytes.moveReaderIndex(forwardBy: left)
-                return
+                return told
             }
             left -= size
             self.flushed -= 1
-            self.queue.removeFirst().promise?.succeed()
+            if let promise = self.queue.removeFirst().promise { told.append(promise) }
         }
+        return told
     }
 
-    /// Drops everything and tells everybody.
-    mutating func fail(_ error: any Error) {
+    /// Drops everything.
+    ///
+    /// - Returns: The promises of those whose bytes will not be sent, to be broken by the caller.
+    mutating func dropAll() -> [EventLoopPromise<Void>] {
         self.flushed = 0
         self.bytes = 0
-        while let pending = self.queue.popFirst() { pending.promise?.fail(error) }
+        defer { self.queue.removeAll() }
+        return self.queue.compactMap(\.promise)
     }
 }

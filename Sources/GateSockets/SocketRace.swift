@@ -13,7 +13,7 @@ package final class SocketRace {
     private let deadline: NIODeadline
     private let promise: EventLoopPromise<SocketChannel>
     private var left: ArraySlice<SocketAddress>
-    private var running = 0
+    private var running: [SocketConnector] = []
     private var isOver = false
     private var turn: Scheduled<Void>?
     private var failure: any Error = ChannelError.operationUnsupported
@@ -44,20 +44,25 @@ package final class SocketRace {
         self.turn = nil
         guard !self.isOver else { return }
         guard let address = self.left.popFirst() else {
-            if self.running == 0 { self.end { $0.fail(self.failure) } }
+            if self.running.isEmpty { self.end { $0.fail(self.failure) } }
             return
         }
-        self.running += 1
         let bound = NIOLoopBound(self, eventLoop: self.loop)
         if !self.left.isEmpty { self.turn = self.loop.scheduleTask(in: SocketRace.headStart) { bound.value.next() } }
         let limit = max(.milliseconds(1), self.deadline - .now())
-        SocketConnector.connect(to: address, within: limit, on: self.loop).assumeIsolated().whenComplete { result in
-            bound.value.ended(result)
+        do {
+            let connector = try SocketConnector.start(to: address, within: limit, on: self.loop)
+            self.running.append(connector)
+            let key = ObjectIdentifier(connector)
+            connector.connected.assumeIsolated().whenComplete { result in bound.value.ended(key, result) }
+        } catch {
+            self.failure = error
+            self.next()
         }
     }
 
-    private func ended(_ result: Result<SocketChannel, any Error>) {
-        self.running -= 1
+    private func ended(_ connector: ObjectIdentifier, _ result: Result<SocketChannel, any Error>) {
+        self.running.removeAll { ObjectIdentifier($0) == connector }
         switch result {
         case .success(let channel) where self.isOver:
             channel.close0(error: ChannelError.operationUnsupported, mode: .all, promise: nil)
@@ -73,5 +78,6 @@ package final class SocketRace {
         self.isOver = true
         self.turn?.cancel()
         tell(self.promise)
+        for loser in self.running { loser.cancel() }
     }
 }
