@@ -5,7 +5,7 @@ import Testing
 
 @testable import GateSockets
 
-@Suite(.timeLimit(.minutes(1))) struct SocketChannelTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketChannelTests {
     @Test(
         "bytes arrive whole and in order, however many pieces they are written in",
         arguments: [(1, 5), (3, 7), (40, 1000), (2, 3_000_000)]

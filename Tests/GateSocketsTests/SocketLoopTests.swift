@@ -6,7 +6,7 @@ import Testing
 
 @testable import GateSockets
 
-@Suite(.timeLimit(.minutes(1))) struct SocketLoopTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketLoopTests {
     @Test func `what is submitted runs on the loop's thread`() async throws {
         let loop = try SocketLoop.start(named: "test")
         #expect(!loop.inEventLoop)
