@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2).
+// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3).
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

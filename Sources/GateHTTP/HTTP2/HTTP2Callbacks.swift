@@ -30,6 +30,15 @@ enum HTTP2Callbacks {
         unsafe user.map { unsafe Unmanaged<HTTP2Connection>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    /// Hands over without counting a reference, as what is called for each field must.
+    private static func hand(_ user: UnsafeMutableRawPointer?, _ body: (HTTP2Connection) -> Void) -> Int32 {
+        guard let user = unsafe user else { return 0 }
+        return unsafe Unmanaged<HTTP2Connection>.fromOpaque(user)._withUnsafeGuaranteedRef { connection in
+            body(connection)
+            return connection.isTerminating ? NGHTTP2_ERR_CALLBACK_FAILURE.rawValue : 0
+        }
+    }
+
     private static func stream(_ session: OpaquePointer?, _ id: Int32) -> HTTP2Stream? {
         unsafe nghttp2_session_get_stream_user_data(session, id).map {
             unsafe Unmanaged<HTTP2Stream>.fromOpaque($0).takeUnretainedValue()
@@ -46,9 +55,10 @@ enum HTTP2Callbacks {
     }
 
     private static let frameBegun: nghttp2_on_begin_frame_callback = { _, header, user in
-        guard let connection = unsafe connection(user), let header = unsafe header?.pointee else { return 0 }
-        connection.frameBegun(FrameKind(header.type), length: header.length, endsStream: header.endsStream)
-        return connection.isTerminating ? NGHTTP2_ERR_CALLBACK_FAILURE.rawValue : 0
+        guard let header = unsafe header?.pointee else { return 0 }
+        return unsafe hand(user) { connection in
+            connection.frameBegun(FrameKind(header.type), length: header.length, endsStream: header.endsStream)
+        }
     }
 
     private static let headBegun: nghttp2_on_begin_headers_callback = { _, frame, user in
@@ -65,11 +75,12 @@ enum HTTP2Callbacks {
         valueLength,
         _,
         user in
-        guard let connection = unsafe connection(user) else { return 0 }
         let nameBytes = unsafe UnsafeBufferPointer(start: name, count: nameLength)
         let valueBytes = unsafe UnsafeBufferPointer(start: value, count: valueLength)
-        unsafe connection.fieldReceived(nameBytes.span, valueBytes.span, isRequest: isRequest(frame))
-        return connection.isTerminating ? NGHTTP2_ERR_CALLBACK_FAILURE.rawValue : 0
+        let isRequest = unsafe isRequest(frame)
+        return unsafe hand(user) { connection in
+            unsafe connection.fieldReceived(nameBytes.span, valueBytes.span, isRequest: isRequest)
+        }
     }
 
     /// A field with bytes that it must not have makes its stream malformed; the library alone would drop the field.

@@ -117,6 +117,7 @@ package final class Gateway: Sendable {
             throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
         }
         _ = Gateway.registry
+        AllocatorSetting.apply()
         let files = FileStates(of: result.files + [options.configurationFile])
         let signIns = SignInGuard()
         let feed = RevocationFeed()

@@ -6,9 +6,39 @@ internal import Synchronization
 /// Memory and descriptors as Linux tells them: cgroup v2 or v1, `/proc`.
 ///
 /// With a bound of its own the process's resident memory counts, else the container's use against the container's bound, else
-/// the resident memory against the machine's.
-struct MachineVitals: VitalSigns {
+/// the resident memory against the machine's. What may be used is read anew every few seconds only: reading it takes most of
+/// the time of a look.
+final class MachineVitals: VitalSigns {
+    /// Where use of memory is told, and how much may be used.
+    private enum MemoryPlace {
+        case process(limit: Int64)
+        case container(Container, limit: Int64)
+
+        var limit: Int64 {
+            switch self {
+            case .process(let limit), .container(_, let limit): limit
+            }
+        }
+    }
+
+    /// The folder of a container, and how its files are named.
+    private struct Container {
+        let folder: String
+        let usage: String
+        let inactive: String
+    }
+
+    private struct Bounds {
+        let memoryLimit: Int64?
+        let memory: MemoryPlace
+        let descriptors: Int
+        let until: ContinuousClock.Instant
+    }
+
+    private static let believed = Duration.seconds(5)
+
     private let root: String
+    private let bounds = Mutex<Bounds?>(nil)
 
     /// Reads below a folder, which tests make.
     init(root: String = "") {
@@ -16,17 +46,39 @@ struct MachineVitals: VitalSigns {
     }
 
     func read(memoryLimit: Int64?) -> Vitals {
+        let bounds = self.bounds(memoryLimit)
         var vitals = Vitals()
         vitals.descriptors = self.openDescriptors
-        vitals.descriptorLimit = self.descriptorLimit
-        if let memoryLimit {
-            (vitals.memory, vitals.memoryLimit) = (self.resident, memoryLimit)
-        } else if let group = self.groupMemory {
-            (vitals.memory, vitals.memoryLimit) = group
-        } else {
-            (vitals.memory, vitals.memoryLimit) = (self.resident, self.machineMemory)
-        }
+        vitals.descriptorLimit = bounds.descriptors
+        vitals.memory = self.used(of: bounds.memory)
+        vitals.memoryLimit = bounds.memory.limit
         return vitals
+    }
+
+    private func bounds(_ memoryLimit: Int64?) -> Bounds {
+        self.bounds.withLock { known in
+            if let known, known.memoryLimit == memoryLimit, ContinuousClock.now < known.until { return known }
+            let fresh = Bounds(
+                memoryLimit: memoryLimit,
+                memory: memoryLimit.map { .process(limit: $0) } ?? self.container
+                    ?? .process(limit: self.machineMemory),
+                descriptors: self.descriptorLimit,
+                until: .now + MachineVitals.believed
+            )
+            known = fresh
+            return fresh
+        }
+    }
+
+    private func used(of place: MemoryPlace) -> Int64 {
+        guard case .container(let container, _) = place, let used = self.number(container.folder, container.usage)
+        else {
+            return self.resident
+        }
+        // Pages of files that nobody has used lately are given back before anything fails, so they do not count.
+        let told = self.text("\(container.folder)/memory.stat")
+        let line = told?.split(separator: "\n").first { $0.hasPrefix(container.inactive) }
+        return max(0, used - (line.flatMap { Int64($0.dropFirst(container.inactive.count)) } ?? 0))
     }
 
     /// The number of descriptors that may be open: the soft limit.
@@ -56,8 +108,8 @@ struct MachineVitals: VitalSigns {
         return told ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// Use and bound of the container; nil if it has no bound.
-    private var groupMemory: (used: Int64, limit: Int64)? {
+    /// The container and its bound; nil if it has none.
+    private var container: MemoryPlace? {
         for line in self.text("/proc/self/cgroup")?.split(separator: "\n") ?? [] {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3 else { continue }
@@ -69,11 +121,11 @@ struct MachineVitals: VitalSigns {
         return nil
     }
 
-    private func newGroup(_ path: String) -> (used: Int64, limit: Int64)? {
+    private func newGroup(_ path: String) -> MemoryPlace? {
         self.group(path, at: "/sys/fs/cgroup", "memory.current", "memory.max", inactive: "inactive_file ")
     }
 
-    private func oldGroup(_ path: String) -> (used: Int64, limit: Int64)? {
+    private func oldGroup(_ path: String) -> MemoryPlace? {
         self.group(
             path,
             at: "/sys/fs/cgroup/memory",
@@ -84,26 +136,22 @@ struct MachineVitals: VitalSigns {
     }
 
     /// Inside a container the group's own folder is mounted at the top, so that is looked at as well.
-    ///
-    /// Pages of files that nobody has used lately are given back before anything fails, so they do not count.
     private func group(
         _ path: String,
         at mount: String,
         _ usage: String,
         _ bound: String,
         inactive: String
-    ) -> (used: Int64, limit: Int64)? {
-        for folder in [mount + path, mount] {
-            let file: (String) -> String? = {
-                self.text("\(folder)/\($0)")?.trimmingCharacters(in: .whitespacesAndNewlines)
-            }
-            guard let used = file(usage).flatMap({ Int64($0) }) else { continue }
-            guard let limit = file(bound).flatMap({ Int64($0) }), limit < 1 << 60 else { continue }
-            let line = file("memory.stat")?.split(separator: "\n").first { $0.hasPrefix(inactive) }
-            let cache = line.flatMap { Int64($0.dropFirst(inactive.count)) } ?? 0
-            return (max(0, used - cache), limit)
+    ) -> MemoryPlace? {
+        for folder in [mount + path, mount] where self.number(folder, usage) != nil {
+            guard let limit = self.number(folder, bound), limit < 1 << 60 else { continue }
+            return .container(Container(folder: folder, usage: usage, inactive: inactive), limit: limit)
         }
         return nil
+    }
+
+    private func number(_ folder: String, _ name: String) -> Int64? {
+        self.text("\(folder)/\(name)").flatMap { Int64($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
     private func text(_ path: String) -> String? {
