@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -79,10 +80,11 @@ def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
     ends = {}
 
     def watch(client, began):
-        try:
-            client.recv(timeout=100)
-        except (ConnectionClosed, TimeoutError) as problem:
-            ends["problem"], ends["after"] = problem, time.monotonic() - began
+        with client:
+            try:
+                client.recv(timeout=100)
+            except (ConnectionClosed, TimeoutError) as problem:
+                ends["problem"], ends["after"] = problem, time.monotonic() - began
 
     realm = provider_server.realm("mock")
     realm.reset()
@@ -306,20 +308,32 @@ def test_101_without_a_handshake_is_refused(stand, scripted_app):
 def test_sign_out_ends_the_tunnel(stand, realm, echo):
     """The tunnel is closed with 1008 within a second, the app's side as well; others live on."""
     ada, again = signed_in(stand, realm), signed_in(stand, realm)
-    client = opened(stand, "/room", ada.cookie, stand.origin)
-    other = opened(stand, "/room", again.cookie, stand.origin)
-    client.send("x")
-    assert client.recv() == "x"
-    began = time.monotonic()
-    ada.sign_out()
-    with pytest.raises(ConnectionClosed) as closed:
-        client.recv(timeout=5)
-    assert time.monotonic() - began < 1
-    assert closed.value.rcvd.code == 1008
-    eventually(lambda: 1008 in echo.closes, "the app hears of it")
-    other.send("y")
-    assert other.recv() == "y"
-    other.close()
+    with (opened(stand, "/room", ada.cookie, stand.origin) as client,
+          opened(stand, "/room", again.cookie, stand.origin) as other):
+        client.send("x")
+        assert client.recv() == "x"
+        began = time.monotonic()
+        ada.sign_out()
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(timeout=5)
+        assert time.monotonic() - began < 1
+        assert closed.value.rcvd.code == 1008
+        eventually(lambda: 1008 in echo.closes, "the app hears of it")
+        other.send("y")
+        assert other.recv() == "y"
+
+
+def test_a_session_has_so_many_tunnels_and_no_more(stand, realm):
+    """64 on each event loop; the next is told so, and somebody else still gets one."""
+    ada, bob = signed_in(stand, realm), signed_in(stand, realm)
+    most = 64 * len(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        with pytest.raises(InvalidStatus) as refused:
+            for _ in range(most + 1):
+                stack.enter_context(opened(stand, "/room", ada.cookie, stand.origin))
+        assert refused.value.response.status_code == 429
+        assert b"request.too_many_websockets" in refused.value.response.body
+        stack.enter_context(opened(stand, "/room", bob.cookie, stand.origin))
 
 
 @pytest.mark.parametrize("completes", [True, False])
@@ -383,11 +397,11 @@ def test_a_policy_reload_ends_the_tunnel(own, realm):
 def test_a_drain_ends_tunnels_five_seconds_before_its_end(own, realm):
     """Reliability §2: 1001 at drain_timeout − 5 s; the exit code is 0."""
     ada = signed_in(own, realm)
-    client = opened(own, "/room", ada.cookie, own.origin)
-    began = time.monotonic()
-    os.kill(own.process.pid, signal.SIGTERM)
-    with pytest.raises(ConnectionClosed) as closed:
-        client.recv(timeout=10)
+    with opened(own, "/room", ada.cookie, own.origin) as client:
+        began = time.monotonic()
+        os.kill(own.process.pid, signal.SIGTERM)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(timeout=10)
     assert closed.value.rcvd.code == 1001 and 0.7 < time.monotonic() - began < 3
     assert own.process.child.wait(10) == 0, own.log[-3000:]
 

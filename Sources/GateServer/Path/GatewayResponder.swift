@@ -205,11 +205,13 @@ extension GatewayResponder {
 extension GatewayResponder {
     private func forward(to route: SiteRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
-        let tunnel: (WebSocketOffer, TunnelPass)?
-        switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
-        case .none: tunnel = nil
-        case .opening(let offer, let pass): tunnel = (offer, pass)
-        case .refused(let answer): return self.answer(answer)
+        var tunnel: (WebSocketOffer, TunnelPass)?
+        if route.webSocket != nil {
+            switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
+            case .none: break
+            case .opening(let offer, let pass): tunnel = (offer, pass)
+            case .refused(let answer): return self.answer(answer)
+            }
         }
         self.requestID = self.loop.freshRequestID()
         self.way.sendsForwarded = route.sendsForwarded

@@ -21,13 +21,7 @@ extension GatewayResponder {
 
     /// What a request that may enter asks for.
     func webSocketWish(of request: RequestHead, on route: SiteRoute, isProtected: Bool) -> WebSocketWish {
-        guard let rule = route.webSocket else {
-            guard request.isExtendedConnect else { return .none }
-            return .refused(
-                self.refusal(.malformedRequest, "request.no_websocket", "\(route.name) takes no WebSockets")
-            )
-        }
-        guard WebSocketOffer.isAsked(by: request) else { return .none }
+        guard let rule = route.webSocket, WebSocketOffer.isAsked(by: request) else { return .none }
         // Whatever comes behind a handshake is no request.
         self.connection?.closeAfterAnswer()
         let offer: WebSocketOffer
