@@ -78,6 +78,21 @@ import Testing
         #expect(cache.session(try self.key(first.ticket), host: Rig.gate, now: .now()) == nil, "by a look-up under way")
     }
 
+    @Test func `a family that has ended is remembered for a minute, however many end, and not for ever`() {
+        var ended = EndedFamilies()
+        let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+        ended.insert([1], now: start)
+        for number in 0..<60_000 {
+            ended.insert([2, UInt8(number & 255), UInt8(number >> 8)], now: start + .seconds(1))
+        }
+        ended.insert([3], now: start + .seconds(60))
+        #expect(ended.contains([1]) && ended.contains([3]) && !ended.contains([4]))
+        ended.insert([4], now: start + .seconds(61))
+        #expect(ended.contains([1]), "the sets take turns")
+        ended.insert([5], now: start + .seconds(122))
+        #expect(!ended.contains([1]) && ended.contains([4]))
+    }
+
     @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
         let rig = try Rig()
         let issued = try await rig.session(of: .staff())

@@ -52,9 +52,7 @@ final class SessionCache {
 
     private var entries: [CookieKey: CachedSession] = [:]
     private var families: [[UInt8]: Set<CookieKey>] = [:]
-    /// Families that have ended lately: a look-up that began before must not bring them back.
-    private var ended: [[UInt8]: NIODeadline] = [:]
-    private static let mostEnded = 10_000
+    private var ended = EndedFamilies()
 
     /// The number of entries.
     var count: Int { self.entries.count }
@@ -71,7 +69,7 @@ final class SessionCache {
 
     /// Remembers what the store said; the expiry bounds how long it is believed.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
-        guard self.ended[session.familyKey] == nil else { return }
+        guard !self.ended.contains(session.familyKey) else { return }
         if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
         let believed = min(freshFor, SessionCache.freshness)
         self.entries[key] = CachedSession(session, freshUntil: now + believed)
@@ -80,8 +78,7 @@ final class SessionCache {
 
     /// Drops all sessions of a family: it has ended.
     func removeFamily(_ family: [UInt8], now: NIODeadline = .now()) {
-        if self.ended.count >= SessionCache.mostEnded { self.ended = self.ended.filter { $0.value > now } }
-        self.ended[family] = now + .seconds(60)
+        self.ended.insert(family, now: now)
         for key in self.families.removeValue(forKey: family) ?? [] {
             self.entries[key] = nil
         }
