@@ -197,6 +197,7 @@ extension DownstreamConnection {
 
     /// The answer is complete; what follows depends on whether the request is, too.
     func requestDone() {
+        if let memory = self.requestMemory.take() { self.setting.recycle(memory) }
         if self.isReadingBody || self.closes {
             self.linger()
         } else {

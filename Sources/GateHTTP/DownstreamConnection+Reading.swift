@@ -31,7 +31,7 @@ extension DownstreamConnection {
         case .head:
             // Asked for at the last moment: the configuration that names the fields must be the one that decides.
             self.parser.names = self.setting.names()
-            guard let head = try self.parser.head(from: &self.inbound) else { return false }
+            guard let head = try self.parser.head(from: &self.inbound, into: self.setting.memory) else { return false }
             self.begin(head)
             return true
         case .tunnel:
@@ -49,6 +49,7 @@ extension DownstreamConnection {
 
     func begin(_ head: RequestHead) {
         self.served += 1
+        self.requestMemory = head.message.bytes
         self.answer = .none
         self.owesAnswer = true
         self.isHeadRequest = head.method == .head

@@ -62,6 +62,8 @@ package final class DownstreamConnection: ChannelDuplexHandler, SocketReader, Do
     var parser: RequestParser
     var inbound = ByteBuffer()
     var outbound = ByteBuffer()
+    /// The memory of the head of the request at hand, used again when that is done.
+    var requestMemory: ByteBuffer?
     var phase = Phase.idle
     var answer = AnswerPhase.none
     var served = 0

@@ -16,6 +16,7 @@ package final class FlushBatch {
     private let loop: any EventLoop
     private let whenFlushed: () -> Void
     private var waiting: [any Flushable] = []
+    private var batch: [any Flushable] = []
 
     /// A batch for a loop; `whenFlushed` is called after each flush of all.
     package init(loop: any EventLoop, whenFlushed: @escaping () -> Void = {}) {
@@ -34,11 +35,11 @@ package final class FlushBatch {
 
     private func flushAll() {
         // A flush can lead to more writes, which then are a batch of their own.
-        let batch = self.waiting
-        self.waiting.removeAll(keepingCapacity: true)
-        for flushable in batch {
+        swap(&self.waiting, &self.batch)
+        for flushable in self.batch {
             flushable.flushNow()
         }
+        self.batch.removeAll(keepingCapacity: true)
         self.whenFlushed()
     }
 }

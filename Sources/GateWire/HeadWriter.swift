@@ -82,9 +82,12 @@ package struct HeadWriter: Sendable {
         self.buffer.writeStaticString("Content-Length: 0\r\n")
     }
 
-    /// Ends the head and hands it out.
-    package consuming func finish() -> ByteBuffer {
+    /// Ends the head and hands it out; the writer is empty then.
+    ///
+    /// Not consuming: a copy of the writer could be left behind, and the write would copy all bytes.
+    package mutating func finish() -> ByteBuffer {
         self.buffer.writeStaticString("\r\n")
+        defer { self.buffer = ByteBuffer() }
         return self.buffer
     }
 

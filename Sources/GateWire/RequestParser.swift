@@ -30,12 +30,22 @@ package struct RequestParser: Sendable {
 
     /// Takes the next head off the buffer; nil when more bytes are needed.
     ///
+    /// - Parameters:
+    ///   - buffer: What the client sent.
+    ///   - memory: Gives memory of a capacity for the head, which is kept as long as the request: that of the buffer, often
+    ///     much larger, is free for the next read.
+    /// - Returns: The head, checked.
     /// - Throws: A refusal; the connection cannot be used further.
-    package mutating func head(from buffer: inout ByteBuffer) throws(WireRefusal) -> RequestHead? {
+    package mutating func head(
+        from buffer: inout ByteBuffer,
+        into memory: (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) }
+    ) throws(WireRefusal) -> RequestHead? {
         guard try self.skipEmptyLine(in: &buffer), try self.isComplete(buffer) else { return nil }
         var scan = RequestScan(names: self.names, limits: self.limits, scheme: self.scheme)
         guard let end = try scan.run(over: buffer.readableBytesUInt8Span) else { return nil }
-        guard let bytes = buffer.readSlice(length: end) else { return nil }
+        var bytes = memory(end)
+        bytes.writeBytes(buffer.readableBytesSpan.extracting(0..<end))
+        buffer.moveReaderIndex(forwardBy: end)
         self.searched = 0
         self.skippedEmptyLine = false
         return try scan.head(of: bytes, known: &self.authority)

@@ -54,7 +54,7 @@ extension HTTP2Stream {
         guard self.phase == .started, body.readableBytes > 0, !self.isHeadRequest else { return true }
         if self.waitingBytes == 0 {
             self.progressed = .now()
-            self.part = body
+            self.begin(body)
         } else {
             self.parts.append(body)
         }
@@ -69,6 +69,17 @@ extension HTTP2Stream {
             self.connection.heldUp += 1
         }
         return !isFull
+    }
+
+    /// A few bytes are copied: the next read has the memory of the one that brought them.
+    private func begin(_ body: ByteBuffer) {
+        self.ownsPart = body.readableBytes <= 2048
+        guard self.ownsPart else {
+            self.part = body
+            return
+        }
+        self.part = self.freshBuffer(capacity: body.readableBytes)
+        self.part.writeImmutableBuffer(body)
     }
 
     func end() {
@@ -144,6 +155,9 @@ extension HTTP2Stream {
             let length = min(left, self.part.readableBytes)
             if length == self.part.readableBytes {
                 session.outbound.writeBuffer(&self.part)
+                if self.ownsPart { self.connection.setting.recycle(self.part) }
+                self.ownsPart = false
+                self.part = ByteBuffer()
             } else if var start = self.part.readSlice(length: length) {
                 session.outbound.writeBuffer(&start)
             }

@@ -56,6 +56,8 @@ final class HTTP2Stream: DownstreamExchange {
     private var dropped = 0
     /// The part of the body that goes out next, and those behind it; most bodies have one part only.
     var part = ByteBuffer()
+    /// Whether its memory is to be used again.
+    var ownsPart = false
     var parts: [ByteBuffer] = []
     var nextPart = 0
     var waitingBytes = 0

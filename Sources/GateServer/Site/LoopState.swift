@@ -48,7 +48,7 @@ final class LoopState {
     /// Memory for the next heads, so that they are seldom allocated, and what will be such memory after the next flush.
     private var spare: [ByteBuffer] = []
     private var used: [ByteBuffer] = []
-    private static let mostSpare = 64
+    private static let mostSpare = 192
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [weak self] in self?.reclaim() }
     private var requestIDs = RequestIDs()
