@@ -83,8 +83,8 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     private func run() {
         while self.ending == nil || !self.tasks.isEmpty {
             let count = self.poll.wait(milliseconds: self.patience())
-            // What other threads asked for before a peer wrote is done before that is read: a session that has ended
-            // is forgotten before the next request of whoever was told so.
+            // What other threads asked for before a peer's bytes came is done before those are read: a session that has
+            // ended is forgotten before the next request of whoever was told so.
             self.takeInbox()
             self.runTasks()
             self.poll.report(count) { key, readiness in self.dispatch(key, readiness) }
@@ -96,6 +96,7 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
         self.takeInbox()
         self.runTasks()
         for work in self.timers.removeAll() { work(false) }
+        self.runTasks()
         self.ending?()
     }
 

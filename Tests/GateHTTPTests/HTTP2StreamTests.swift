@@ -157,6 +157,19 @@ import Testing
         #expect(try stage.frames(.reset).map { [$0.stream, $0.code] } == [[1, 0]])
     }
 
+    @Test func `clients that stop a body after its answer are no flood`() throws {
+        let stage = try HTTP2Stage { recorder in
+            recorder.whenBegun = { _, exchange in exchange.respond(.text(413, "no")) }
+        }
+        try stage.start()
+        for count in 0..<300 {
+            let id = UInt32(2 * count + 1)
+            try stage.send(request(id, method: "POST", hasBody: true))
+            try stage.send(frame(.reset, on: id, number(8)))
+        }
+        #expect(try stage.frames(.goAway).isEmpty)
+    }
+
     @Test func `a body that does not end after the answer is ended without an error`() throws {
         let stage = try HTTP2Stage(DownstreamLimits.quick { $0.linger = .zero }) { recorder in
             recorder.whenBegun = { _, exchange in exchange.respond(.text(401, "no")) }

@@ -97,6 +97,9 @@ enum HTTP2Callbacks {
         case .headers, .data:
             if kind == .headers { connection.trailerReceived() }
             if header.endsStream { unsafe stream(session, header.stream_id)?.requestEnded() }
+        case .reset where unsafe stream(session, header.stream_id)?.isAnswerSent ?? false:
+            // Whoever has the answer may stop sending; that is not counted as a flood.
+            break
         default:
             connection.frameReceived(kind, isAcknowledgement: kind == .ping && header.isAcknowledgement)
         }

@@ -51,7 +51,7 @@ final class HTTP2Stream: DownstreamExchange {
     var head: ByteBuffer?
     var hasSentHead = false
     /// Whether all of it has gone out.
-    private var isAnswerSent = false
+    private(set) var isAnswerSent = false
     /// Bytes of the body that have come since.
     private var dropped = 0
     /// The part of the body that goes out next, and those behind it; most bodies have one part only.
@@ -129,7 +129,12 @@ extension HTTP2Stream {
     /// Takes a part of the body that the answer was complete without; of much more nobody wants to hear.
     private func drop(_ count: Int) {
         self.connection.session?.consume(count, of: self.id)
-        guard self.isAnswerSent else { return }
+        guard self.isAnswerSent else {
+            // Both directions move: the answer may still be on its way to a slow client.
+            self.bodyBytes += Int64(count)
+            self.armBodyDeadline()
+            return
+        }
         self.dropped += count
         if self.dropped > self.connection.setting.limits.lingerBytes { self.giveUp(.none) }
     }

@@ -65,6 +65,8 @@ final class MachineVitals: VitalSigns {
                 descriptors: self.descriptorLimit,
                 until: .now + MachineVitals.believed
             )
+            // Without a descriptor left nothing can be read: what was known before holds, and the next look tries again.
+            guard fresh.descriptors > 0 else { return known ?? fresh }
             known = fresh
             return fresh
         }

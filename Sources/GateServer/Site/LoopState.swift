@@ -127,7 +127,7 @@ final class LoopState {
 
     /// Takes memory back that has been handed to a channel; it is used again once the channels have been flushed.
     func recycle(_ memory: ByteBuffer) {
-        guard memory.capacity <= 16 * 1024, self.used.count < LoopState.mostSpare else { return }
+        guard memory.storageCapacity <= 16 * 1024, self.used.count < LoopState.mostSpare else { return }
         self.used.append(memory)
     }
 
