@@ -7,14 +7,6 @@ internal import Glibc
 package import NIOCore
 internal import Synchronization
 
-/// Something that a ``SocketLoop`` watches; confined to that loop.
-protocol Watched: AnyObject {
-    /// The kernel has something to say.
-    func ready(_ readiness: Readiness)
-    /// The loop ends.
-    func loopEnds()
-}
-
 /// An event loop with a thread of its own, over epoll.
 ///
 /// It does what `NIOPosix` does for streams, in fewer steps: a socket is watched with one system call for all its life,

@@ -3,38 +3,11 @@
 import GateCore
 import GateHTTP
 import NIOCore
-import NIOEmbedded
 import Testing
 
 @testable import GateServer
 
 @Suite struct GatewayResponderTests {
-    /// What a client on a plain connection receives for these bytes.
-    private func received(_ text: String, on rig: Rig) throws -> String {
-        let responder = GatewayResponder(
-            loop: rig.loop,
-            peer: IPAddress("192.0.2.1"),
-            peerText: "192.0.2.1",
-            tls: nil
-        )
-        let names = rig.site.fieldNames
-        let setting = DownstreamSetting(
-            limits: DownstreamLimits(),
-            names: { names },
-            sweep: rig.loop.sweep,
-            isDraining: { false }
-        )
-        let connection = DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandler(connection)
-        try channel.writeInbound(ByteBuffer(string: text))
-        var received = ""
-        while let part = try channel.readOutbound(as: ByteBuffer.self) {
-            received += String(buffer: part)
-        }
-        return received
-    }
-
     @Test(arguments: [
         ("GET /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\nAccept: text/html\r\n\r\n", "303 See Other"),
         ("GET /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", "401 Unauthorized"),
@@ -44,17 +17,16 @@ import Testing
     ])
     func `a stranger gets one answer and nothing is left under way`(request: String, status: String) throws {
         let rig = try Rig()
-        let text = try self.received(request, on: rig)
+        let text = try rig.received(request)
         #expect(text.hasPrefix("HTTP/1.1 \(status)\r\n") && text.matches(of: /HTTP\/1\.1/).count == 1)
         #expect(rig.loop.inFlight == 0 && rig.loop.lookUps == 0 && rig.loop.ownRequests == 0)
     }
 
     @Test func `A-57 of a stranger's request nothing is read after the answer`() throws {
         let rig = try Rig()
-        let text = try self.received(
+        let text = try rig.received(
             "POST /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\nContent-Length: 100\r\n\r\n"
-                + "GET / HTTP/1.1\r\nHost: gate.example.com\r\n\r\n",
-            on: rig
+                + "GET / HTTP/1.1\r\nHost: gate.example.com\r\n\r\n"
         )
         #expect(text.hasPrefix("HTTP/1.1 401 ") && text.matches(of: /HTTP\/1\.1/).count == 1)
         #expect(text.contains("\r\nConnection: close\r\n") && rig.loop.inFlight == 0)

@@ -6,7 +6,6 @@ import GateHTTP
 import GatePolicy
 import GateWire
 import NIOCore
-import NIOEmbedded
 import Testing
 
 @testable import GateServer
@@ -46,28 +45,6 @@ import Testing
             into: ByteBuffer()
         )
         return String(buffer: bytes).split(separator: "\r\n").map(String.init)
-    }
-
-    /// What a client on a plain connection receives.
-    private func received(_ text: String, on rig: Rig) throws -> String {
-        let peer = IPAddress("192.0.2.1")
-        let responder = GatewayResponder(loop: rig.loop, peer: peer, peerText: "192.0.2.1", tls: nil)
-        let names = rig.site.fieldNames
-        let setting = DownstreamSetting(
-            limits: DownstreamLimits(),
-            names: { names },
-            sweep: rig.loop.sweep,
-            isDraining: { false }
-        )
-        let connection = DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandler(connection)
-        try channel.writeInbound(ByteBuffer(string: text))
-        var received = ""
-        while let part = try channel.readOutbound(as: ByteBuffer.self) {
-            received += String(buffer: part)
-        }
-        return received
     }
 
     private func redirect(_ to: String, status: Int = 308, keepsPath: Bool = true) throws -> AppAction {
@@ -197,7 +174,7 @@ extension RouteTrafficTests {
             app.action = action
             app.traffic.stripsPrefix = strips
         }
-        let text = try self.received("GET \(target) HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("GET \(target) HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 308 Permanent Redirect\r\n") && text.contains("\r\nlocation: \(location)\r\n"))
         #expect(text.contains("\r\ncache-control: max-age=3600\r\n") && text.contains("\r\nContent-Length: 0\r\n"))
     }
@@ -205,7 +182,7 @@ extension RouteTrafficTests {
     @Test func `a redirect that keeps no path has one address, and only those for good are kept`() throws {
         let action = try self.redirect("https://new.example.com/a?b=c", status: 302, keepsPath: false)
         let rig = try self.rig { $0.action = action }
-        let text = try self.received("GET /wiki/healthz?x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("GET /wiki/healthz?x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 302 ") && text.contains("\r\nlocation: https://new.example.com/a?b=c\r\n"))
         #expect(text.contains("\r\ncache-control: no-store\r\n"))
     }
@@ -223,7 +200,7 @@ extension RouteTrafficTests {
             app.route.publicRules = [.init(method: nil, path: "/wiki/")]
             app.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Cache-Control", value: "max-age=60")])
         }
-        let text = try self.received("\(method) /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("\(method) /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 404 Not Found\r\n") && text.contains("\r\ncache-control: max-age=60\r\n"))
         #expect(text.contains("\r\ncontent-type: text/plain; charset=utf-8\r\n"))
         #expect(text.contains("\r\nContent-Length: 13\r\n"))
@@ -235,14 +212,14 @@ extension RouteTrafficTests {
         settings.status = 204
         let action = AppAction.answer(settings)
         let rig = try self.rig { $0.action = action }
-        let text = try self.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\n") && !text.lowercased().contains("content-"))
     }
 
     @Test func `redirects and answers are for those who may enter`() throws {
         let action = try self.redirect(Self.permanent)
         let rig = try self.rig { $0.action = action }
-        let text = try self.received("GET /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("GET /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 401 ") && !text.contains("location"))
     }
 
@@ -257,7 +234,7 @@ extension RouteTrafficTests {
         }
         #expect(rig.verdict(try rig.head("GET /oauth2/sign_in")) == "own endpoint")
         #expect(rig.verdict(try rig.head("GET /")) == "sign in for front")
-        let text = try self.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", on: rig)
+        let text = try rig.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("\r\nretry-after: 120\r\n"))
     }
 
@@ -268,7 +245,7 @@ extension RouteTrafficTests {
     ) throws {
         let rig = try self.rig { $0.traffic.maxBody = 9 }
         let head = "POST /wiki/assets/a HTTP/1.1\r\nHost: gate.example.com\r\nContent-Length: \(length)\r\n\(more)\r\n"
-        let text = try self.received(head, on: rig)
+        let text = try rig.received(head)
         #expect(text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n") && text.contains("route.body_too_large"))
         #expect(text.contains("\r\nConnection: close\r\n") && rig.loop.inFlight == 0)
     }

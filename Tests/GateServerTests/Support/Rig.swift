@@ -167,3 +167,31 @@ struct Rig {
 
 /// The `Cookie` line with a ticket.
 func cookie(_ ticket: Ticket) -> String { "Cookie: __Host-gatehouse=\(ticket.text)\r\n" }
+
+extension Rig {
+    /// What a client on a plain connection receives for these bytes.
+    func received(_ text: String) throws -> String {
+        let responder = GatewayResponder(
+            loop: self.loop,
+            peer: IPAddress("192.0.2.1"),
+            peerText: "192.0.2.1",
+            tls: nil
+        )
+        let names = self.site.fieldNames
+        let setting = DownstreamSetting(
+            limits: DownstreamLimits(),
+            names: { names },
+            sweep: self.loop.sweep,
+            isDraining: { false }
+        )
+        let connection = DownstreamConnection(setting: setting, peer: nil, tls: nil, responder: responder)
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(connection)
+        try channel.writeInbound(ByteBuffer(string: text))
+        var received = ""
+        while let part = try channel.readOutbound(as: ByteBuffer.self) {
+            received += String(buffer: part)
+        }
+        return received
+    }
+}
