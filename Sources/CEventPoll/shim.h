@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3).
+// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3), socket filters.
+#include <linux/filter.h>
 #include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -9,3 +10,16 @@ extern int accept4(int socket, struct sockaddr *address, socklen_t *size, int fl
 
 // The next connection, non-blocking and closed on exec.
 static inline int accept_next(int socket) { return accept4(socket, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+// Drops packets that begin a handshake, as if they were lost on the way: SO_ATTACH_FILTER, socket(7). A filter of a TCP socket
+// sees the packet from the TCP header on, whose byte 13 has the flags (RFC 9293 section 3.1); SYN is 2.
+static inline int drop_new_handshakes(int socket) {
+  struct sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+  };
+  struct sock_fprog program = {sizeof steps / sizeof *steps, steps};
+  return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CEventPoll
 internal import Glibc
 package import NIOCore
 internal import Synchronization
@@ -10,6 +11,9 @@ package final class ListeningSocket: Sendable {
     ///
     /// So what waits for a slow client shrinks as it takes it, instead of standing still for a minute.
     private static let unsentBytes: (name: Int32, value: Int32) = (25, 128 * 1024)
+
+    /// How long a handshake that has begun takes at most, to somebody across a continent.
+    private static let handshakeTime = Duration.milliseconds(100)
 
     private let descriptor: Int32
     private let isInherited: Bool
@@ -122,17 +126,25 @@ package final class ListeningSocket: Sendable {
 
     /// Accepts no more connections; whoever is in the kernel's queue is still taken.
     ///
-    /// Closing a socket resets those who wait in its queue, so it is emptied before. A socket that was inherited stays open
-    /// elsewhere, with its queue.
+    /// Closing a socket resets those who wait in its queue, and somebody can join it between the look that finds it empty and
+    /// the end. So handshakes are dropped before, the queue is emptied, and whoever came meanwhile tries again after a second,
+    /// and is refused then or meets the next gateway. A socket that was inherited stays open elsewhere, with its queue.
     package func finish() async {
-        let isInherited = self.isInherited
+        guard !self.isInherited else { return await self.close() }
+        if self.dropHandshakes() { try? await Task.sleep(for: ListeningSocket.handshakeTime) }
         await self.end { listener, isLast in
             listener.close()
             guard isLast else { return }
-            // Nothing may come between the look that finds the queue empty and the end of the socket.
-            if !isInherited { listener.acceptAll() }
+            // Where the kernel cannot drop handshakes, at least nothing of ours may come between the two.
+            listener.acceptAll()
             self.closeOnce()
         }
+    }
+
+    /// Whether nobody can join the queue any more, unless his handshake has begun.
+    func dropHandshakes() -> Bool {
+        guard !self.isClosed.load(ordering: .relaxed), self.address?.protocol != .unix else { return false }
+        return drop_new_handshakes(self.descriptor) == 0
     }
 
     /// Accepts no more connections; who waits in the kernel is refused once the last reference is gone.

@@ -56,9 +56,9 @@ final class SocketListener: Watched {
         if isHeld { self.stop() } else { self.resume() }
     }
 
-    /// Takes everybody who waits, a queue's worth at most.
+    /// Takes everybody who waits, a queue's worth at most; Linux lets one more wait than it was told.
     func acceptAll() {
-        for _ in 0..<SocketCalls.backlog {
+        for _ in 0...SocketCalls.backlog {
             let accepted = accept_next(self.descriptor)
             if accepted >= 0 {
                 self.take(accepted)

@@ -44,6 +44,18 @@ extension SocketCalls {
         let size = socklen_t(MemoryLayout<linger>.size)
         try SocketError.check("setsockopt") { unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, size) }
     }
+
+    /// A connection; nil if there is none after a tenth of a second.
+    static func connection(to address: SocketAddress) throws -> Int32? {
+        let socket = try self.stream(for: address)
+        try? unsafe self.check("connect", with: address) { unsafe Glibc.connect(socket, $0, $1) }
+        var waiting = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+        guard unsafe poll(&waiting, 1, 100) == 1, self.error(of: socket) == 0 else {
+            close(socket)
+            return nil
+        }
+        return socket
+    }
 }
 
 /// A listening socket, and two ends of a connection to it, each on a loop of its own.
