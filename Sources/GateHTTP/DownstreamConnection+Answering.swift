@@ -190,14 +190,14 @@ extension DownstreamConnection {
     func writeOut() {
         guard self.outbound.readableBytes > 0, let line else { return }
         line.write(self.outbound)
-        self.setting.recycle(self.outbound)
+        self.setting.memory.giveBack(self.outbound)
         self.outbound = ByteBuffer()
         self.needsFlush = true
     }
 
     /// The answer is complete; what follows depends on whether the request is, too.
     func requestDone() {
-        if let memory = self.requestMemory.take() { self.setting.recycle(memory) }
+        if let memory = self.requestMemory.take() { self.setting.memory.giveBack(memory) }
         if self.isReadingBody || self.closes {
             self.linger()
         } else {

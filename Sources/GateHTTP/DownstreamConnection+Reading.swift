@@ -31,7 +31,10 @@ extension DownstreamConnection {
         case .head:
             // Asked for at the last moment: the configuration that names the fields must be the one that decides.
             self.parser.names = self.setting.names()
-            guard let head = try self.parser.head(from: &self.inbound, into: self.setting.memory) else { return false }
+            let memory = self.setting.memory
+            guard let head = try self.parser.head(from: &self.inbound, into: { memory.take(capacity: $0) }) else {
+                return false
+            }
             self.begin(head)
             return true
         case .tunnel:
@@ -52,7 +55,7 @@ extension DownstreamConnection {
         self.requestMemory = head.message.bytes
         self.answer = .none
         self.owesAnswer = true
-        self.isHeadRequest = head.method == .head
+        self.isHeadRequest = head.method.isHead
         self.closes = self.closes || !head.keepsAlive
         if head.framing == .none {
             self.phase = .answering

@@ -41,10 +41,8 @@ package struct DownstreamSetting {
     package let isDraining: () -> Bool
     /// Flushes the connections of the loop together; nil flushes each at once.
     package let flushes: FlushBatch?
-    /// Memory that nobody else holds, for so many bytes.
-    package let memory: (Int) -> ByteBuffer
-    /// Takes memory back that was written to the channel; it may be used again once nobody else holds it.
-    package let recycle: (ByteBuffer) -> Void
+    /// Memory for heads.
+    package let memory: HeadMemory
     /// Whether HTTP/2 clients are told that they may ask for WebSockets.
     package let takesWebSockets: Bool
 
@@ -55,8 +53,7 @@ package struct DownstreamSetting {
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
-        memory: @escaping (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) },
-        recycle: @escaping (ByteBuffer) -> Void = { _ in },
+        memory: HeadMemory = HeadMemory(),
         takesWebSockets: Bool = false
     ) {
         self.limits = limits
@@ -65,7 +62,6 @@ package struct DownstreamSetting {
         self.isDraining = isDraining
         self.flushes = flushes
         self.memory = memory
-        self.recycle = recycle
         self.takesWebSockets = takesWebSockets
     }
 }

@@ -36,7 +36,7 @@ package struct CookieHeader: Sendable {
         return names.compactMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The field without the cookies that ``GateCookie/isOurs(_:)`` names; nil when nothing is left of it.
+    /// The field without the cookies that ``GateCookie/isOurs(setCookie:)`` names; nil when nothing is left of it.
     package var withoutOurs: [UInt8]? {
         var kept: [UInt8] = []
         CookieHeader.forEachForeign(in: self.bytes.span) { pair in
@@ -62,38 +62,10 @@ extension CookieHeader {
             while first < end, field[first] == 0x20 || field[first] == 0x09 {
                 first += 1
             }
-            if first < end, !self.isOurs(field, first..<end) { body(first..<end) }
+            // An app may read ours from `=name=value` and `name =value` as well.
+            if first < end, !GateCookie.isOurs(setCookie: field.extracting(first..<end)) { body(first..<end) }
             start = end + 1
         }
-    }
-
-    private static func mayHide(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "=") || byte == 0x20 || byte == 0x09
-    }
-
-    /// Whether an app may read the pair as one of our cookies, as it may `=name=value` and `name =value`.
-    ///
-    /// Behind the `=` that may hide a name, all of ours start alike, so most pairs are decided by one byte.
-    private static func isOurs(_ field: Span<UInt8>, _ pair: Range<Int>) -> Bool {
-        var first = pair.lowerBound
-        while first < pair.upperBound, self.mayHide(field[first]) {
-            first += 1
-        }
-        let rest = first..<pair.upperBound
-        guard self.starts(field, rest, with: "gatehouse") || self.starts(field, rest, with: "__Host-gatehouse") else {
-            return false
-        }
-        return GateCookie.isOurs(setCookie: rest.prefix(128).map { field[$0] })
-    }
-
-    private static func starts(_ field: Span<UInt8>, _ range: Range<Int>, with prefix: String) -> Bool {
-        guard range.count >= prefix.utf8.count else { return false }
-        var position = range.lowerBound
-        for byte in prefix.utf8 {
-            guard field[position] == byte else { return false }
-            position += 1
-        }
-        return true
     }
 }
 

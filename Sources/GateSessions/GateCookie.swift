@@ -105,25 +105,49 @@ extension GateCookie {
     /// Whether a cookie name is one that only the gateway may set and read, pieces such as `_0` included.
     ///
     /// Such cookies are removed from what goes to an app, and from what an app wants to set.
-    package static func isOurs(_ name: some Collection<UInt8>) -> Bool {
-        let rest = name.starts(with: GateCookie.hostPrefix) ? name.dropFirst(GateCookie.hostPrefix.count) : name[...]
-        guard rest.starts(with: GateCookie.base.utf8) else { return false }
-        let tail = rest.dropFirst(GateCookie.base.utf8.count)
-        if tail.first == UInt8(ascii: "_") { return tail.dropFirst().allSatisfy { (0x30...0x39).contains($0) } }
-        return tail.isEmpty || rest.starts(with: GateCookie.attemptBase.utf8)
-            || rest.starts(with: GateCookie.handoverBase.utf8)
+    package static func isOurs(_ name: Span<UInt8>) -> Bool {
+        let prefix = name.starts(with: GateCookie.hostPrefix) ? GateCookie.hostPrefix.utf8.count : 0
+        let rest = name.extracting(prefix...)
+        guard rest.starts(with: GateCookie.base) else { return false }
+        let tail = rest.extracting(GateCookie.base.utf8.count...)
+        guard !tail.isEmpty else { return true }
+        if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
+        return rest.starts(with: GateCookie.attemptBase) || rest.starts(with: GateCookie.handoverBase)
     }
 
-    /// Whether a `Set-Cookie` field of an app would set or imitate one of our cookies.
+    /// Whether a `Set-Cookie` field of an app would set or imitate one of our cookies, or a pair of a request's `Cookie` field
+    /// can be read as one.
     ///
     /// A browser sends the nameless cookie of `=name=value` as `name=value`, so leading `=` do not hide a name.
-    package static func isOurs(setCookie field: some Collection<UInt8>) -> Bool {
-        let skipped: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: "=") }
-        let pair = field.drop(while: skipped)
-        let name = pair.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
-        let end = name.reversed().drop { $0 == 0x20 || $0 == 0x09 }.count
-        return GateCookie.isOurs(name.prefix(end))
+    package static func isOurs(setCookie field: Span<UInt8>) -> Bool {
+        var start = 0
+        while start < field.count, GateCookie.mayHide(field[start]) { start += 1 }
+        let pair = field.extracting(start...)
+        // All of ours start alike, so most cookies are decided by their first bytes.
+        guard pair.starts(with: GateCookie.base) || pair.starts(with: GateCookie.hostPrefix) else { return false }
+        var end = 0
+        while end < pair.count, pair[end] != UInt8(ascii: "="), pair[end] != UInt8(ascii: ";") { end += 1 }
+        while end > 0, GateCookie.mayHide(pair[end - 1]) { end -= 1 }
+        return GateCookie.isOurs(pair.extracting(..<end))
     }
 
-    private static let hostPrefix = Array("__Host-".utf8)
+    /// What may stand beside a name and is dropped by some who read it.
+    private static func mayHide(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "=") || byte == 0x20 || byte == 0x09
+    }
+
+    private static let hostPrefix = "__Host-"
+}
+
+extension Span<UInt8> {
+    /// Whether the bytes begin with those of a text.
+    func starts(with prefix: String) -> Bool {
+        guard self.count >= prefix.utf8.count else { return false }
+        var position = 0
+        for byte in prefix.utf8 {
+            guard self[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
 }

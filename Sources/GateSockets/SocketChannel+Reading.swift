@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CEventPoll
 internal import Glibc
 internal import NIOCore
 
@@ -58,7 +59,7 @@ extension SocketChannel {
         var count = 0
         unsafe memory.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { room in
             repeat {
-                count = unsafe recv(self.descriptor, room.baseAddress, min(size, room.count), 0)
+                count = unsafe receive_some(self.descriptor, room.baseAddress, min(size, room.count))
             } while count < 0 && errno == EINTR
             return max(0, count)
         }

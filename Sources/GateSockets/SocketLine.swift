@@ -16,9 +16,11 @@ package protocol SocketReader: AnyObject {
 ///
 /// A pipeline takes a step for each handler and each direction, which for one handler over a plain socket leads nowhere
 /// else. Ends and errors still come through the pipeline.
-package struct SocketLine {
-    private let context: ChannelHandlerContext
-    private let socket: SocketChannel?
+package enum SocketLine {
+    /// Nobody stands between the handler and the socket.
+    case socket(SocketChannel)
+    /// There are other handlers, such as TLS.
+    case pipeline(ChannelHandlerContext)
 
     /// The line of a handler.
     ///
@@ -26,23 +28,35 @@ package struct SocketLine {
     ///   - context: The handler's place in the pipeline.
     ///   - reader: Who is told of bytes, if no handler between changes them; nil where one does, as TLS.
     package init(_ context: ChannelHandlerContext, reader: (any SocketReader)?) {
-        self.context = context
-        self.socket = reader == nil ? nil : context.channel as? SocketChannel
-        self.socket?.reader = reader
+        guard let reader, let socket = context.channel as? SocketChannel else {
+            self = .pipeline(context)
+            return
+        }
+        socket.reader = reader
+        self = .socket(socket)
     }
 
     /// Takes bytes to be sent with the next flush.
     package func write(_ bytes: ByteBuffer) {
-        if let socket { socket.write0(bytes, promise: nil) } else { self.context.write(NIOAny(bytes), promise: nil) }
+        switch self {
+        case .socket(let socket): socket.write0(bytes, promise: nil)
+        case .pipeline(let context): context.write(NIOAny(bytes), promise: nil)
+        }
     }
 
     /// Sends what was written so far.
     package func flush() {
-        if let socket { socket.flush0() } else { self.context.flush() }
+        switch self {
+        case .socket(let socket): socket.flush0()
+        case .pipeline(let context): context.flush()
+        }
     }
 
     /// Reads on.
     package func read() {
-        if let socket { socket.read0() } else { self.context.read() }
+        switch self {
+        case .socket(let socket): socket.read0()
+        case .pipeline(let context): context.read()
+        }
     }
 }

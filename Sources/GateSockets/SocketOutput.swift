@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CEventPoll
 internal import Glibc
 internal import NIOCore
 
@@ -13,35 +14,47 @@ struct SocketOutput {
     /// The most pieces that one call hands to the kernel.
     private static let mostPieces = 16
 
+    /// What waits if it is one piece that nobody waits for, as nearly always; the queue is empty then.
+    private var single: ByteBuffer?
     private var queue = CircularBuffer<Pending>(initialCapacity: 2)
-    /// How many of the queue may be sent.
+    /// How many pieces may be sent.
     private var flushed = 0
     /// How many bytes wait, flushed or not.
     private(set) var bytes = 0
 
     /// Whether nothing waits.
-    var isEmpty: Bool { self.queue.isEmpty }
+    var isEmpty: Bool { self.single == nil && self.queue.isEmpty }
 
     /// Whether something waits that may be sent.
     var hasFlushed: Bool { self.flushed > 0 }
 
     mutating func append(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
         self.bytes += bytes.readableBytes
+        guard !self.isEmpty || promise != nil else {
+            self.single = bytes
+            return
+        }
+        if let single = self.single.take() { self.queue.append(Pending(bytes: single, promise: nil)) }
         self.queue.append(Pending(bytes: bytes, promise: promise))
     }
 
     mutating func markFlushed() {
-        self.flushed = self.queue.count
+        self.flushed = self.single == nil ? self.queue.count : 1
     }
 
     /// Hands bytes to the kernel: how many were offered, and how many it took; less than 0 leaves the reason in `errno`.
     func send(to descriptor: Int32) -> (offered: Int, taken: Int) {
+        if let single { return SocketOutput.send(single, to: descriptor) }
         guard self.flushed > 1 else {
-            return unsafe self.queue[self.queue.startIndex].bytes.withUnsafeReadableBytes { bytes in
-                unsafe (bytes.count, Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
-            }
+            return SocketOutput.send(self.queue[self.queue.startIndex].bytes, to: descriptor)
         }
         return self.sendPieces(to: descriptor)
+    }
+
+    private static func send(_ bytes: ByteBuffer, to descriptor: Int32) -> (offered: Int, taken: Int) {
+        unsafe bytes.withUnsafeReadableBytes { bytes in
+            unsafe (bytes.count, send_some(descriptor, bytes.baseAddress, bytes.count))
+        }
     }
 
     private func sendPieces(to descriptor: Int32) -> (offered: Int, taken: Int) {
@@ -71,6 +84,15 @@ struct SocketOutput {
     mutating func sent(_ count: Int) -> [EventLoopPromise<Void>] {
         var told: [EventLoopPromise<Void>] = []
         self.bytes -= count
+        if let size = self.single?.readableBytes {
+            if count < size {
+                self.single?.moveReaderIndex(forwardBy: count)
+            } else {
+                self.single = nil
+                self.flushed = 0
+            }
+            return told
+        }
         var left = count
         while self.flushed > 0 {
             let size = self.queue[self.queue.startIndex].bytes.readableBytes
@@ -91,6 +113,7 @@ struct SocketOutput {
     mutating func dropAll() -> [EventLoopPromise<Void>] {
         self.flushed = 0
         self.bytes = 0
+        self.single = nil
         defer { self.queue.removeAll() }
         return self.queue.compactMap(\.promise)
     }

@@ -121,4 +121,14 @@ package enum BodyFraming: Sendable, Hashable {
     case chunked
     /// All until the connection closes; answers only.
     case untilClose
+
+    /// Whether both say the same; spelled out, because what the compiler would write is called through a table of witnesses
+    /// from other modules, at each request.
+    package static func == (left: BodyFraming, right: BodyFraming) -> Bool {
+        switch (left, right) {
+        case (.none, .none), (.chunked, .chunked), (.untilClose, .untilClose): true
+        case (.length(let left), .length(let right)): left == right
+        case (.none, _), (.length, _), (.chunked, _), (.untilClose, _): false
+        }
+    }
 }

@@ -26,6 +26,10 @@ package enum RequestMethod: String, Sendable, CaseIterable {
     ///
     /// RFC 9110 §9.2.1.
     package var isSafe: Bool { self == .get || self == .head || self == .options }
+
+    /// Whether the answer has no body, whatever its fields say; asked for at each request, so not with `==`, which other
+    /// modules call through a table of witnesses.
+    package var isHead: Bool { if case .head = self { true } else { false } }
 }
 
 /// A request head that has passed every check.

@@ -92,14 +92,14 @@ import Testing
         "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x",
     ])
     func `these names are ours`(name: String) {
-        #expect(GateCookie.isOurs(name.utf8))
+        #expect(GateCookie.isOurs(Array(name.utf8).span))
     }
 
     @Test(arguments: [
         "", "gatehous", "gatehouse2", "gatehouse_theme", "gatehouse-theme", "x__Host-gatehouse", "__host-x",
     ])
     func `these names are an app's`(name: String) {
-        #expect(!GateCookie.isOurs(name.utf8))
+        #expect(!GateCookie.isOurs(Array(name.utf8).span))
     }
 
     @Test(arguments: [
@@ -107,11 +107,11 @@ import Testing
         "__Host-gatehouse_0=x",
     ])
     func `an app cannot set or imitate our cookies`(field: String) {
-        #expect(GateCookie.isOurs(setCookie: field.utf8))
+        #expect(GateCookie.isOurs(setCookie: Array(field.utf8).span))
     }
 
     @Test(arguments: ["a=gatehouse=b", "theme=dark; Path=/gatehouse", "", "; gatehouse=x"])
     func `an app may set its own cookies`(field: String) {
-        #expect(!GateCookie.isOurs(setCookie: field.utf8))
+        #expect(!GateCookie.isOurs(setCookie: Array(field.utf8).span))
     }
 }

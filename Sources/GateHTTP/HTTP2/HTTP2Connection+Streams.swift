@@ -35,7 +35,8 @@ extension HTTP2Connection {
     /// A header block begins.
     func headBegun(isRequest: Bool) {
         self.headDeadline = self.arrived + self.setting.limits.requestHead
-        self.block.begin(names: self.setting.names(), into: isRequest ? self.setting.memory(1024) : ByteBuffer())
+        let memory = isRequest ? self.setting.memory.take(capacity: 1024) : ByteBuffer()
+        self.block.begin(names: self.setting.names(), into: memory)
     }
 
     /// A field of it has come.
@@ -137,7 +138,7 @@ extension HTTP2Connection {
             self.open[stream.position] = last
         }
         stream.close()
-        if let memory = stream.requestMemory.take() { self.setting.recycle(memory) }
+        if let memory = stream.requestMemory.take() { self.setting.memory.giveBack(memory) }
         self.keep(stream.responder)
         guard self.open.isEmpty else { return }
         self.lookDeadline = .distantFuture

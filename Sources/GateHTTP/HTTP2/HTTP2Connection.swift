@@ -131,7 +131,7 @@ extension HTTP2Connection {
         while isMore, self.session != nil {
             self.submitNoted(to: session)
             guard self.isWritable, session.wantsWrite else { break }
-            if session.outbound.capacity == 0 { session.outbound = self.setting.memory(4096) }
+            if session.outbound.capacity == 0 { session.outbound = self.setting.memory.take(capacity: 4096) }
             isMore = session.fill(upTo: 32 * 1024) || !self.noted.isEmpty
             self.writeOut(session)
         }
@@ -152,7 +152,7 @@ extension HTTP2Connection {
     private func writeOut(_ session: HTTP2Session) {
         guard session.outbound.readableBytes > 0, let context else { return }
         context.writeAndFlush(self.wrapOutboundOut(session.outbound), promise: nil)
-        self.setting.recycle(session.outbound)
+        self.setting.memory.giveBack(session.outbound)
         session.outbound = ByteBuffer()
     }
 

@@ -105,7 +105,7 @@ extension HTTP2Stream {
         if isUnanswered { self.responder.abandon() }
     }
 
-    func freshBuffer(capacity: Int) -> ByteBuffer { self.connection.setting.memory(capacity) }
+    func freshBuffer(capacity: Int) -> ByteBuffer { self.connection.setting.memory.take(capacity: capacity) }
 }
 
 // MARK: To libnghttp2
@@ -124,7 +124,7 @@ extension HTTP2Stream {
             self.hasSentHead = true
             let isWhole = self.phase == .ended && self.waitingBytes == 0 && self.trailers == nil
             if !session.submitAnswer(head, on: self, hasBody: !isWhole) { session.reset(self.id, .internalError) }
-            self.connection.setting.recycle(head)
+            self.connection.setting.memory.giveBack(head)
         } else if self.isDeferred {
             self.isDeferred = false
             session.resume(self.id)
@@ -155,7 +155,7 @@ extension HTTP2Stream {
             let length = min(left, self.part.readableBytes)
             if length == self.part.readableBytes {
                 session.outbound.writeBuffer(&self.part)
-                if self.ownsPart { self.connection.setting.recycle(self.part) }
+                if self.ownsPart { self.connection.setting.memory.giveBack(self.part) }
                 self.ownsPart = false
                 self.part = ByteBuffer()
             } else if var start = self.part.readSlice(length: length) {

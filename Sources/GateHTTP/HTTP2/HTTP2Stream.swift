@@ -83,7 +83,7 @@ final class HTTP2Stream: DownstreamExchange {
 extension HTTP2Stream {
     /// Hands the request over.
     func begin(_ request: RequestHead, endsStream: Bool) {
-        self.isHeadRequest = request.method == .head
+        self.isHeadRequest = request.method.isHead
         self.isForTunnel = request.isExtendedConnect
         self.requestMemory = request.message.bytes
         self.isRequestComplete = endsStream

@@ -221,8 +221,7 @@ package final class Gateway: Sendable {
             sweep: state.sweep,
             isDraining: { state.endsConnections },
             flushes: state.flushes,
-            memory: { state.memory(capacity: $0) },
-            recycle: { state.recycle($0) },
+            memory: state.memory,
             takesWebSockets: state.site.takesWebSockets
         )
         switch way.speaks {

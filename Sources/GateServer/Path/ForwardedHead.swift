@@ -86,7 +86,7 @@ struct ForwardedHead {
         var writer = HeadWriter(into: buffer)
         writer.writeStatusLine(head.status)
         let options = head.message.connectionOptions()
-        let keepsLength = request.method == .head || head.status == 304
+        let keepsLength = request.method.isHead || head.status == 304
         writer.copyLines(of: head.message) { field in
             if let edits, edits.takesAway(field, of: head.message) { return false }
             switch field.name {
@@ -128,8 +128,7 @@ struct ForwardedHead {
     }
 
     private static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
-        let value = message.slice(field.valueRange).drop { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: "=") }
-        return GateCookie.isOurs(setCookie: value.prefix(256))
+        GateCookie.isOurs(setCookie: message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
     /// The client's cookies without ours.

@@ -205,11 +205,11 @@ extension GatewayResponder {
 extension GatewayResponder {
     private func forward(to route: SiteRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
-        var tunnel: (WebSocketOffer, TunnelPass)?
+        var tunnel: TunnelOpening?
         if route.webSocket != nil {
             switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
             case .none: break
-            case .opening(let offer, let pass): tunnel = (offer, pass)
+            case .opening(let opening): tunnel = opening
             case .refused(let answer): return self.answer(answer)
             }
         }
@@ -221,7 +221,7 @@ extension GatewayResponder {
             request: request,
             route: route,
             identity: identity,
-            tunnel: tunnel
+            opening: tunnel
         )
         self.exchange = exchange
         for body in self.held {
@@ -263,7 +263,7 @@ extension GatewayResponder {
             identity: identity,
             changes: route.requestChanges,
             requestID: self.requestID ?? self.loop.freshRequestID(),
-            into: self.loop.memory(capacity: room)
+            into: self.loop.memory.take(capacity: room)
         )
     }
 }

@@ -16,7 +16,7 @@ final class UpstreamExchange: UpstreamSink {
     let connection: any DownstreamExchange
     let request: RequestHead
     /// What the client offers if it asks for a WebSocket, and why it may.
-    private let opening: (offer: WebSocketOffer, pass: TunnelPass)?
+    private let opening: TunnelOpening?
     private(set) var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     var hasSwitched = false
@@ -42,7 +42,7 @@ final class UpstreamExchange: UpstreamSink {
         request: RequestHead,
         route: SiteRoute,
         identity: ByteBuffer?,
-        tunnel: (WebSocketOffer, TunnelPass)? = nil
+        opening: TunnelOpening? = nil
     ) {
         self.responder = responder
         self.connection = connection
@@ -50,11 +50,11 @@ final class UpstreamExchange: UpstreamSink {
         self.route = route
         self.way = responder.loop.way(for: route)
         self.identity = identity
-        self.opening = tunnel
+        self.opening = opening
         self.call = UpstreamCall(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
-        self.bodyLeft = request.framing == .chunked && tunnel == nil ? route.mostBody : .max
-        self.call.opensTunnel = tunnel != nil
+        self.bodyLeft = request.framing == .chunked && opening == nil ? route.mostBody : .max
+        self.call.opensTunnel = opening != nil
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -168,7 +168,7 @@ extension UpstreamExchange {
         var head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
         if let opening { head = self.responder.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
-        self.responder.loop.recycle(head)
+        self.responder.loop.memory.giveBack(head)
         if !self.waiting.isEmpty, self.opening == nil {
             self.hasSentBody = true
             for body in self.waiting {
@@ -209,7 +209,7 @@ extension UpstreamExchange {
             framing: framing,
             closes: closes,
             edits: self.route.answerEdits,
-            into: self.responder.loop.memory(capacity: room)
+            into: self.responder.loop.memory.take(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }

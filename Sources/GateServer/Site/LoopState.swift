@@ -45,12 +45,10 @@ final class LoopState {
     private let ways: UpstreamWays
     private var upstreams: [UpstreamPlan: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: SiteRoute, upstream: Upstream)?] = []
-    /// Memory for the next heads, so that they are seldom allocated, and what will be such memory after the next flush.
-    private var spare: [ByteBuffer] = []
-    private var used: [ByteBuffer] = []
-    private static let mostSpare = 192
+    /// Memory for heads.
+    let memory = HeadMemory()
     /// Flushes what this loop has written together, at the end of each turn.
-    private(set) lazy var flushes = FlushBatch(loop: self.loop) { [weak self] in self?.reclaim() }
+    private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
     private var requestIDs = RequestIDs()
 
     init(
@@ -117,26 +115,6 @@ final class LoopState {
 
     /// How the targets of the upstreams are that this loop has used.
     var upstreamStatus: [UpstreamPlan: [TargetStatus]] { self.upstreams.mapValues(\.status) }
-
-    /// Memory for a head, all its own for whoever asks.
-    func memory(capacity: Int) -> ByteBuffer {
-        var memory = self.spare.popLast() ?? ByteBuffer()
-        memory.clear(minimumCapacity: capacity)
-        return memory
-    }
-
-    /// Takes memory back that has been handed to a channel; it is used again once the channels have been flushed.
-    func recycle(_ memory: ByteBuffer) {
-        guard memory.storageCapacity <= 16 * 1024, self.used.count < LoopState.mostSpare else { return }
-        self.used.append(memory)
-    }
-
-    private func reclaim() {
-        while let memory = self.used.popLast(), self.spare.count < LoopState.mostSpare {
-            self.spare.append(memory)
-        }
-        self.used.removeAll(keepingCapacity: true)
-    }
 
     /// A name for a request that has none.
     func freshRequestID() -> RequestID { self.requestIDs.next() }

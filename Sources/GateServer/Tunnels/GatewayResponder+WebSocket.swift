@@ -11,7 +11,7 @@ internal import NIOCore
 enum WebSocketWish {
     /// It does not, or the app takes none, and it is forwarded as any other.
     case none
-    case opening(WebSocketOffer, TunnelPass)
+    case opening(TunnelOpening)
     case refused(Answer)
 }
 
@@ -39,7 +39,8 @@ extension GatewayResponder {
             let detail = "the session has \(GatewayResponder.mostOfSession) open"
             return .refused(self.refusal(.tooMany, "request.too_many_websockets", detail))
         }
-        return .opening(offer, TunnelPass(request: request, route: route, tls: self.tls, session: session))
+        let pass = TunnelPass(request: request, route: route, tls: self.tls, session: session)
+        return .opening(TunnelOpening(offer, pass))
     }
 
     private func refusal(_ fault: WebSocketOffer.Fault) -> Answer {
@@ -78,7 +79,7 @@ extension GatewayResponder {
             framing: .none,
             closes: false,
             edits: route.answerEdits,
-            into: self.loop.memory(capacity: answer.message.bytes.readableBytes + 512)
+            into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
         )
         guard request.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
