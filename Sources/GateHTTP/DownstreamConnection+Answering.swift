@@ -189,9 +189,10 @@ extension DownstreamConnection {
 
     func writeOut() {
         guard self.outbound.readableBytes > 0, let line else { return }
-        line.write(self.outbound)
-        self.setting.memory.giveBack(self.outbound)
-        self.outbound = ByteBuffer()
+        var written = ByteBuffer()
+        swap(&written, &self.outbound)
+        line.write(written)
+        self.setting.memory.giveBack(written)
         self.needsFlush = true
     }
 

@@ -36,12 +36,12 @@ extension DownstreamConnection {
 
     /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.socketRead(self.unwrapInboundIn(data))
+        var bytes = self.unwrapInboundIn(data)
+        self.socketRead(&bytes)
     }
 
     /// Takes bytes that have arrived.
-    package func socketRead(_ bytes: ByteBuffer) {
-        var bytes = bytes
+    package func socketRead(_ bytes: inout ByteBuffer) {
         self.arrived = .now()
         switch self.phase {
         case .lingering, .closed:
@@ -49,18 +49,10 @@ extension DownstreamConnection {
         case .handshake, .idle, .head, .body, .answering, .tunnel:
             break
         }
-        if self.inbound.readableBytes == 0 {
-            self.inbound = bytes
-        } else {
-            self.inbound.writeBuffer(&bytes)
-        }
+        self.inbound.takeRead(&bytes)
         self.pump()
-        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
-        guard self.inbound.readableBytes > 0 else {
-            self.inbound = ByteBuffer()
-            return
-        }
-        self.keepOnlyWhatIsNeeded()
+        self.inbound.leaveRead(in: &bytes)
+        if self.inbound.readableBytes > 0 { self.keepOnlyWhatIsNeeded() }
     }
 
     /// Moves a few bytes that wait for more out of the memory of a whole read, which many slow clients would hold.

@@ -36,10 +36,11 @@ package final class FlushBatch {
     private func flushAll() {
         // A flush can lead to more writes, which then are a batch of their own.
         swap(&self.waiting, &self.batch)
-        for flushable in self.batch {
+        // In their order, and taken out one by one, so that none is counted a second time.
+        self.batch.reverse()
+        while let flushable = self.batch.popLast() {
             flushable.flushNow()
         }
-        self.batch.removeAll(keepingCapacity: true)
         self.whenFlushed()
     }
 }

@@ -24,7 +24,7 @@ package final class HeadMemory {
     }
 
     /// Takes memory back that has been handed to a channel; it is used again once the channels have been flushed.
-    package func giveBack(_ memory: ByteBuffer) {
+    package func giveBack(_ memory: consuming ByteBuffer) {
         guard memory.storageCapacity <= HeadMemory.mostBytes, self.used.count < HeadMemory.mostSpare else { return }
         self.used.append(memory)
     }

@@ -123,8 +123,8 @@ extension GateCookie {
         var start = 0
         while start < field.count, GateCookie.mayHide(field[start]) { start += 1 }
         let pair = field.extracting(start...)
-        // All of ours start alike, so most cookies are decided by their first bytes.
-        guard pair.starts(with: GateCookie.base) || pair.starts(with: GateCookie.hostPrefix) else { return false }
+        // Most cookies are decided by their first byte.
+        guard !pair.isEmpty, pair[0] == UInt8(ascii: "g") || pair[0] == UInt8(ascii: "_") else { return false }
         var end = 0
         while end < pair.count, pair[end] != UInt8(ascii: "="), pair[end] != UInt8(ascii: ";") { end += 1 }
         while end > 0, GateCookie.mayHide(pair[end - 1]) { end -= 1 }

@@ -40,7 +40,7 @@ extension SocketChannel {
             return
         }
         self.noteRead(count, of: size)
-        if let reader { return self.tell(reader, memory) }
+        if let reader { return self.tell(reader, &memory) }
         self.handlers.syncOperations.fireChannelRead(NIOAny(memory))
         // Whoever has let go of the memory by now lets the next read use it.
         self.loop.readMemory = memory
@@ -48,9 +48,9 @@ extension SocketChannel {
         if self.readsOnItsOwn, self.state == .active { self.handlers.syncOperations.read() }
     }
 
-    private func tell(_ reader: any SocketReader, _ memory: ByteBuffer) {
-        reader.socketRead(memory)
-        self.loop.readMemory = memory
+    private func tell(_ reader: any SocketReader, _ memory: inout ByteBuffer) {
+        reader.socketRead(&memory)
+        swap(&memory, &self.loop.readMemory)
         reader.socketReadComplete()
         if self.readsOnItsOwn, self.state == .active { reader.socketMayRead() }
     }

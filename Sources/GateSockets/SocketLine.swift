@@ -4,12 +4,25 @@ package import NIOCore
 
 /// Who reads a socket without a pipeline between; confined to its loop.
 package protocol SocketReader: AnyObject {
-    /// Bytes have arrived.
-    func socketRead(_ bytes: ByteBuffer)
+    /// Bytes have arrived; the memory that is left in `bytes` is used for the next read.
+    func socketRead(_ bytes: inout ByteBuffer)
     /// All that was read in this turn has been told.
     func socketReadComplete()
     /// The socket would read on: calls ``SocketLine/read()`` if that is wanted.
     func socketMayRead()
+}
+
+extension ByteBuffer {
+    /// Takes what was read behind what waits already; if nothing does, with its memory instead of a copy.
+    package mutating func takeRead(_ bytes: inout ByteBuffer) {
+        if self.readableBytes == 0 { swap(&self, &bytes) } else { self.writeBuffer(&bytes) }
+    }
+
+    /// Lets go of the memory once nothing waits in it, for the next read.
+    package mutating func leaveRead(in bytes: inout ByteBuffer) {
+        guard self.readableBytes == 0 else { return }
+        if bytes.storageCapacity == 0 { swap(&self, &bytes) } else { self = ByteBuffer() }
+    }
 }
 
 /// The way from the last handler of a pipeline to its channel: straight to the socket if no other handler has a say.

@@ -43,7 +43,9 @@ struct SocketOutput {
     }
 
     /// Hands bytes to the kernel: how many were offered, and how many it took; less than 0 leaves the reason in `errno`.
-    func send(to descriptor: Int32) -> (offered: Int, taken: Int) {
+    ///
+    /// Mutating only so that it works on the socket's own output: a copy would be made otherwise.
+    mutating func send(to descriptor: Int32) -> (offered: Int, taken: Int) {
         if let single { return SocketOutput.send(single, to: descriptor) }
         guard self.flushed > 1 else {
             return SocketOutput.send(self.queue[self.queue.startIndex].bytes, to: descriptor)

@@ -48,10 +48,10 @@ struct FieldCensus {
     /// RFC 9112 §3.2.
     func authority(of message: MessageHead, known: KnownAuthority?) throws(WireRefusal) -> KnownAuthority {
         guard let field = self.host else { throw .malformed("request.no_host") }
-        let raw = message.slice(field.valueRange)
-        if let known, raw.elementsEqual(known.raw) { return known }
+        let raw = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        if let known, known.isSpelled(raw) { return known }
         guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed("request.host") }
-        return KnownAuthority(raw: Array(raw), authority: authority)
+        return KnownAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
     }
 
     /// How the body ends.
@@ -112,7 +112,19 @@ func contentLength(in message: MessageHead, _ range: Range<Int>) -> Int64? {
 }
 
 /// A `Host` field that has been read before; clients repeat it with each request.
-struct KnownAuthority: Sendable {
+///
+/// An object, because it is kept by each of them.
+final class KnownAuthority: Sendable {
     let raw: [UInt8]
     let authority: RequestAuthority
+
+    init(raw: [UInt8], authority: RequestAuthority) {
+        self.raw = raw
+        self.authority = authority
+    }
+
+    func isSpelled(_ bytes: Span<UInt8>) -> Bool {
+        let raw = self.raw
+        return bytes.isEqual(to: raw.span)
+    }
 }

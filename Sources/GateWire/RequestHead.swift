@@ -47,7 +47,8 @@ package final class RequestHead: Sendable {
     /// Where the query stands in ``message``, without `?`; nil if there is no `?`.
     package let query: Range<Int>?
     /// The host that is asked.
-    package let authority: RequestAuthority
+    package var authority: RequestAuthority { self.host.authority }
+    private let host: KnownAuthority
     /// How the body ends: never ``BodyFraming/untilClose``.
     package let framing: BodyFraming
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
@@ -65,7 +66,7 @@ package final class RequestHead: Sendable {
         message: MessageHead,
         line: RequestLine,
         target: RequestTarget,
-        authority: RequestAuthority,
+        host: KnownAuthority,
         framing: BodyFraming,
         keepsAlive: Bool,
         expectsContinue: Bool,
@@ -76,7 +77,7 @@ package final class RequestHead: Sendable {
         self.isAsterisk = target.isAsterisk
         self.path = target.path
         self.query = target.query
-        self.authority = authority
+        self.host = host
         self.framing = framing
         self.minorVersion = line.minorVersion
         self.keepsAlive = keepsAlive

@@ -47,16 +47,17 @@ struct RequestScan {
         let census = try FieldCensus(of: message)
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
         let found = try census.authority(of: message, known: known)
-        known = found
-        let authority = found.authority
-        guard target.agrees(with: authority) else { throw .malformed("request.host_differs_from_target") }
+        if found !== known { known = found }
+        guard target.agrees(with: found.authority, scheme: self.scheme) else {
+            throw .malformed("request.host_differs_from_target")
+        }
         let framing = try census.framing(of: message, minorVersion: self.line.minorVersion)
         try census.refuseBody(framing, of: self.line.method)
         return RequestHead(
             message: message,
             line: self.line,
             target: target,
-            authority: authority,
+            host: found,
             framing: framing,
             keepsAlive: census.keepsAlive(message, minorVersion: self.line.minorVersion),
             expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion)
@@ -144,10 +145,8 @@ struct RequestTarget {
     let query: Range<Int>?
     let isAsterisk: Bool
     private let authority: (host: String, port: Int)?
-    private let scheme: String
 
     init(_ line: RequestLine, in message: MessageHead, scheme: String) throws(WireRefusal) {
-        self.scheme = scheme
         let bytes = message.bytes.readableBytesUInt8Span
         var range = line.target
         self.isAsterisk = range.count == 1 && bytes[range.lowerBound] == UInt8(ascii: "*")
@@ -169,9 +168,9 @@ struct RequestTarget {
     }
 
     /// Whether an absolute target names the same site as the `Host` field.
-    func agrees(with host: RequestAuthority) -> Bool {
+    func agrees(with host: RequestAuthority, scheme: String) -> Bool {
         guard let authority else { return true }
-        return authority.host == host.host && authority.port == (host.port ?? (self.scheme == "https" ? 443 : 80))
+        return authority.host == host.host && authority.port == (host.port ?? (scheme == "https" ? 443 : 80))
     }
 
     private static func path(_ message: MessageHead, _ range: Range<Int>) throws(WireRefusal) -> CanonicalPath {

@@ -153,24 +153,19 @@ extension UpstreamConnection {
 
     /// Takes bytes that have arrived.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.socketRead(self.unwrapInboundIn(data))
+        var bytes = self.unwrapInboundIn(data)
+        self.socketRead(&bytes)
     }
 
     /// Takes bytes that have arrived.
-    package func socketRead(_ bytes: ByteBuffer) {
-        var bytes = bytes
+    package func socketRead(_ bytes: inout ByteBuffer) {
         if case .ended = self.phase { return }
-        if self.inbound.readableBytes == 0 {
-            self.inbound = bytes
-        } else {
-            self.inbound.writeBuffer(&bytes)
-        }
+        self.inbound.takeRead(&bytes)
         self.arrived = .now()
         if case .body = self.phase, !self.isPaused { self.awaitProgress(from: self.arrived) }
         let sink = self.sink
         self.pump()
-        // Nothing left: letting go of the bytes lets the channel read into the same memory again.
-        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() }
+        self.inbound.leaveRead(in: &bytes)
         sink?.upstreamPaused()
     }
 

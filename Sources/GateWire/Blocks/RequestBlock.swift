@@ -260,7 +260,7 @@ extension RequestBlock {
             message: message,
             line: line,
             target: target,
-            authority: found.authority,
+            host: found,
             framing: framing,
             keepsAlive: true,
             expectsContinue: try census.expectsContinue(message, minorVersion: 1),
