@@ -16,7 +16,10 @@ let houseRules: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
     // Small functions of one room are called for each request by another: let the compiler see across rooms.
-    .unsafeFlags(["-cross-module-optimization", "-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    .unsafeFlags(
+        ["-cross-module-optimization", "-Xfrontend", "-enable-cmo-everything", "-enforce-exclusivity=unchecked"],
+        .when(configuration: .release)
+    ),
 ]
 
 let settings = houseRules + (isFuzzed ? [.unsafeFlags(["-O", "-sanitize=address,fuzzer"])] : [])
