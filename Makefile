@@ -21,7 +21,7 @@ SHELL := /bin/bash
 .PHONY: demo test check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
-TEST_PACKAGES := chromium curl nghttp2-client nginx-light openssl python3 python3-venv systemd tinyproxy
+TEST_PACKAGES := chromium curl nghttp2-client nginx-light nodejs openssl python3 python3-venv systemd tinyproxy
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 BENCH_OPTIONS ?= --write docs/performance.md

@@ -92,14 +92,16 @@ import Testing
         "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x",
     ])
     func `these names are ours`(name: String) {
-        #expect(GateCookie.isOurs(Array(name.utf8).span))
+        let isOurs = GateCookie.isOurs(Array(name.utf8).span)
+        #expect(isOurs)
     }
 
     @Test(arguments: [
         "", "gatehous", "gatehouse2", "gatehouse_theme", "gatehouse-theme", "x__Host-gatehouse", "__host-x",
     ])
     func `these names are an app's`(name: String) {
-        #expect(!GateCookie.isOurs(Array(name.utf8).span))
+        let isOurs = GateCookie.isOurs(Array(name.utf8).span)
+        #expect(!isOurs)
     }
 
     @Test(arguments: [
@@ -107,11 +109,13 @@ import Testing
         "__Host-gatehouse_0=x",
     ])
     func `an app cannot set or imitate our cookies`(field: String) {
-        #expect(GateCookie.isOurs(setCookie: Array(field.utf8).span))
+        let isOurs = GateCookie.isOurs(setCookie: Array(field.utf8).span)
+        #expect(isOurs)
     }
 
     @Test(arguments: ["a=gatehouse=b", "theme=dark; Path=/gatehouse", "", "; gatehouse=x"])
     func `an app may set its own cookies`(field: String) {
-        #expect(!GateCookie.isOurs(setCookie: Array(field.utf8).span))
+        let isOurs = GateCookie.isOurs(setCookie: Array(field.utf8).span)
+        #expect(!isOurs)
     }
 }

@@ -70,7 +70,8 @@ extension HTTP2UpstreamStream {
         guard !self.hasEnded else { return }
         self.pending.append(body)
         self.pendingBytes += body.readableBytes
-        self.isFull = !self.isWritable
+        // What was under way still comes after the sink was told to wait, which then must hear that it may go on.
+        if !self.isWritable { self.isFull = true }
         if !self.isPaused { self.awaitProgress() }
         if let id { self.connection.session?.resume(id) }
     }
