@@ -2,7 +2,9 @@
 """Clients that keep a gateway busy while something happens to it."""
 
 import os
+import re
 import socket
+import subprocess
 import threading
 
 from .raw import Wire
@@ -61,6 +63,34 @@ class Load:
         self.ended.set()
         for thread in self.threads:
             thread.join(40)
+
+
+class SteadyLoad:
+    """So many requests a second by h2load over twenty kept connections, made anew every few seconds, until `end`.
+
+    `failed` has what h2load says of a run in which not every request was answered with 200.
+    """
+    clients = 20
+
+    def __init__(self, port, per_second, path="/public/load", host="gate.localhost"):
+        rate = per_second // self.clients
+        self.command = ["h2load", "--h1", "-c", str(self.clients), "--rps", str(rate), "-n", str(per_second * 3),
+                        f"--connect-to=127.0.0.1:{port}", f"http://{host}:{port}{path}"]
+        self.failed, self.count, self.ended = [], 0, threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while not self.ended.is_set():
+            said = subprocess.run(self.command, capture_output=True, text=True, timeout=120).stdout
+            total, done = map(int, re.search(r"requests: (\d+) total.* (\d+) succeeded", said).groups())
+            self.count += done
+            if done != total:
+                self.failed.append(said)
+
+    def end(self):
+        self.ended.set()
+        self.thread.join(130)
 
 
 def closed(wire):
