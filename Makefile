@@ -35,7 +35,8 @@ demo: deps
 # What Package.swift asks for our own rooms, for the packages below as well: ByteBuffer is on the path of each request.
 build: deps
 	@swift build -c release --static-swift-stdlib --product gatehouse \
-		-Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
+		-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
+		-Xswiftc -enforce-exclusivity=unchecked
 	@ls -l .build/release/gatehouse
 
 test: deps-test check sanitize unit end-to-end

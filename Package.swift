@@ -124,6 +124,7 @@ let rooms: [Target] = house.map { room in
 let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
+    "GateSockets": ["NIOEmbedded"],
     "GateServer": ["Crypto", "NIOEmbedded"],
 ]
 

@@ -16,15 +16,16 @@ static inline int accept_next(int socket) { return accept4(socket, 0, 0, SOCK_NO
 // recv(2) and send(2) without flags but MSG_NOSIGNAL. The C library's own are places where a thread can be cancelled, which costs
 // several atomic steps at each call in a program with more than one thread; no thread of ours is ever cancelled.
 static inline long receive_some(int socket, void *bytes, long size) {
-  return syscall(SYS_recvfrom, socket, bytes, size, 0, 0, 0);
+  return syscall(SYS_recvfrom, socket, bytes, size, 0L, (void *)0, (void *)0);
 }
 
 static inline long send_some(int socket, const void *bytes, long size) {
-  return syscall(SYS_sendto, socket, bytes, size, MSG_NOSIGNAL, 0, 0);
+  return syscall(SYS_sendto, socket, bytes, size, (long)MSG_NOSIGNAL, (void *)0, 0L);
 }
 
 // Drops packets that begin a handshake, as if they were lost on the way: SO_ATTACH_FILTER, socket(7). A filter of a TCP socket
-// sees the packet from the TCP header on, whose byte 13 has the flags (RFC 9293 section 3.1); SYN is 2.
+// sees the packet from the TCP header on, whose byte 13 has the flags (RFC 9293 section 3.1); SYN is 2. Connections whose
+// handshake ends afterwards inherit the filter, which concerns them only if a client uses the same ports for another.
 static inline int drop_new_handshakes(int socket) {
   struct sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),

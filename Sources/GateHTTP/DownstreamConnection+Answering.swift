@@ -211,6 +211,8 @@ extension DownstreamConnection {
         if !self.isPumping {
             self.pump()
             self.flush()
+            // The last of several requests that came at once: what waits for the next needs no memory.
+            if self.inbound.readableBytes == 0, self.inbound.storageCapacity > 0 { self.inbound = ByteBuffer() }
         }
     }
 
@@ -222,7 +224,7 @@ extension DownstreamConnection {
         self.writeOut()
         self.needsFlush = false
         self.phase = .lingering
-        self.inbound.clear()
+        self.inbound = ByteBuffer()
         self.phaseDeadline = .now() + self.setting.limits.linger
         self.line?.flush()
         self.context?.close(mode: .output, promise: nil)

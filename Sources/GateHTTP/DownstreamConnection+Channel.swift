@@ -52,15 +52,16 @@ extension DownstreamConnection {
         self.inbound.takeRead(&bytes)
         self.pump()
         self.inbound.leaveRead(in: &bytes)
-        if self.inbound.readableBytes > 0 { self.keepOnlyWhatIsNeeded() }
+        if self.inbound.readableBytes > 0 { self.keepOnlyWhatIsNeeded(leaving: &bytes) }
     }
 
     /// Moves a few bytes that wait for more out of the memory of a whole read, which many slow clients would hold.
-    private func keepOnlyWhatIsNeeded() {
+    private func keepOnlyWhatIsNeeded(leaving memory: inout ByteBuffer) {
         let bytes = self.inbound.readableBytes
         guard self.inbound.storageCapacity >= 8 * 1024, bytes <= self.inbound.storageCapacity / 4 else { return }
         var moved = self.freshBuffer(capacity: bytes)
         moved.writeImmutableBuffer(self.inbound)
+        memory = self.inbound
         self.inbound = moved
     }
 

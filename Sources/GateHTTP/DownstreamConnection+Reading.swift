@@ -38,9 +38,8 @@ extension DownstreamConnection {
             self.begin(head)
             return true
         case .tunnel:
-            guard self.inbound.readableBytes > 0 else { return false }
-            let bytes = self.inbound
-            self.inbound = ByteBuffer()
+            let length = self.inbound.readableBytes
+            guard length > 0, let bytes = self.inbound.readSlice(length: length) else { return false }
             self.responder.receive(bytes)
             return true
         case .body(var reader):

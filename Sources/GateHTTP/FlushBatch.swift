@@ -36,7 +36,7 @@ package final class FlushBatch {
     private func flushAll() {
         // A flush can lead to more writes, which then are a batch of their own.
         swap(&self.waiting, &self.batch)
-        // In their order, and taken out one by one, so that none is counted a second time.
+        // In their order; taking them out saves a reference to each.
         self.batch.reverse()
         while let flushable = self.batch.popLast() {
             flushable.flushNow()

@@ -2,10 +2,12 @@
 
 package import NIOCore
 
-/// Memory for the heads of an event loop, so that it is seldom allocated; confined to that loop.
+/// Memory for heads and other small pieces of output, so that it is seldom allocated; confined to its event loop.
+///
+/// Whoever makes one sees to it that ``reclaim()`` is called after each flush.
 package final class HeadMemory {
-    /// How many pieces wait for the next heads at most.
-    private static let mostSpare = 192
+    /// How many pieces an event loop keeps.
+    package static let mostOfLoop = 192
     /// Larger pieces are given back to the process.
     private static let mostBytes = 16 * 1024
 
@@ -13,8 +15,11 @@ package final class HeadMemory {
     /// What will be spare after the next flush.
     private var used: [ByteBuffer] = []
 
-    /// None yet.
-    package init() {}
+    /// How many pieces wait for their next use at most.
+    private let mostSpare: Int
+
+    /// Memory of which so many pieces are kept; 0 keeps none.
+    package init(mostSpare: Int) { self.mostSpare = mostSpare }
 
     /// Memory for a head of so many bytes, all its own for whoever asks.
     package func take(capacity: Int) -> ByteBuffer {
@@ -25,13 +30,13 @@ package final class HeadMemory {
 
     /// Takes memory back that has been handed to a channel; it is used again once the channels have been flushed.
     package func giveBack(_ memory: consuming ByteBuffer) {
-        guard memory.storageCapacity <= HeadMemory.mostBytes, self.used.count < HeadMemory.mostSpare else { return }
+        guard memory.storageCapacity <= HeadMemory.mostBytes, self.used.count < self.mostSpare else { return }
         self.used.append(memory)
     }
 
     /// The channels have been flushed; what somebody still holds all the same is copied before it is written to.
     package func reclaim() {
-        while let memory = self.used.popLast(), self.spare.count < HeadMemory.mostSpare {
+        while let memory = self.used.popLast(), self.spare.count < self.mostSpare {
             self.spare.append(memory)
         }
         self.used.removeAll(keepingCapacity: true)

@@ -41,7 +41,7 @@ package struct DownstreamSetting {
     package let isDraining: () -> Bool
     /// Flushes the connections of the loop together; nil flushes each at once.
     package let flushes: FlushBatch?
-    /// Memory for heads.
+    /// Memory for heads and other small pieces of output.
     package let memory: HeadMemory
     /// Whether HTTP/2 clients are told that they may ask for WebSockets.
     package let takesWebSockets: Bool
@@ -53,7 +53,7 @@ package struct DownstreamSetting {
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
-        memory: HeadMemory = HeadMemory(),
+        memory: HeadMemory = HeadMemory(mostSpare: 0),
         takesWebSockets: Bool = false
     ) {
         self.limits = limits

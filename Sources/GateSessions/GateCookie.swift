@@ -115,11 +115,11 @@ extension GateCookie {
         return rest.starts(with: GateCookie.attemptBase) || rest.starts(with: GateCookie.handoverBase)
     }
 
-    /// Whether a `Set-Cookie` field of an app would set or imitate one of our cookies, or a pair of a request's `Cookie` field
-    /// can be read as one.
+    /// Whether somebody may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a `Set-Cookie`
+    /// field, which begins with one.
     ///
     /// A browser sends the nameless cookie of `=name=value` as `name=value`, so leading `=` do not hide a name.
-    package static func isOurs(setCookie field: Span<UInt8>) -> Bool {
+    package static func mayBeReadAsOurs(_ field: Span<UInt8>) -> Bool {
         var start = 0
         while start < field.count, GateCookie.mayHide(field[start]) { start += 1 }
         let pair = field.extracting(start...)
@@ -137,17 +137,4 @@ extension GateCookie {
     }
 
     private static let hostPrefix = "__Host-"
-}
-
-extension Span<UInt8> {
-    /// Whether the bytes begin with those of a text.
-    func starts(with prefix: String) -> Bool {
-        guard self.count >= prefix.utf8.count else { return false }
-        var position = 0
-        for byte in prefix.utf8 {
-            guard self[position] == byte else { return false }
-            position += 1
-        }
-        return true
-    }
 }

@@ -12,8 +12,10 @@ package final class ListeningSocket: Sendable {
     /// So what waits for a slow client shrinks as it takes it, instead of standing still for a minute.
     private static let unsentBytes: (name: Int32, value: Int32) = (25, 128 * 1024)
 
-    /// How long a handshake that has begun takes at most, to somebody across a continent.
-    private static let handshakeTime = Duration.milliseconds(100)
+    /// How long a handshake that has begun may take.
+    ///
+    /// Longer than one around the globe, and shorter than the second after which those try again whose packets are dropped.
+    private static let handshakeTime = Duration.milliseconds(300)
 
     private let descriptor: Int32
     private let isInherited: Bool
@@ -128,7 +130,8 @@ package final class ListeningSocket: Sendable {
     ///
     /// Closing a socket resets those who wait in its queue, and somebody can join it between the look that finds it empty and
     /// the end. So handshakes are dropped before, the queue is emptied, and whoever came meanwhile tries again after a second,
-    /// and is refused then or meets the next gateway. A socket that was inherited stays open elsewhere, with its queue.
+    /// and is refused then or meets the next gateway. What is left is whose handshake has begun and takes longer, by a lost
+    /// packet perhaps: that connection is reset. A socket that was inherited stays open elsewhere, with its queue.
     package func finish() async {
         guard !self.isInherited else { return await self.close() }
         if self.dropHandshakes() { try? await Task.sleep(for: ListeningSocket.handshakeTime) }
@@ -143,7 +146,8 @@ package final class ListeningSocket: Sendable {
 
     /// Whether nobody can join the queue any more, unless his handshake has begun.
     func dropHandshakes() -> Bool {
-        guard !self.isClosed.load(ordering: .relaxed), self.address?.protocol != .unix else { return false }
+        // A socket of another family, which has no address here, has no handshakes.
+        guard !self.isClosed.load(ordering: .relaxed), self.address != nil else { return false }
         return drop_new_handshakes(self.descriptor) == 0
     }
 

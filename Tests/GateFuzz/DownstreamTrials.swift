@@ -14,12 +14,15 @@ private struct Stage {
     var sent: [UInt8] = []
 
     var setting: DownstreamSetting {
-        DownstreamSetting(
+        // As in the program, so that memory which somebody still holds would be found out.
+        let memory = HeadMemory(mostSpare: HeadMemory.mostOfLoop)
+        return DownstreamSetting(
             limits: DownstreamLimits(),
             names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { false },
-            flushes: FlushBatch(loop: self.channel.embeddedEventLoop)
+            flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
+            memory: memory
         )
     }
 

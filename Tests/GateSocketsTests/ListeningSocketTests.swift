@@ -43,11 +43,13 @@ import Testing
         #expect(taken.load(ordering: .relaxed) == 1)
     }
 
-    /// How many connections came about before one did not; all are open until the end, so that none is lost to a reset.
+    /// How many connections came about, one after the other, before one did not.
     private static func connectUntilRefused(_ address: SocketAddress) throws -> Int {
-        var sockets: [Int32] = []
-        defer { for socket in sockets { close(socket) } }
-        while sockets.count < 2000, let socket = try SocketCalls.connection(to: address) { sockets.append(socket) }
-        return sockets.count
+        var count = 0
+        while count < 5000, let socket = try SocketCalls.connection(to: address) {
+            close(socket)
+            count += 1
+        }
+        return count
     }
 }

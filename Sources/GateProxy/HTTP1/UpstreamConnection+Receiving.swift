@@ -24,9 +24,8 @@ extension UpstreamConnection {
             self.inbound.clear()
             return false
         case .tunnel:
-            guard self.inbound.readableBytes > 0 else { return false }
-            let bytes = self.inbound
-            self.inbound = ByteBuffer()
+            let length = self.inbound.readableBytes
+            guard length > 0, let bytes = self.inbound.readSlice(length: length) else { return false }
             self.sink?.upstreamSent(bytes)
             return true
         case .head(let interim):

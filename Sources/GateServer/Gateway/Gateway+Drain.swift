@@ -49,13 +49,21 @@ extension Gateway {
         // A delay that was asked for on the command line may leave no time; requests under way get some in any case.
         let end = began + max(settings.timeout, delay == .zero ? .zero : delay + .seconds(1))
         try? await Task.sleep(for: delay)
-        for listener in self.listeners.withLock({ $0 }) {
-            await listener.finish()
-        }
+        async let finished: Void = self.finishListeners()
         for bound in self.loops {
             try? await bound.eventLoop.submit { bound.value.drain() }.get()
         }
+        await finished
         return await self.emptied(until: end, pace: DrainPace(spread: settings.timeout / 2))
+    }
+
+    /// Takes who is about to connect, and nobody more; on all listeners at the same time, since each takes a while.
+    private func finishListeners() async {
+        await withTaskGroup { group in
+            for listener in self.listeners.withLock({ $0 }) {
+                group.addTask { await listener.finish() }
+            }
+        }
     }
 
     private func emptied(until end: ContinuousClock.Instant, pace: DrainPace) async -> Bool {

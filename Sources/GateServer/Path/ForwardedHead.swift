@@ -128,7 +128,7 @@ struct ForwardedHead {
     }
 
     private static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
-        GateCookie.isOurs(setCookie: message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
+        GateCookie.mayBeReadAsOurs(message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
     /// The client's cookies without ours.

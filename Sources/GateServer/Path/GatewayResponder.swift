@@ -205,11 +205,11 @@ extension GatewayResponder {
 extension GatewayResponder {
     private func forward(to route: SiteRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
-        var tunnel: TunnelOpening?
+        var opening: TunnelOpening?
         if route.webSocket != nil {
             switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
             case .none: break
-            case .opening(let opening): tunnel = opening
+            case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
         }
@@ -221,7 +221,7 @@ extension GatewayResponder {
             request: request,
             route: route,
             identity: identity,
-            opening: tunnel
+            opening: opening
         )
         self.exchange = exchange
         for body in self.held {

@@ -45,8 +45,8 @@ final class LoopState {
     private let ways: UpstreamWays
     private var upstreams: [UpstreamPlan: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: SiteRoute, upstream: Upstream)?] = []
-    /// Memory for heads.
-    let memory = HeadMemory()
+    /// Memory for heads and other small pieces of output.
+    let memory = HeadMemory(mostSpare: HeadMemory.mostOfLoop)
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
     private var requestIDs = RequestIDs()

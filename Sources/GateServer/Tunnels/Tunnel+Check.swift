@@ -15,21 +15,6 @@ struct TunnelPass {
     let session: Session?
 }
 
-/// A WebSocket that is to be opened.
-///
-/// An object, because nearly every request has none, and must not carry the room for one from step to step.
-final class TunnelOpening {
-    /// What the client offers.
-    let offer: WebSocketOffer
-    /// Why it may.
-    let pass: TunnelPass
-
-    init(_ offer: WebSocketOffer, _ pass: TunnelPass) {
-        self.offer = offer
-        self.pass = pass
-    }
-}
-
 // Whether the one who opened a tunnel may still enter: asked again now and then, in the same way as for any request, so
 // that what other gateways and other configurations say is heard.
 extension Tunnel {

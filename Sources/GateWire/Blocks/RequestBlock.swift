@@ -244,7 +244,7 @@ extension RequestBlock {
         let census = try FieldCensus(of: message)
         let target = try RequestTarget(line, in: message, scheme: self.scheme)
         let found = try census.authority(of: message, known: self.known)
-        self.known = found
+        if found !== self.known { self.known = found }
         var framing = try census.framing(of: message, minorVersion: 1)
         if self.pseudo.isWebSocket {
             guard !endsStream, message.first(.contentLength) == nil else {

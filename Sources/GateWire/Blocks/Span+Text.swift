@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Span<UInt8> {
-    /// Whether the bytes are exactly these.
-    func spells(_ text: String) -> Bool {
-        guard self.count == text.utf8.count else { return false }
-        var position = 0
-        for byte in text.utf8 {
-            guard self[position] == byte else { return false }
-            position += 1
-        }
-        return true
-    }
-
     /// Whether the bytes are the same.
     func isEqual(to other: Span<UInt8>) -> Bool {
         self.count == other.count && self.indices.allSatisfy { self[$0] == other[$0] }

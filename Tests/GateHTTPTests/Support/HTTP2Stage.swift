@@ -43,12 +43,14 @@ final class HTTP2Stage {
     init(_ limits: DownstreamLimits = DownstreamLimits(), prepare: @escaping (Recorder) -> Void = { _ in }) throws {
         let made = self.made
         made.prepare = prepare
+        let memory = HeadMemory(mostSpare: HeadMemory.mostOfLoop)
         let setting = DownstreamSetting(
             limits: limits,
             names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { made.isDraining },
-            flushes: FlushBatch(loop: self.channel.embeddedEventLoop)
+            flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
+            memory: memory
         )
         self.connection = HTTP2Connection(setting: setting, peer: IPAddress("192.0.2.1")) {
             let recorder = Recorder()
