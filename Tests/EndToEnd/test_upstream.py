@@ -123,8 +123,8 @@ def test_bytes_on_an_idle_connection_end_it(scripted, gateway, app):
 
     def act(connection, request):
         connection.body(request)
-        connection.send(OK)
         held.append(connection)
+        connection.send(OK)
         done.wait(10)
         return False
 
