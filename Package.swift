@@ -124,8 +124,8 @@ let rooms: [Target] = house.map { room in
 let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateSockets": ["NIOEmbedded"],
     "GateServer": ["Crypto", "NIOEmbedded"],
+    "GateSockets": ["NIOEmbedded"],
 ]
 
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.

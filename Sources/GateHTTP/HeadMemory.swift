@@ -11,9 +11,9 @@ package final class HeadMemory {
     /// Larger pieces are given back to the process.
     private static let mostBytes = 16 * 1024
 
-    private var spare: [ByteBuffer] = []
+    private(set) var spare: [ByteBuffer] = []
     /// What will be spare after the next flush.
-    private var used: [ByteBuffer] = []
+    private(set) var used: [ByteBuffer] = []
 
     /// How many pieces wait for their next use at most.
     private let mostSpare: Int
@@ -34,7 +34,9 @@ package final class HeadMemory {
         self.used.append(memory)
     }
 
-    /// The channels have been flushed; what somebody still holds all the same is copied before it is written to.
+    /// The channels have been flushed.
+    ///
+    /// What somebody still holds all the same is left to him by ``take(capacity:)``.
     package func reclaim() {
         while let memory = self.used.popLast(), self.spare.count < self.mostSpare {
             self.spare.append(memory)
