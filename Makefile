@@ -9,6 +9,7 @@
 # make check    the rules of the house that no compiler checks; fast, builds nothing
 # make sanitize the C part over libcurl, built with sanitizers and tried over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
+# make test-apps real apps and their clients through the gateway; about 15 minutes, APPS_OPTIONS='-k git' for some
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every answer checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
@@ -18,12 +19,17 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end
+.PHONY: demo test check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end test-apps \
+	deps-apps venv-apps
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl nghttp2-client nginx-light nodejs openssl python3 python3-venv systemd tinyproxy
+# Apps and clients for `make test-apps`; their services are installed but not started.
+APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
+	prometheus python3 python3-venv rabbitmq-server skopeo subversion
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
+APPS_VENV := .venv-apps
 BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
@@ -48,6 +54,10 @@ unit: deps
 
 end-to-end: venv unit
 	@$(VENV)/bin/python -m pytest Tests/EndToEnd
+
+test-apps: venv-apps deps
+	@swift build --product gatehouse
+	@$(APPS_VENV)/bin/python -m pytest Tests/Apps $(APPS_OPTIONS)
 
 check:
 	@python3 .ci/test_check.py --quiet
@@ -79,6 +89,9 @@ deps-test:
 deps-bench:
 	@.ci/packages $(BUILD_PACKAGES) $(BENCH_PACKAGES)
 
+deps-apps:
+	@NO_SERVICES=1 .ci/packages $(APPS_PACKAGES)
+
 # Made anew only when the requirements have changed.
 venv: deps-test $(VENV)/ready
 $(VENV)/ready: Tests/EndToEnd/requirements.txt
@@ -86,5 +99,11 @@ $(VENV)/ready: Tests/EndToEnd/requirements.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+venv-apps: deps-apps $(APPS_VENV)/ready
+$(APPS_VENV)/ready: Tests/Apps/requirements.txt
+	@python3 -m venv --clear $(APPS_VENV)
+	@$(APPS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 clean:
-	@rm -rf .build $(VENV)
+	@rm -rf .build $(VENV) $(APPS_VENV)

@@ -94,7 +94,7 @@ NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")
 NOT_CODES_IN = ("Sources/GateDemo/",)
 
 HINT_LINES = 300
-SKIPPED_FOLDERS = {".build", ".git", ".venv", ".pytest_cache", "__pycache__", "state", "node_modules"}
+SKIPPED_FOLDERS = {".build", ".git", ".venv", ".venv-apps", ".pytest_cache", "__pycache__", "state", "node_modules"}
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SPDX_SUFFIXES = {".swift", ".c", ".h", ".py", ".sh"}
 

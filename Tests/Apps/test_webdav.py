@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WebDAV: WsgiDAV with curl, cadaver and the test suite litmus."""
+
+import re
+import shutil
+
+import pytest
+
+from harness.apps import run, webdav
+
+#: cadaver and litmus send no cookies.
+ENTRY = {"public": ["/open/"]}
+
+
+@pytest.fixture(scope="module")
+def app(started):
+    return started(webdav)
+
+
+def empty(app):
+    """The share with nothing in it."""
+    share = app.folder / "share"
+    for path in share.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (share / "open").mkdir()
+
+
+PROPERTIES = b'<?xml version="1.0"?><propfind xmlns="DAV:"><prop><displayname/><resourcetype/></prop></propfind>'
+PATCH = b'<?xml version="1.0"?><propertyupdate xmlns="DAV:"><set><prop><n:note xmlns:n="x">hi</n:note></prop></set></propertyupdate>'
+LOCK = b'<?xml version="1.0"?><lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>a</owner></lockinfo>'
+
+
+def curl_session(app, folder):
+    """All methods of RFC 4918 by curl: the status and body of each."""
+    def client(url, fields):
+        empty(app)
+        seen = []
+
+        def curl(method, path, *headers, data=None):
+            command = ["curl", "-s", *(["-I"] if method == "HEAD" else ["-X", method]), "-o", folder / "body", "-w", "%{http_code}", f"{url}{path}"]
+            for header in (*headers, *(f"{name}: {value}" for name, value in fields.items())):
+                command += ["-H", header]
+            if data is not None:
+                command += ["--data-binary", "@-"]
+            (folder / "body").write_bytes(b"")
+            status = run(*command, data=data).stdout.decode()
+            body = (folder / "body").read_text()
+            body = re.sub(r"opaquelocktoken:[-\w]+|<ns\d+:getlastmodified>[^<]*|\d{4}-\d\d-\d\dT[\d:]+Z|\w{3}, \d\d \w{3} [^<]*GMT", "X", body)
+            seen.append((method, path, status, body))
+            return status
+
+        curl("OPTIONS", "/")
+        curl("MKCOL", "/folder/")
+        curl("PUT", "/folder/a%20b%25.txt", "Content-Type: text/plain", data=b"text")
+        curl("PUT", "/folder/large", data=b"0123456789" * 300_000)
+        curl("PROPFIND", "/folder/", "Depth: 1", "Content-Type: application/xml", data=PROPERTIES)
+        curl("PROPFIND", "/folder/", "Depth: 0")
+        curl("PROPPATCH", "/folder/a%20b%25.txt", "Content-Type: application/xml", data=PATCH)
+        curl("COPY", "/folder/a%20b%25.txt", f"Destination: {url}/folder/copy.txt", "Overwrite: F")
+        curl("MOVE", "/folder/copy.txt", f"Destination: {url}/folder/moved.txt")
+        curl("MOVE", "/folder/moved.txt", f"Destination: {url}/folder/a%20b%25.txt", "Overwrite: F")
+        curl("LOCK", "/folder/moved.txt", "Timeout: Second-100", "Content-Type: application/xml", data=LOCK)
+        curl("PUT", "/folder/moved.txt", data=b"locked")
+        curl("GET", "/folder/moved.txt")
+        curl("HEAD", "/folder/large", "Range: bytes=0-3")
+        curl("GET", "/folder/large", "Range: bytes=5-9,20-24")
+        curl("DELETE", "/folder/")
+        curl("DELETE", "/folder/a%20b%25.txt")
+        curl("PROPFIND", "/folder/", "Depth: infinity")
+        return [tuple(part.replace(url, "BASE") for part in one) for one in seen]
+
+    return client
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
+def test_y_04_curl_with_every_method_of_webdav(front, app, tmp_path):
+    """The methods and `Destination` arrive; statuses and bodies are the app's."""
+    seen = front.both(curl_session(app, tmp_path))
+    assert [status for method, _, status, _ in seen if method in ("MKCOL", "COPY")] == ["201", "201"]
+
+
+def cadaver_session(app, folder):
+    """What a user of cadaver types."""
+    def client(url, fields):
+        empty(app)
+        place = folder / ("through" if fields else "direct")
+        place.mkdir()
+        (place / "note.txt").write_text("a note\n")
+        typed = "mkcol drawer\ncd drawer\nput note.txt\ncopy note.txt second.txt\nmove second.txt third.txt\nls\n" \
+            "lock third.txt\ndiscover third.txt\nunlock third.txt\npropset note.txt colour blue\npropget note.txt colour\n" \
+            "get note.txt back.txt\ndelete third.txt\nls\nrmcol /open/drawer\nquit\n"
+        answers = run("cadaver", f"{url}/open/", cwd=place, data=typed.encode(), env={"HOME": str(place)})
+        text = answers.stdout.decode() + answers.stderr.decode()
+        text = re.sub(r"opaquelocktoken:[-\w]+|\w{3} +\d+ +\d\d:\d\d|Timeout: .*|Owner.*", "X", text)
+        back = place / "back.txt"
+        return {"text": text, "back": back.read_text() if back.exists() else None}
+
+    return client
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
+def test_y_04_cadaver(fronts, app, tmp_path):
+    """cadaver lists, copies, moves, locks and deletes, over plain HTTP/1.1, the only protocol that it speaks."""
+    front = fronts("webdav", app.port, ENTRY)
+    seen = front.both(cadaver_session(app, tmp_path))
+    assert seen["back"] == "a note\n" and "failed" not in seen["text"]
+
+
+def litmus_session(app, folder):
+    """Every test of litmus with its result."""
+    def client(url, fields):
+        empty(app)
+        done = run("litmus", "-k", f"{url}/open/", cwd=folder, env={"TESTROOT": "/usr/libexec/litmus"}, check=False)
+        lines = re.sub(r"[^\n]*\r", "", done.stdout.decode()).splitlines()
+        return [line for line in lines if re.match(r" ?\d+\. ", line)]
+
+    return client
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
+def test_y_04_litmus(fronts, app, tmp_path):
+    """The WebDAV test suite has the same results as at the app itself."""
+    front = fronts("webdav", app.port, ENTRY)
+    seen = front.both(litmus_session(app, tmp_path))
+    assert len(seen) > 60
