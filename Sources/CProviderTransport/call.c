@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "resolver.h"
 
 static int append_field(call *self, const char *line) {
     struct curl_slist *fields = curl_slist_append(self->fields, line);
@@ -201,18 +205,20 @@ static int route(call *self, const char *proxy) {
            set_number(easy, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);
 }
 
-// A call that ends while its name is being looked up leaves that to its thread. Otherwise libcurl waits for it, on the
-// thread of all calls, for as long as the system's resolver does.
-//
-// libcurl 7.88.1 reads that thread's handle after it has let go of it, which goes wrong if the look-up ends in that very
-// moment; the time-out for connections is no whole number of seconds because those of resolvers are.
-static int forsake_look_ups(CURL *easy) {
-#if LIBCURL_VERSION_NUM >= 0x075700
-    return set_number(easy, CURLOPT_QUICK_EXIT, 1);
-#else
-    (void)easy;
-    return 1;
-#endif
+// Addresses come from the resolver of the transport. If libcurl misses one, the call fails: its own look-ups cannot be
+// left before they end without a wait or a read of freed memory (resolver.h).
+static int refuse_look_up(void *state, void *reserved, void *caller) {
+    (void)state, (void)reserved;
+    const call *self = caller;
+    // libcurl asks for IP addresses of version 6 as well, which it reads without a look-up.
+    return self->target == NULL || !is_ip_address(self->target, 6);
+}
+
+static int bring_addresses(call *self) {
+    CURL *easy = self->easy;
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, refuse_look_up) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, self) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_RESOLVE, self->addresses) == CURLE_OK;
 }
 
 // Nothing of the environment, of earlier calls or of the answer changes where a call goes.
@@ -226,7 +232,7 @@ static int confine(call *self) {
            set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
            set_number(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1) && set_number(easy, CURLOPT_PATH_AS_IS, 1) &&
            set_number(easy, CURLOPT_HTTP09_ALLOWED, 0) && set_number(easy, CURLOPT_NOSIGNAL, 1) &&
-           set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) && forsake_look_ups(easy) &&
+           set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) && bring_addresses(self) &&
            set_text(easy, CURLOPT_USERAGENT, "gatehouse");
 }
 
@@ -256,13 +262,64 @@ static int receive(call *self) {
            curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)self->answer.limit) == CURLE_OK;
 }
 
-int call_prepare(call *self, const trust *trust, int64_t timeout_milliseconds) {
+static char *copy_of(const char *text, size_t length) {
+    char *made = calloc(1, length + 1);
+    if (made != NULL) {
+        memcpy(made, text, length);
+    }
+    return made;
+}
+
+// The host and port of an address; 0 when memory ran out. An address that libcurl cannot read has none, and the call
+// fails later.
+static int read_target(call *self, const char *address, const char *host) {
+    CURLU *parts = curl_url();
+    if (parts == NULL) {
+        return 0;
+    }
+    char *found = NULL;
+    char *port = NULL;
+    CURLUcode code = curl_url_set(parts, CURLUPART_URL, address, 0);
+    code = code == CURLUE_OK ? curl_url_get(parts, CURLUPART_HOST, &found, 0) : code;
+    code = code == CURLUE_OK ? curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) : code;
+    if (code == CURLUE_OK) {
+        size_t length = strlen(found);
+        int is_bracketed = length > 2 && found[0] == '[';
+        self->target = host != NULL ? strdup(host) : copy_of(found + is_bracketed, length - 2 * (size_t)is_bracketed);
+        self->target_port = (uint16_t)strtoul(port, NULL, 10);
+    }
+    curl_free(found);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    return code == CURLUE_OK ? self->target != NULL : code != CURLUE_OUT_OF_MEMORY;
+}
+
+int call_find_target(call *self, const trust *trust) {
+    int is_tunnelled = trust->proxy != NULL && self->is_secure;
+    return is_tunnelled ? read_target(self, trust->proxy, NULL) : read_target(self, self->address, self->host);
+}
+
+int call_set_addresses(call *self, const char *addresses) {
+    // With a plus, so that libcurl forgets them again.
+    static const char form[] = "+%s:%u:%s";
+    size_t size = sizeof form + strlen(self->target) + 5 + strlen(addresses);
+    char *text = malloc(size);
+    if (text == NULL) {
+        return 0;
+    }
+    snprintf(text, size, form, self->target, (unsigned)self->target_port, addresses);
+    self->addresses = curl_slist_append(NULL, text);
+    free(text);
+    return self->addresses != NULL;
+}
+
+int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, int64_t timeout_milliseconds) {
     self->easy = curl_easy_init();
     if (self->easy == NULL) {
         return 0;
     }
     return secure(self, trust) && route(self, trust->proxy) && confine(self) && describe(self) &&
-           receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, CALL_CONNECT_MILLISECONDS) &&
+           receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_milliseconds) &&
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }
 
@@ -322,6 +379,7 @@ void call_free(call *self) {
         explicit_bzero(field->data, strlen(field->data));
     }
     curl_slist_free_all(self->fields);
+    curl_slist_free_all(self->addresses);
     handshake_release(self->handshake);
     chain_free(self->chain);
     buffer_free(&self->body);
@@ -330,5 +388,6 @@ void call_free(call *self) {
     free(self->method);
     free(self->address);
     free(self->host);
+    free(self->target);
     free(self);
 }

@@ -8,19 +8,21 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "call.h"
+#include "resolver.h"
 
 enum {
     CONNECTIONS = 16,
     CONNECTIONS_KEPT = 4,
-    CALLS_ACTIVE = 16,
     CALLS_QUEUED = 1024,
     EVENTS = 32,
 };
@@ -29,13 +31,18 @@ struct gate_transport {
     trust trust;
     gate_completion completion;
     void *context;
+    resolver *resolver;
     CURLM *multi;
+    // How many there may be, and so how many calls are active.
+    size_t connections;
     int events;
     int wake;
     // When libcurl wants to be called, in milliseconds; negative for never.
     int64_t alarm;
     pthread_t thread;
     size_t active;
+    // Those of the active calls that wait for the addresses of their hosts.
+    size_t resolving;
     // Whether libcurl left off in the middle.
     int failed;
 
@@ -118,8 +125,8 @@ static int open_multi(gate_transport *self) {
            curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, set_alarm) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
-           curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)CONNECTIONS) == CURLM_OK &&
-           curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)self->connections) == CURLM_OK &&
+           curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)self->connections) == CURLM_OK &&
            curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK;
 }
 
@@ -140,11 +147,18 @@ gate_transport *gate_transport_create(gate_completion completion, void *context)
     self->wake = -1;
     self->completion = completion;
     self->context = context;
-    if (!open_events(self) || !open_multi(self)) {
+    self->connections = CONNECTIONS;
+    if (!open_events(self) || !open_multi(self) || (self->resolver = resolver_create(self->wake)) == NULL) {
         gate_transport_destroy(self);
         return NULL;
     }
     return self;
+}
+
+void gate_transport_connections(gate_transport *self, size_t count) {
+    self->connections = count;
+    curl_multi_setopt(self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)count);
+    curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)count);
 }
 
 int gate_transport_trust(gate_transport *self, const uint8_t *pem, size_t length) {
@@ -161,6 +175,9 @@ void gate_transport_destroy(gate_transport *self) {
     // Connections look at pins while they end, so they go first.
     close_multi(self);
     trust_free(&self->trust);
+    if (self->resolver != NULL) {
+        resolver_release(self->resolver);
+    }
     if (self->wake >= 0) {
         close(self->wake);
     }
@@ -209,7 +226,8 @@ gate_outcome gate_transport_submit(gate_transport *self, uint64_t id, const char
         return GATE_OUT_OF_MEMORY;
     }
     call_bind(call, &terms, terms.pin_set < 0 ? NULL : &self->trust.sets[terms.pin_set]);
-    call->deadline = now() + terms.timeout_milliseconds;
+    call->timeout = terms.timeout_milliseconds;
+    call->deadline = now() + call->timeout;
     pthread_mutex_lock(&self->lock);
     gate_outcome outcome = enqueue(self, call);
     pthread_mutex_unlock(&self->lock);
@@ -254,10 +272,11 @@ static void detach(gate_transport *self, call *call) {
     }
     self->changed = 1;
     pthread_mutex_unlock(&self->lock);
-    if (call->active) {
+    if (call->is_attached) {
         curl_multi_remove_handle(self->multi, call->easy);
-        self->active -= 1;
     }
+    self->resolving -= call->is_resolving ? 1 : 0;
+    self->active -= call->active ? 1 : 0;
 }
 
 // The words for a failure; only classes whose text libcurl makes from host names and certificates keep libcurl's own.
@@ -303,16 +322,85 @@ static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLc
     call_free(call);
 }
 
+typedef enum decision { KEEP, START, LAUNCH, CANCEL, EXPIRE, UNRESOLVABLE, SHUT_DOWN } decision;
+
+// Hands a call whose host is resolved over to libcurl.
+static void launch(gate_transport *self, call *call) {
+    int64_t time = now();
+    int64_t connect = call->resolving_until - time;
+    int64_t left = call->deadline - time;
+    int ready = call_prepare(call, &self->trust, connect > 1 ? connect : 1, left > 1 ? left : 1);
+    if (!ready || self->multi == NULL || curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
+        finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+        return;
+    }
+    call->is_attached = 1;
+}
+
+// `localhost` and what is below it is this machine, whatever the resolver says. RFC 6761 §6.3.
+static int is_local(const char *host) {
+    static const char local[] = ".localhost";
+    size_t length = strlen(host);
+    return strcasecmp(host, local + 1) == 0 ||
+           (length >= sizeof local && strcasecmp(host + length - (sizeof local - 1), local) == 0);
+}
+
+static void launch_at(gate_transport *self, call *call, const char *addresses) {
+    if (addresses == NULL || !call_set_addresses(call, addresses)) {
+        finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+        return;
+    }
+    launch(self, call);
+}
+
+static void launch_resolved(gate_transport *self, call *call) {
+    self->resolving -= call->is_resolving ? 1 : 0;
+    call->is_resolving = 0;
+    char *addresses = resolver_addresses(self->resolver, call->target);
+    launch_at(self, call, addresses);
+    free(addresses);
+}
+
+static void give_up_resolving(gate_transport *self, call *call, decision why) {
+    if (why == EXPIRE) {
+        const char *form = "Resolving timed out after %lld milliseconds";
+        snprintf(call->text, sizeof call->text, form, (long long)(now() - (call->deadline - call->timeout)));
+        finish(self, call, GATE_TIMED_OUT, CURLE_OPERATION_TIMEDOUT);
+        return;
+    }
+    const char *failure = resolver_failure(self->resolver, call->target);
+    snprintf(call->text, sizeof call->text, "Could not resolve host: %s (%s)", call->target, failure);
+    finish(self, call, GATE_UNREACHABLE, CURLE_COULDNT_RESOLVE_HOST);
+}
+
 static void start(gate_transport *self, call *call) {
     pthread_mutex_lock(&self->lock);
     call->active = 1;
     self->queued -= 1;
     pthread_mutex_unlock(&self->lock);
     self->active += 1;
-    int64_t left = call->deadline - now();
-    int ready = call_prepare(call, &self->trust, left > 1 ? left : 1);
-    if (!ready || self->multi == NULL || curl_multi_add_handle(self->multi, call->easy) != CURLM_OK) {
+    int64_t time = now();
+    int64_t connect = call->timeout < CALL_CONNECT_MILLISECONDS ? call->timeout : CALL_CONNECT_MILLISECONDS;
+    call->deadline = time + call->timeout;
+    call->resolving_until = time + connect;
+    if (!call_find_target(call, &self->trust)) {
         finish(self, call, GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
+        return;
+    }
+    if (call->target == NULL || is_ip_address(call->target, 6)) {
+        launch(self, call);
+        return;
+    }
+    if (is_ip_address(call->target, 4) || is_local(call->target)) {
+        launch_at(self, call, is_local(call->target) ? "[::1],127.0.0.1" : call->target);
+        return;
+    }
+    switch (resolver_start(self->resolver, call->target, time)) {
+    case RESOLVED: launch_resolved(self, call); break;
+    case UNRESOLVED: give_up_resolving(self, call, UNRESOLVABLE); break;
+    case RESOLVING:
+        call->is_resolving = 1;
+        self->resolving += 1;
     }
 }
 
@@ -339,7 +427,14 @@ static void recover(gate_transport *self) {
     }
 }
 
-typedef enum decision { KEEP, START, CANCEL, EXPIRE, SHUT_DOWN } decision;
+static decision decide_resolving(const gate_transport *self, const call *call, int64_t time) {
+    switch (resolver_state(self->resolver, call->target, time)) {
+    case RESOLVED: return LAUNCH;
+    case UNRESOLVED: return UNRESOLVABLE;
+    case RESOLVING: break;
+    }
+    return call->resolving_until <= time ? EXPIRE : KEEP;
+}
 
 static decision decide(const gate_transport *self, const call *call, int64_t time) {
     if (self->stopping) {
@@ -349,12 +444,12 @@ static decision decide(const gate_transport *self, const call *call, int64_t tim
         return CANCEL;
     }
     if (call->active) {
-        return KEEP;
+        return call->is_resolving ? decide_resolving(self, call, time) : KEEP;
     }
     if (call->deadline <= time) {
         return EXPIRE;
     }
-    return self->active < CALLS_ACTIVE ? START : KEEP;
+    return self->active < self->connections ? START : KEEP;
 }
 
 // Under the lock: the first call that something has to be done with, or NULL.
@@ -370,11 +465,19 @@ static call *next_due(gate_transport *self, decision *what) {
     return NULL;
 }
 
+static void expire(gate_transport *self, call *call) {
+    if (call->is_resolving) {
+        give_up_resolving(self, call, EXPIRE);
+    } else {
+        finish(self, call, GATE_QUEUE_TIMED_OUT, CURLE_OPERATION_TIMEDOUT);
+    }
+}
+
 static void settle(gate_transport *self) {
     for (;;) {
         decision what = KEEP;
         pthread_mutex_lock(&self->lock);
-        int due = self->changed || self->queued > 0;
+        int due = self->changed || self->queued > 0 || self->resolving > 0;
         call *call = due ? next_due(self, &what) : NULL;
         pthread_mutex_unlock(&self->lock);
         if (call == NULL) {
@@ -383,7 +486,9 @@ static void settle(gate_transport *self) {
         switch (what) {
         case START: start(self, call); break;
         case CANCEL: finish(self, call, GATE_CANCELLED, CURLE_OK); break;
-        case EXPIRE: finish(self, call, GATE_TIMED_OUT, CURLE_OPERATION_TIMEDOUT); break;
+        case LAUNCH: launch_resolved(self, call); break;
+        case UNRESOLVABLE: give_up_resolving(self, call, what); break;
+        case EXPIRE: expire(self, call); break;
         case SHUT_DOWN: finish(self, call, GATE_SHUT_DOWN, CURLE_OK); break;
         case KEEP: return;
         }
@@ -426,10 +531,11 @@ static void serve_alarm(gate_transport *self) {
     }
 }
 
-// How long the thread may sleep: until the next alarm, and no longer than 50 ms past the end of a queued call.
+// How long the thread may sleep: until the next alarm, and no longer than 50 ms past the end of a call that is queued or
+// whose host is not resolved.
 static int patience(gate_transport *self) {
     pthread_mutex_lock(&self->lock);
-    int64_t least = self->queued > 0 ? 50 : 60000;
+    int64_t least = self->queued > 0 || self->resolving > 0 ? 50 : 60000;
     pthread_mutex_unlock(&self->lock);
     int64_t left = self->alarm < 0 ? least : self->alarm - now();
     if (left < least) {

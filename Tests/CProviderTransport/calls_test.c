@@ -112,11 +112,48 @@ static void test_time_out_queued(void) {
         what.terms.timeout_milliseconds = timeout;
         int64_t before = milliseconds();
         ending found = client_ask(self, what);
-        CHECK_EQUAL(found.outcome, GATE_TIMED_OUT);
+        CHECK_EQUAL(found.outcome, GATE_QUEUE_TIMED_OUT);
         CHECK(found.when - before < PROMPT);
     }
     client_close(self);
     names_release();
+    CHECK_EQUAL(requests_of("/never"), 0);
+}
+
+// The time of a call begins when it is sent: one that has waited for longer than half of it still has all of it.
+static void test_time_begins_when_sent(void) {
+    client *self = client_open(8);
+    gate_transport_connections(self->transport, 1);
+    client_start(self);
+    request slow = get("kept", "/silence");
+    slow.terms.timeout_milliseconds = 300;
+    request waiting = slow;
+    waiting.terms.timeout_milliseconds = 400;
+    int64_t before = milliseconds();
+    uint64_t first = client_begin(self, slow);
+    ending second = client_ask(self, waiting);
+    CHECK_EQUAL(client_wait(self, first).outcome, GATE_TIMED_OUT);
+    CHECK_EQUAL(second.outcome, GATE_TIMED_OUT);
+    CHECK(second.when - before >= 600 && second.when - before < 600 + PROMPT);
+    client_close(self);
+}
+
+// One connection answers one call after the other; the number is that of calls, too.
+static void test_connections(void) {
+    client *self = client_open(64);
+    gate_transport_connections(self->transport, 1);
+    client_start(self);
+    for (int index = 0; index < 32; index += 1) {
+        client_begin(self, get("kept", "/one-after-the-other"));
+    }
+    client_wait_for_room(self, 0);
+    uint64_t stuck = client_begin(self, get("silent", "/"));
+    request what = get("kept", "/never");
+    what.terms.timeout_milliseconds = 150;
+    CHECK_EQUAL(client_ask(self, what).outcome, GATE_QUEUE_TIMED_OUT);
+    gate_transport_cancel(self->transport, stuck);
+    CHECK_EQUAL(client_wait(self, stuck).outcome, GATE_CANCELLED);
+    client_close(self);
     CHECK_EQUAL(requests_of("/never"), 0);
 }
 
@@ -300,6 +337,8 @@ const test calls_tests[] = {
     {"calls: cancelled in the queue, and from within a completion", test_cancel_queued},
     {"calls: out of time at every stage", test_time_out},
     {"calls: out of time in the queue", test_time_out_queued},
+    {"calls: U-04, the time begins when a call is sent", test_time_begins_when_sent},
+    {"calls: U-04, no more at a time than there may be connections", test_connections},
     {"calls: shut down at every stage", test_stop},
     {"calls: refused before the start", test_not_started},
     {"calls: refused when the queue is full", test_queue_full},

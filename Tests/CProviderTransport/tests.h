@@ -14,5 +14,6 @@ extern const test calls_tests[];
 extern const test threads_tests[];
 extern const test memory_tests[];
 extern const test handshakes_tests[];
+extern const test look_ups_tests[];
 
 #endif

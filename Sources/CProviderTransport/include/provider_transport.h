@@ -26,6 +26,8 @@ typedef enum gate_outcome {
     GATE_OUT_OF_MEMORY,
     // The proxy made no tunnel; the status is its answer.
     GATE_PROXY_REFUSED,
+    // The call waited for a connection as long as it may take, and was never sent.
+    GATE_QUEUE_TIMED_OUT,
 } gate_outcome;
 
 // Why TLS failed.
@@ -72,6 +74,7 @@ typedef enum gate_pin_verdict {
 typedef struct gate_terms {
     // The most bytes that the body of the answer may have.
     uint64_t limit;
+    // How long it may take from when it is sent, resolving and connecting included. It may wait as long before.
     int64_t timeout_milliseconds;
     // The number of the host's pin set, in the order in which they were added; negative for none.
     int64_t pin_set;
@@ -137,6 +140,9 @@ int gate_transport_tunnel(gate_transport *transport, const char *proxy);
 
 // Adds a set of `count` pins of 32 bytes each, one behind the other. The first set has the number 0.
 int gate_transport_pin(gate_transport *transport, gate_pin_match match, const uint8_t *pins, size_t count);
+
+// How many connections there may be, and so how many calls at a time; 16 without it. To be called before the start.
+void gate_transport_connections(gate_transport *transport, size_t count);
 
 // Starts the thread; 0 when the system refused it.
 int gate_transport_start(gate_transport *transport);
