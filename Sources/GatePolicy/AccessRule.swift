@@ -17,6 +17,12 @@ package enum AccessRule: Sendable, Hashable {
         }
     }
 
+    /// The first entry that would admit the person if the provider were the authority for the address.
+    func wantingAuthority(for person: Profile) -> AccessEntry? {
+        guard case .entries(let entries) = self else { return nil }
+        return entries.first { $0.fit(person) == .unknown(.emailAuthority) }
+    }
+
     /// Whether a new sign-in, at which other groups are kept, could admit the person.
     func mayAdmitAnew(_ person: Profile) -> Bool {
         guard case .entries(let entries) = self else { return false }
@@ -53,6 +59,8 @@ package enum UnknownFact: Sendable, Hashable {
     case groups
     /// The provider told all groups, but nothing asked for this one when the person signed in, so it was not kept.
     case keptGroups
+    /// The address is verified, but the provider is not the authority for it: it checked it once.
+    case emailAuthority
 }
 
 /// One entry of an `allow` or a `deny` list: all its conditions must hold.
@@ -69,6 +77,8 @@ package struct AccessEntry: Sendable, Hashable {
     package var emailDomain: String?
     /// A group the person is in.
     package var group: String?
+    /// The providers that know for which addresses they are the authority, and have to be it for the address.
+    package var authorities: Set<String> = []
     /// Where the entry stands in the configuration file.
     package var line: Int?
 
@@ -82,6 +92,9 @@ package struct AccessEntry: Sendable, Hashable {
     /// Without a verified address an address is unknown, and so is a group that is not in an incomplete list: not enough
     /// to admit anybody, and not enough to let somebody pass whom a `deny` entry means. A visitor can see to it that a
     /// provider tells less than it knows.
+    ///
+    /// An address that the provider checked once may have been given to somebody else since, or be one of a company that
+    /// its owner has left: enough to deny, not to admit.
     package func fit(_ person: Profile) -> Fit {
         guard self.hasCondition else { return .no }
         if let provider, !isIdentical(provider, person.provider) { return .no }
@@ -94,7 +107,12 @@ package struct AccessEntry: Sendable, Hashable {
         if let group, person.isOutside(group: group) { return .no }
         if self.email != nil || self.emailDomain != nil, person.verifiedEmail == nil { return .unknown(.email) }
         if let group, !person.isInside(group: group) { return .unknown(person.groupsComplete ? .keptGroups : .groups) }
-        return .yes
+        return self.lacksAuthority(person) ? .unknown(.emailAuthority) : .yes
+    }
+
+    private func lacksAuthority(_ person: Profile) -> Bool {
+        guard self.email != nil || self.emailDomain != nil, !person.emailAuthoritative else { return false }
+        return self.authorities.contains(person.provider)
     }
 
     private var hasCondition: Bool {

@@ -17,6 +17,8 @@ package enum Decision: Sendable, Hashable {
     package enum Refusal: Sendable, Hashable {
         /// No entry of `allow` fits.
         case notAllowed
+        /// The entry of `allow` on that line fits but for the provider not being the authority for the address.
+        case emailNotAuthoritative(line: Int?)
         /// The entry of `deny` on that line fits.
         case denied(line: Int?)
         /// Whether the entry of `deny` on that line fits depends on what the provider did not tell.
@@ -39,14 +41,16 @@ extension Route {
         guard let person, self.providers.contains(person.provider) else { return .signInNeeded }
         for entry in self.denied {
             switch entry.fit(person) {
-            case .yes: return .refused(.denied(line: entry.line))
+            case .yes, .unknown(.emailAuthority): return .refused(.denied(line: entry.line))
             case .unknown(.keptGroups): return .signInNeeded
             case .unknown(let fact): return .refused(.unknown(fact, line: entry.line))
             case .no: continue
             }
         }
         if let admission = self.access.admission(of: person) { return .admitted(admission) }
-        return self.access.mayAdmitAnew(person) ? .signInNeeded : .refused(.notAllowed)
+        if self.access.mayAdmitAnew(person) { return .signInNeeded }
+        let entry = self.access.wantingAuthority(for: person)
+        return .refused(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)
     }
 
     /// Whether a public rule covers the request.

@@ -8,8 +8,10 @@ struct EmailTrust: Sendable, Hashable {
         case none
         /// For these domains, and for verified addresses of accounts that have a tenant; so it is with Google.
         case domainsAndTenants([String])
-        /// For every address whose `email_verified` chain says true; so it is with Microsoft's `xms_edov`.
-        case verifiedClaim
+        /// For every address whose `email_verified` chain says true, for those that the operator trusts the tenant with,
+        /// and for these domains in accounts of ``EmailTrust/verifiedTenants``; so it is with Microsoft's `xms_edov` and
+        /// personal accounts.
+        case verifiedClaim(personal: [String])
     }
 
     /// Tenants, all of whose addresses are verified.

@@ -51,14 +51,20 @@ package struct ProfileMapping: Sendable {
     /// Whether some field reads what look-ups at the provider find.
     package var readsLookups: Bool { self.chains.values.contains { $0.contains(.lookedUp) } }
 
+    /// Whether the provider's type tells the addresses for which it is the authority from others; not where an operator
+    /// wrote where addresses come from.
+    var knowsEmailAuthority: Bool {
+        self.trust.authority != .none && self.overridden.isDisjoint(with: [.email, .emailVerified, .tenant])
+    }
+
     /// The chain of a field as documents show it: step by step; empty if nothing fills it.
     package func chain(of field: ProfileField) -> [String] { self.steps(field).map(\.description) }
 
     /// The API calls whose answers some chain needs now: it reads them next, and nothing before them answered.
     func wantedCalls(for payloads: ProviderPayloads, made: Set<String>) -> Set<String> {
         var wanted: Set<String> = []
-        for (field, steps) in self.chains {
-            for step in steps {
+        for field in self.chains.keys {
+            for step in self.steps(field, payloads) {
                 let calls = step.sources.compactMap(\.call).filter { !made.contains($0) }
                 wanted.formUnion(calls)
                 guard calls.isEmpty, !step.answers(field, in: payloads) else { break }
@@ -98,12 +104,22 @@ package struct ProfileMapping: Sendable {
 extension ProfileMapping {
     func steps(_ field: ProfileField) -> [ProfileStep] { self.chains[field] ?? [] }
 
+    /// The steps that can be taken with these payloads.
+    ///
+    /// Where userinfo did not respond, a chain ends before it: what stands behind could be another value than userinfo
+    /// would have given, such as another username or address.
+    private func steps(_ field: ProfileField, _ payloads: ProviderPayloads) -> [ProfileStep] {
+        let steps = self.steps(field)
+        guard payloads.isUserinfoUnavailable else { return steps }
+        return Array(steps.prefix { !$0.sources.contains { $0.document == .userinfo } })
+    }
+
     private func found(
         _ field: ProfileField,
         _ payloads: ProviderPayloads,
         limit: Int = 1024
     ) -> (text: String, source: String)? {
-        for step in self.steps(field) {
+        for step in self.steps(field, payloads) {
             guard let text = step.text(in: payloads) else { continue }
             // An id that cannot be used must not become the id that another source gives.
             guard let checked = PlainText.checked(text, limit: limit) else {
@@ -120,7 +136,7 @@ extension ProfileMapping {
         _ payloads: ProviderPayloads,
         _ reading: (JSON) -> Value?
     ) -> (value: Value, source: String)? {
-        for source in self.steps(field).flatMap(\.sources) {
+        for source in self.steps(field, payloads).flatMap(\.sources) {
             if let value = payloads.value(at: source).flatMap(reading) { return (value, source.description) }
         }
         return nil
@@ -148,7 +164,7 @@ extension ProfileMapping {
     }
 
     private func names(_ field: ProfileField, _ payloads: ProviderPayloads) -> (list: NameList, source: String)? {
-        for step in self.steps(field) {
+        for step in self.steps(field, payloads) {
             if let list = step.names(in: payloads) { return (list, step.description) }
         }
         return nil
@@ -176,7 +192,7 @@ extension ProfileMapping {
 extension ProfileMapping {
     /// An address that is none is left out; it is not replaced by what another source says.
     private func addEmail(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
-        for step in self.steps(.email) {
+        for step in self.steps(.email, payloads) {
             guard let text = step.text(in: payloads) else { continue }
             guard let address = EmailAddress(text), PlainText.isPlain(text) else { return }
             mapped.profile.email = address.description
@@ -190,8 +206,9 @@ extension ProfileMapping {
             mapped.profile.emailVerified = claimed.verdict || believed
             mapped.sources[.emailVerified] =
                 claimed.verdict || !believed ? claimed.source : trusted ? "the tenant" : "the file"
+            let vouched = claimed.verdict || (isUnmarked && self.trust.trustsUnmarked && !claimed.isMarked)
             mapped.profile.emailAuthoritative =
-                isUnmarked && self.isAuthoritative(address, claimed: claimed.verdict, tenant: tenant)
+                isUnmarked && self.isAuthoritative(address, vouched: vouched, tenant: tenant)
             mapped.sources[.emailAuthoritative] = "derived"
             return
         }
@@ -206,7 +223,7 @@ extension ProfileMapping {
         _ step: ProfileStep,
         _ payloads: ProviderPayloads
     ) -> (verdict: Bool, source: String?, isMarked: Bool) {
-        let flags = self.steps(.emailVerified).flatMap(\.sources)
+        let flags = self.steps(.emailVerified, payloads).flatMap(\.sources)
         if case .verifiedEntry = step, !self.overridden.contains(.emailVerified) {
             return (true, step.description, true)
         }
@@ -219,12 +236,13 @@ extension ProfileMapping {
         return (false, nil, false)
     }
 
-    private func isAuthoritative(_ address: EmailAddress, claimed: Bool, tenant: String?) -> Bool {
-        guard claimed else { return false }
-        return switch self.trust.authority {
-        case .none: false
-        case .domainsAndTenants(let domains): tenant != nil || domains.contains(address.domain)
-        case .verifiedClaim: true
+    private func isAuthoritative(_ address: EmailAddress, vouched: Bool, tenant: String?) -> Bool {
+        switch self.trust.authority {
+        case .none: return false
+        case .domainsAndTenants(let domains): return vouched && (tenant != nil || domains.contains(address.domain))
+        case .verifiedClaim(let personal):
+            let isPersonal = tenant.map { self.trust.verifiedTenants.contains($0.lowercased()) } ?? false
+            return isPersonal ? personal.contains(address.domain) : vouched
         }
     }
 }

@@ -89,8 +89,11 @@ package enum ProfileTable {
         case .domainsAndTenants(let domains):
             let list = domains.map { "`\($0)`" }.joined(separator: ", ")
             return "true if the address is verified, and of \(list) or there is a `tenant`"
-        case .verifiedClaim:
-            return "true if the claim says that the address is verified"
+        case .verifiedClaim(let personal):
+            let list = personal.map { "`\($0)`" }.joined(separator: ", ")
+            return
+                "true if the claim says that the address is verified, with `trust_email`, or for a personal account's "
+                + "address of \(list)"
         }
     }
 

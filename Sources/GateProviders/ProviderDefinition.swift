@@ -32,6 +32,14 @@ package struct ProviderDefinition: Sendable {
     package let authorizationParameters: [Form.Field]
     /// The algorithms that ID tokens may be signed with.
     package let signatureAlgorithms: Set<SignatureAlgorithm>
+    /// The audiences that an ID token may name beside us.
+    package let trustedAudiences: Set<String>
+    /// How long an ID token may live; an older one is refused anyway, since it must have been issued just now.
+    package let idTokenLifetime: Duration
+    /// How long keys are used that could not be fetched again, beyond their freshness.
+    package let keysMaxStale: Duration
+    /// How many connections to the provider there may be.
+    package let maxConnections: Int
     /// How far the provider's clock and ours may differ; RFC 7519 §4.1.4 allows "some small leeway".
     package let clockLeeway: Duration
     /// How long a key is still believed after it was last seen in the provider's key set.
@@ -47,6 +55,22 @@ package struct ProviderDefinition: Sendable {
     /// How payloads become a profile.
     package let mapping: ProfileMapping
     private let admission: [AdmissionRule]
+
+    /// How many connections there may be unless the file says otherwise.
+    package static let standardConnections = 16
+    /// How long ID tokens live, and keys are used that cannot be fetched, unless the file says otherwise.
+    package static let standardLifetime = Duration.seconds(86_400)
+
+    /// Whether ID tokens are verified with the client secret instead of with published keys.
+    package var usesSecretForTokens: Bool { self.signatureAlgorithms.contains(where: \.isSymmetric) }
+
+    /// Whether the type knows for which email addresses the provider is the authority.
+    package var knowsEmailAuthority: Bool { self.mapping.knowsEmailAuthority }
+
+    /// Whether who somebody is depends on the userinfo response.
+    package var readsUserinfoForSubject: Bool {
+        self.mapping.steps(.subject).flatMap(\.sources).contains { $0.document == .userinfo }
+    }
 
     /// Whether any field of the profile reads the userinfo answer.
     package var readsUserinfo: Bool {
@@ -76,6 +100,11 @@ package struct ProviderDefinition: Sendable {
         self.pushesAuthorization = settings.pushesAuthorization
         self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
         self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms
+        try ProviderDefinition.check(algorithmsOf: settings)
+        self.trustedAudiences = Set(settings.trustedAudiences)
+        self.idTokenLifetime = settings.idTokenLifetime ?? ProviderDefinition.standardLifetime
+        self.keysMaxStale = settings.keysMaxStale ?? ProviderDefinition.standardLifetime
+        self.maxConnections = settings.maxConnections ?? ProviderDefinition.standardConnections
         self.clockLeeway = settings.clockLeeway ?? .seconds(60)
         self.keyRetention = entry.keyRetention
         self.mapping = ProfileMapping(
@@ -127,6 +156,14 @@ package struct ProviderDefinition: Sendable {
             let detail = "profile: this provider has no ID token and no userinfo, only api: sources"
             throw Failure(.internalFault, "provider.definition", detail)
         }
+    }
+
+    private static func check(algorithmsOf settings: ProviderSettings) throws(Failure) {
+        let list = settings.signatureAlgorithms ?? []
+        guard let fault = SignatureAlgorithm.fault(in: list, of: settings.type, secret: settings.clientSecret) else {
+            return
+        }
+        throw Failure(.internalFault, "provider.definition", "id_token_algorithms: \(fault)")
     }
 
     /// The type's own parameters and the operator's, which replace those of the same name.

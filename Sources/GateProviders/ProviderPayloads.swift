@@ -8,6 +8,8 @@ package struct ProviderPayloads: Sendable, Hashable {
     package var idToken: JSON?
     /// The userinfo answer, of the same `sub`.
     package var userinfo: JSON?
+    /// Whether userinfo should have been asked and did not respond: what it says is unknown, not absent.
+    package var isUserinfoUnavailable = false
     /// The answers of API calls by path.
     package var api: [String: JSON]
     /// What the browser brought with the callback besides the protocol's own parameters.

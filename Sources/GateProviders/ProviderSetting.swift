@@ -44,6 +44,12 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case nonce
     /// The algorithms that ID tokens may be signed with.
     case idTokenAlgorithms = "id_token_algorithms"
+    /// Who else may be in the audience of ID tokens.
+    case trustedAudiences = "trusted_audiences"
+    /// The longest lifetime of an ID token.
+    case idTokenLifetime = "id_token_lifetime"
+    /// How long keys are used that cannot be fetched again.
+    case keysMaxStale = "jwks_max_stale"
     /// How far the provider's clock may differ from ours.
     case clockLeeway = "clock_leeway"
     /// Whether the authorization request is sent ahead.
@@ -51,8 +57,11 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
 
     /// What every OpenID Connect provider has.
     package static let openID: Set<ProviderSetting> = [
-        .nonce, .pushedAuthorization, .idTokenAlgorithms, .clockLeeway,
+        .nonce, .pushedAuthorization, .idTokenAlgorithms, .clockLeeway, .keysMaxStale,
     ]
+
+    /// What a provider has besides whose tokens its operators shape.
+    package static let ownServer = ProviderSetting.openID.union([.trustedAudiences, .idTokenLifetime])
 
     /// The types that have the setting, in the order of the catalogue.
     package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }

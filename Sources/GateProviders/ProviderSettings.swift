@@ -62,6 +62,14 @@ package struct ProviderSettings: Sendable, Hashable {
     package var nonce: ProviderDefinition.NonceRule?
     /// The algorithms that ID tokens may be signed with; nil for the type's own.
     package var signatureAlgorithms: [SignatureAlgorithm]?
+    /// The audiences that an ID token may name beside us.
+    package var trustedAudiences: [String] = []
+    /// How long an ID token may live; nil for a day.
+    package var idTokenLifetime: Duration?
+    /// How long keys are used that could not be fetched again; nil for a day.
+    package var keysMaxStale: Duration?
+    /// How many connections to the provider there may be; nil for 16.
+    package var maxConnections: Int?
     /// How far the provider's clock and ours may differ; nil for a minute.
     package var clockLeeway: Duration?
     /// Whether a callback must name its issuer; nil leaves it to what the provider's metadata say.

@@ -40,6 +40,54 @@ import Testing
         }
     }
 
+    @Test func `X-05: a verified address of which the provider is not the authority does not admit`() throws {
+        var person = Profile.ada
+        let entries: [AccessEntry] = [
+            .with { $0.emailDomain = "example.com" }, .with { $0.email = EmailAddress("ada@example.com") },
+            .with {
+                $0.emailDomain = "example.com"
+                $0.group = "staff"
+            },
+        ]
+        for entry in entries {
+            var strict = entry
+            strict.authorities = ["google"]
+            person.emailAuthoritative = false
+            #expect(entry.fit(person) == .yes && strict.fit(person) == .unknown(.emailAuthority))
+            let route = try Route.to(.entries([strict]))
+            #expect(route.decision(about: person) == .refused(.emailNotAuthoritative(line: 7)))
+            person.emailAuthoritative = true
+            #expect(strict.fit(person) == .yes && route.decision(about: person) == .admitted(Admission(line: 7)))
+            // A provider whose type does not tell is asked for no more than before.
+            strict.authorities = ["microsoft"]
+            person.emailAuthoritative = false
+            #expect(strict.fit(person) == .yes)
+        }
+        let other = AccessEntry.with {
+            $0.emailDomain = "example.org"
+            $0.authorities = ["google"]
+        }
+        #expect(other.fit(person) == .no)
+    }
+
+    @Test func `X-05: a deny fits every verified address, whoever is the authority`() throws {
+        var route = try Route.to(.signedIn)
+        var person = Profile.ada
+        person.emailAuthoritative = false
+        for authorities in [[], ["google"]] as [Set<String>] {
+            route.denied = [
+                .with {
+                    $0.emailDomain = "example.com"
+                    $0.authorities = authorities
+                }
+            ]
+            #expect(route.decision(about: person) == .refused(.denied(line: 7)))
+        }
+        person.groupsComplete = false
+        route.denied[0].group = "banned"
+        #expect(route.decision(about: person) == .refused(.unknown(.groups, line: 7)))
+    }
+
     @Test func `an entry without conditions fits nobody`() {
         #expect(AccessEntry().fit(.ada) == .no)
         #expect(AccessRule.entries([AccessEntry()]).admission(of: .ada) == nil)

@@ -39,12 +39,30 @@ import Testing
     }
 
     @Test func `a provider without ID tokens names no algorithm, and most others name one`() throws {
-        let all = Set(SignatureAlgorithm.allCases)
+        let all = SignatureAlgorithm.standard
         for type in ProviderType.all {
             let definition = try ProviderDefinition(settings(type))
             let expected: Set<SignatureAlgorithm> =
                 if case .oauth2 = definition.signIn { [] } else { [.oidc, .keycloak].contains(type) ? all : [.rs256] }
             #expect(definition.signatureAlgorithms == expected, "\(type.name)")
+        }
+    }
+
+    @Test func `W-01: an HMAC is for oidc, alone, and with a secret of 32 bytes`() throws {
+        let secret = Secret(text: "0123456789abcdef0123456789abcdef")
+        for (type, list, secret, isGood) in [
+            (.oidc, [.hs256], secret, true), (.oidc, [.hs256, .hs384, .hs512], secret, true),
+            (.oidc, [.hs256, .rs256], secret, false), (.oidc, [.hs512], Secret(text: "0123456789abcdef"), false),
+            (.oidc, [.hs512], Secret([]), false), (.keycloak, [.hs256], secret, false),
+            (.google, [.hs256], secret, false), (.oidc, [.rs512, .es512, .ps384], Secret(text: "x"), true),
+            (.google, [.rs512], Secret(text: "x"), true),
+        ] as [(ProviderType, [SignatureAlgorithm], Secret, Bool)] {
+            var provider = settings(type)
+            provider.clientSecret = secret
+            provider.signatureAlgorithms = list
+            let definition = try? ProviderDefinition(provider)
+            #expect((definition != nil) == isGood, "\(type.name) \(list)")
+            #expect(definition?.usesSecretForTokens ?? false == (isGood && list.contains { $0.isSymmetric }))
         }
     }
 

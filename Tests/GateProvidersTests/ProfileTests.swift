@@ -158,6 +158,28 @@ import Testing
         #expect(!profile.emailAuthoritative)
     }
 
+    @Test(arguments: [
+        ("ada@outlook.com", true), ("ada@contoso.example", false), ("ada@outlook.com.evil.example", false),
+    ])
+    func `X-05: of personal Microsoft accounts only Microsoft's own addresses are authoritative`(
+        address: String,
+        isAuthoritative: Bool
+    ) throws {
+        let claims = Payloads.microsoft.with([
+            "xms_edov": nil, "tid": "9188040d-6c67-4c5b-b112-36a304b66dad", "email": .string(address),
+        ])
+        let profile = try self.profile(settings(.microsoft), ProviderPayloads(idToken: claims))
+        #expect(profile.emailVerified && profile.emailAuthoritative == isAuthoritative)
+    }
+
+    @Test func `X-05: only Google and Microsoft tell which addresses they are the authority for`() throws {
+        let knowing = try ProviderType.all.filter { try ProviderDefinition(settings($0)).knowsEmailAuthority }
+        #expect(knowing.map(\.name) == ["google", "microsoft"])
+        var own = settings(.google)
+        own.profile = ["email_verified": ["const:true"]]
+        #expect(try !ProviderDefinition(own).knowsEmailAuthority)
+    }
+
     @Test func `a guest's made-up principal name is not shown`() throws {
         let claims = Payloads.microsoft.with([
             "preferred_username": "ada_example.org#EXT#@contoso.onmicrosoft.com"

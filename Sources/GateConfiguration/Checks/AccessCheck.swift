@@ -24,6 +24,19 @@ struct KnownProviders: Sendable {
         self.openToTheWorld = providers.filter { $0.value.admitsTheWorld }.map(\.name)
     }
 
+    /// Whether the provider's type knows for which addresses the provider is the authority.
+    func knowsEmailAuthority(_ name: String) -> Bool { self.definition(of: name)?.knowsEmailAuthority ?? false }
+
+    /// Whether everybody with a Google account can sign in, with whatever address they have verified there.
+    func isOpenGoogle(_ name: String) -> Bool {
+        self.drafts[name]?.type == .google && self.openToTheWorld.contains(name) && self.knowsEmailAuthority(name)
+    }
+
+    private func definition(of name: String) -> ProviderDefinition? {
+        // A provider that lacks something has an error of its own already.
+        self.drafts[name]?.settings(id: name).flatMap { try? ProviderDefinition($0) }
+    }
+
     /// Whether a person of this provider can have groups.
     func bringsGroups(_ name: String) -> Bool {
         guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
@@ -112,6 +125,9 @@ struct AccessCheck {
         entry.email = draft.email?.value
         entry.emailDomain = draft.emailDomain?.value
         entry.group = draft.group?.value
+        if isAllowing, entry.email != nil || entry.emailDomain != nil, draft.authoritative?.value ?? true {
+            entry.authorities = accepted.filter(self.known.knowsEmailAuthority)
+        }
         self.check(draft, accepted, isAllowing: isAllowing, &reading)
         return entry
     }
@@ -138,11 +154,44 @@ struct AccessCheck {
             )
         }
         if let group = draft.group { self.checkGroup(group, draft, accepted, isAllowing: isAllowing, &reading) }
+        self.checkAuthority(draft, accepted, isAllowing: isAllowing, &reading)
         guard isAllowing else { return }
         let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
         guard isBare, let provider = draft.provider, self.known.openToTheWorld.contains(provider.value) else { return }
         self.warnOfTheWorld([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
     }
+
+    /// A rule on a domain together with a Google provider that takes private accounts too.
+    private func checkAuthority(
+        _ draft: EntryDraft,
+        _ accepted: Set<String>,
+        isAllowing: Bool,
+        _ reading: inout Reading
+    ) {
+        if !isAllowing, let flag = draft.authoritative {
+            reading.error(
+                "'authoritative' is for entries of 'allow'; a 'deny' fits every verified address",
+                at: flag.mark
+            )
+        }
+        guard isAllowing, draft.email == nil, let domain = draft.emailDomain,
+            !Self.domainsOfGoogle.contains(domain.value)
+        else { return }
+        let named = draft.provider?.value ?? draft.user.map { String($0.value.prefix { $0 != ":" }) }
+        let sources = self.known.names.filter { accepted.contains($0) && (named ?? $0) == $0 }
+        guard let open = sources.first(where: self.known.isOpenGoogle) else { return }
+        let advice = "write 'hosted_domains: [\(domain.value)]' in \(open), if its people have Workspace accounts there"
+        guard let flag = draft.authoritative, !flag.value else {
+            let message =
+                "private Google accounts with an address of \(domain.value) sign in with \(open) and do not fit"
+            return reading.warning("\(message); \(advice)", at: domain.mark)
+        }
+        let message =
+            "private Google accounts with an address of \(domain.value) may enter, also of people who have left"
+        reading.warning("\(message); \(advice)", at: flag.mark)
+    }
+
+    private static let domainsOfGoogle = ["gmail.com", "googlemail.com"]
 
     private func checkAccepted(_ provider: Located<String>, _ accepted: Set<String>, _ reading: inout Reading) {
         guard self.isKnown(provider, &reading), !self.known.isUnreadable, !accepted.contains(provider.value) else {

@@ -16,6 +16,7 @@ struct EntryDraft: Sendable {
     var email: Located<EmailAddress>?
     var emailDomain: Located<String>?
     var group: Located<String>?
+    var authoritative: Located<Bool>?
 }
 
 extension Mapping<EntryDraft> {
@@ -55,9 +56,24 @@ extension Mapping<EntryDraft> {
                 .init(example: "acme/platform"),
                 "A group the person is in, as the profile names it."
             ),
+            Key(
+                "authoritative",
+                located: \.authoritative,
+                .flag,
+                .init(standard: .value(true)),
+                "With `email` or `email_domain` in `allow`: whether the provider has to be the authority for the address, "
+                    + "where its type tells (google, microsoft), and not only have verified it once. A private Google "
+                    + "account with a company's address is not of that company."
+            ),
         ],
         check: { entry, written, reading in
             entry.mark = written.mark
+            if let flag = entry.authoritative, entry.email == nil, entry.emailDomain == nil, !written.isEmpty {
+                reading.error(
+                    "'authoritative' is about the address; it goes with 'email' or 'email_domain'",
+                    at: flag.mark
+                )
+            }
             guard written.isEmpty else { return }
             reading.error(
                 "an entry without a condition fits nobody; write such as '{ email_domain: example.com }'",

@@ -10,7 +10,7 @@ extension ProviderType {
     package static let auth0 = ProviderType(
         "auth0",
         title: "Auth0",
-        settings: ProviderSetting.openID,
+        settings: ProviderSetting.ownServer,
         required: [.issuer]
     ) { (settings) throws(Failure) in
         var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Auth0")

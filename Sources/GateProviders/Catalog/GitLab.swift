@@ -11,7 +11,7 @@ extension ProviderType {
     package static let gitlab = ProviderType(
         "gitlab",
         title: "GitLab",
-        settings: ProviderSetting.openID.union([.baseURL]),
+        settings: ProviderSetting.ownServer.union([.baseURL]),
         listsGroups: true,
         admitsTheWorld: { $0.isAt(publicHost: "gitlab.com") },
         entry: CatalogEntry.gitLab

@@ -35,7 +35,7 @@ extension CatalogEntry {
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
             chains: self.googleChains,
-            trust: EmailTrust(authority: .domainsAndTenants(["gmail.com"]))
+            trust: EmailTrust(authority: .domainsAndTenants(["gmail.com", "googlemail.com"]))
         )
         entry.apiBase = self.apiBase(settings, else: "https://cloudidentity.googleapis.com")
         if let domain = settings.hostedDomains.first {

@@ -11,13 +11,13 @@ extension ProviderType {
     package static let keycloak = ProviderType(
         "keycloak",
         title: "Keycloak",
-        settings: ProviderSetting.openID,
+        settings: ProviderSetting.ownServer,
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
         var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Keycloak")
         entry.pkce = .auto
-        entry.signatureAlgorithms = Set(SignatureAlgorithm.allCases)
+        entry.signatureAlgorithms = SignatureAlgorithm.standard
         entry.chains[.roles] = CatalogEntry.claim("/realm_access/roles")
         return entry
     }

@@ -41,13 +41,20 @@ extension CatalogEntry {
             keyRetention: .seconds(86_400),
             apiBase: graph,
             chains: self.microsoftChains,
-            trust: EmailTrust(verifiedTenants: [IssuerRule.consumerTenant], authority: .verifiedClaim)
+            trust: EmailTrust(
+                verifiedTenants: [IssuerRule.consumerTenant],
+                authority: .verifiedClaim(personal: self.personalDomains)
+            )
         )
         entry.trust.trustsUnmarked = settings.trustsEmail && self.isSingle(tenant)
         if readsGraph { entry.chains.merge(self.graphSteps) { $0 + $1 } }
         if looksUp { entry.lookups = [try self.overage(at: graph)] }
         return entry
     }
+
+    /// The domains in which Microsoft itself gives out addresses; any other address of a personal account was only
+    /// verified once.
+    private static let personalDomains = ["outlook.com", "hotmail.com", "live.com", "msn.com"]
 
     private static func isSingle(_ tenant: String) -> Bool {
         !["common", "organizations", "consumers"].contains(tenant.lowercased())

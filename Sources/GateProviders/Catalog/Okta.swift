@@ -10,7 +10,7 @@ extension ProviderType {
     package static let okta = ProviderType(
         "okta",
         title: "Okta",
-        settings: ProviderSetting.openID,
+        settings: ProviderSetting.ownServer,
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in

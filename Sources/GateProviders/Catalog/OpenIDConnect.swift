@@ -9,14 +9,14 @@ extension ProviderType {
     package static let oidc = ProviderType(
         "oidc",
         title: "the provider",
-        settings: ProviderSetting.openID,
+        settings: ProviderSetting.ownServer,
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
         var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with \(settings.id)")
         entry.scopes = ["openid", "email", "profile"]
         entry.pkce = .auto
-        entry.signatureAlgorithms = Set(SignatureAlgorithm.allCases)
+        entry.signatureAlgorithms = SignatureAlgorithm.standard
         return entry
     }
 }

@@ -9,9 +9,17 @@ extension Decision.Refusal {
         switch self {
         case .notAllowed:
             Failure(.forbidden, "policy.refused", "\(person.user) may not enter \(app)")
+        case .emailNotAuthoritative(let line):
+            Failure(
+                .forbidden,
+                "policy.email_not_authoritative",
+                "\(person.user) may not enter \(app): allow\(Self.place(line)) fits a verified address, but "
+                    + "\(person.provider) is not the authority for this one (email_authoritative is false); if that is "
+                    + "enough, write 'authoritative: false' there"
+            )
         case .denied(let line):
             Failure(.forbidden, "policy.denied", "\(person.user) may not enter \(app): deny\(Self.place(line))")
-        case .unknown(.email, let line):
+        case .unknown(.email, let line), .unknown(.emailAuthority, let line):
             Failure(
                 .forbidden,
                 "policy.email_unknown",
