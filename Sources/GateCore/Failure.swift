@@ -39,12 +39,15 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     package let code: String
     /// What happened, for the log.
     package let detail: String
+    /// After which time the request may be made again, where that is known.
+    package let retryAfter: Duration?
 
     /// Makes a failure; `code` is a literal of ours, never received text.
-    package init(_ kind: Kind, _ code: StaticString, _ detail: String) {
+    package init(_ kind: Kind, _ code: StaticString, _ detail: String, retryAfter: Duration? = nil) {
         self.kind = kind
         self.code = "\(code)"
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 
     /// The failure in one log line.

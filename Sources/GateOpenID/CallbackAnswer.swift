@@ -86,6 +86,12 @@ struct CallbackAnswer {
         return switch error {
         case "access_denied", "user_cancelled_authorize", "user_cancelled_login", "user_denied":
             Failure(.forbidden, "provider.denied", detail)
+        case "login_required", "consent_required", "interaction_required", "account_selection_required":
+            Failure(
+                .forbidden,
+                "provider.interaction_required",
+                "\(detail): the provider has to ask the user something, which it may not with prompt=none"
+            )
         case "server_error", "temporarily_unavailable": Failure(.providerFailed, "provider.unavailable", detail)
         default: Failure(.providerFailed, "provider.refused", detail)
         }

@@ -151,7 +151,10 @@ struct ClientAdvice: Sendable {
         case "redirect_uri_mismatch", "bad_redirect_uri", "invalid_redirect_uri":
             "register the redirect address \(self.redirectURI) at the provider"
         case "invalid_scope": "check scopes: the provider does not grant one of them to this app"
-        case "unsupported_grant_type", "unauthorized_client": "allow the app the code flow at the provider"
+        case "unsupported_grant_type": "allow the app the code flow at the provider"
+        // Some say this to a wrong secret.
+        case "unauthorized_client":
+            "\(self.credentials) If not, allow the app the code flow (authorization_code) at the provider"
         case "invalid_request": "is the redirect address \(self.redirectURI) registered? If so, \(self.credentials)"
         default: self.credentials
         }

@@ -5,7 +5,7 @@ internal import GateCore
 /// Decides, without doing, when a provider's document is fetched: discovery and key sets alike.
 ///
 /// Fresh documents are used, at 80 % of their lifetime one caller's wish starts a fetch in the background, an old one
-/// waits for a fetch, but once that has failed it is used for another 24 hours and nobody waits. Failures are spaced
+/// waits for a fetch, but once that has failed it is used for ``staleness`` more and nobody waits. Failures are spaced
 /// 1, 2, 4, 8, then 10 seconds, short enough for a person who tries again. Wall-clock time that runs backwards makes a
 /// document old, not eternal.
 struct FetchCycle: Sendable {
@@ -23,7 +23,8 @@ struct FetchCycle: Sendable {
         case refuse
     }
 
-    static let staleness = Duration.seconds(86_400)
+    /// How long a document is used that could not be fetched again, beyond its freshness; a day by default.
+    var staleness = Duration.seconds(86_400)
     private static let longestPause = Duration.seconds(10)
 
     private struct Held {
@@ -68,7 +69,7 @@ struct FetchCycle: Sendable {
             since: now,
             refresh: now.advanced(by: lifetime * 4 / 5),
             fresh: fresh,
-            stale: fresh.advanced(by: FetchCycle.staleness)
+            stale: fresh.advanced(by: self.staleness)
         )
         self.isFetching = false
         self.failures = 0
@@ -81,6 +82,12 @@ struct FetchCycle: Sendable {
         self.isFetching = false
         self.failures += 1
         self.pause = (now, now.advanced(by: pause))
+    }
+
+    /// How old the document is, and whether it is used although it is not fresh; nil if there is none to use.
+    func age(at now: Instant) -> (age: Duration, isStale: Bool)? {
+        guard let held = self.held, now < held.stale else { return nil }
+        return (max(now.since(held.since), .zero), now >= held.fresh)
     }
 
     private func mayFetch(at now: Instant) -> Bool {

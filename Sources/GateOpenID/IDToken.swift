@@ -61,42 +61,16 @@ struct IDToken: Sendable {
     /// - Throws: `id_token.…`, or why there are no keys.
     static func verified(
         _ text: String,
-        by keys: KeyCache,
+        by keys: TokenKeys,
         expecting expected: Expectation
     ) async throws(Failure) -> IDToken {
-        let allowed = expected.definition.signatureAlgorithms
         let token: UnverifiedIDToken
-        switch UnverifiedIDToken.parsed(text, allowed: allowed) {
+        switch UnverifiedIDToken.parsed(text, AlgorithmRule(expected.definition)) {
         case .success(let parsed): token = parsed
         case .failure(let refused): throw refused.refusal.failure
         }
-        let keys = try await IDToken.keys(for: token, in: keys)
-        guard !keys.isEmpty else { throw Refusal("id_token.key_unknown", "OpenID Connect Core §10.1").failure }
-        let issuer = token.claims["iss"]?.string ?? ""
-        let candidates = keys.filter { expected.definition.issuer.admits(keyIssuer: $0.key.issuer, for: issuer) }
-        guard !candidates.isEmpty else {
-            throw Refusal("id_token.key_issuer", "Microsoft identity platform, signing key rollover").failure
-        }
-        guard candidates.contains(where: \.hasSigned) else {
-            throw Refusal("id_token.signature", "RFC 7515 §5.2").failure
-        }
+        try await keys.verify(token, of: expected.definition.issuer)
         return try IDToken.checked(token, expected)
-    }
-
-    /// A key that may have signed a token, and whether it has: checked once, since that is most of what a token costs.
-    private typealias Candidate = (key: JSONWebKey, hasSigned: Bool)
-
-    /// The keys that may have signed a token; those of a newer key set if none of them has, since nothing else tells that
-    /// a provider without names has changed its key, or one that gave an old name to a new key.
-    private static func keys(
-        for token: UnverifiedIDToken,
-        in cache: KeyCache
-    ) async throws(Failure) -> [Candidate] {
-        let keys = try await cache.candidates(id: token.keyID, algorithm: token.algorithm)
-        let candidates = keys.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) }
-        guard !candidates.contains(where: \.hasSigned) else { return candidates }
-        let newer = await cache.newerCandidates(id: token.keyID, algorithm: token.algorithm)
-        return newer?.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) } ?? candidates
     }
 
     private static func checked(_ token: UnverifiedIDToken, _ expected: Expectation) throws(Failure) -> IDToken {
@@ -114,20 +88,14 @@ struct IDToken: Sendable {
         let leeway = expected.definition.clockLeeway
         return [
             IssuerClaimRule(issuer: expected.definition.issuer, discovered: expected.discoveredIssuer),
-            AudienceRule(clientID: expected.clientID),
+            AudienceRule(clientID: expected.clientID, trusted: expected.definition.trustedAudiences),
             ExpiryRule(leeway: leeway),
             IssuedAtRule(leeway: leeway),
-            LifetimeRule(),
+            LifetimeRule(longest: expected.definition.idTokenLifetime),
             NotBeforeRule(leeway: leeway),
             NonceRule(nonce: expected.nonce, rule: expected.definition.nonce),
             SubjectRule(),
             AccessTokenHashRule(accessToken: expected.accessToken),
         ]
-    }
-}
-
-extension UnverifiedIDToken {
-    fileprivate func isSigned(by key: JSONWebKey) -> Bool {
-        key.verifies(self.signature, over: self.signingInput, as: self.algorithm)
     }
 }

@@ -16,6 +16,7 @@ struct JSONWebKey: Sendable {
         case rsa(_RSA.Signing.PublicKey)
         case p256(P256.Signing.PublicKey)
         case p384(P384.Signing.PublicKey)
+        case p521(P521.Signing.PublicKey)
         case ed25519(Curve25519.Signing.PublicKey)
     }
 
@@ -49,8 +50,8 @@ struct JSONWebKey: Sendable {
         let names = [.edDSA, .ed25519].contains(algorithm) ? ["EdDSA", "Ed25519"] : [algorithm.rawValue]
         guard self.algorithm.map(names.contains) ?? true else { return false }
         return switch (self.material, algorithm) {
-        case (.rsa, .rs256), (.rsa, .ps256), (.p256, .es256), (.p384, .es384), (.ed25519, .edDSA),
-            (.ed25519, .ed25519):
+        case (.rsa, .rs256), (.rsa, .rs384), (.rsa, .rs512), (.rsa, .ps256), (.rsa, .ps384), (.rsa, .ps512),
+            (.p256, .es256), (.p384, .es384), (.p521, .es512), (.ed25519, .edDSA), (.ed25519, .ed25519):
             true
         default: false
         }
@@ -60,10 +61,7 @@ struct JSONWebKey: Sendable {
     func verifies(_ signature: [UInt8], over bytes: [UInt8], as algorithm: SignatureAlgorithm) -> Bool {
         guard self.fits(algorithm) else { return false }
         switch self.material {
-        case .rsa(let key):
-            let padding: _RSA.Signing.Padding = algorithm == .ps256 ? .PSS : .insecurePKCS1v1_5
-            let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
-            return key.isValidSignature(signature, for: SHA256.hash(data: bytes), padding: padding)
+        case .rsa(let key): return JSONWebKey.verifies(signature, by: key, over: bytes, as: algorithm)
         case .p256(let key):
             guard signature.count == 64, signature.contains(where: { $0 != 0 }) else { return false }
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
@@ -72,8 +70,32 @@ struct JSONWebKey: Sendable {
             guard signature.count == 96, signature.contains(where: { $0 != 0 }) else { return false }
             let signature = try? P384.Signing.ECDSASignature(rawRepresentation: signature)
             return signature.map { key.isValidSignature($0, for: SHA384.hash(data: bytes)) } ?? false
+        case .p521(let key):
+            guard signature.count == 132, signature.contains(where: { $0 != 0 }) else { return false }
+            let signature = try? P521.Signing.ECDSASignature(rawRepresentation: signature)
+            return signature.map { key.isValidSignature($0, for: SHA512.hash(data: bytes)) } ?? false
         case .ed25519(let key):
             return signature.count == 64 && key.isValidSignature(signature, for: bytes)
+        }
+    }
+
+    /// PSS with a salt as long as the hash, RFC 7518 §3.5.
+    private static func verifies(
+        _ signature: [UInt8],
+        by key: _RSA.Signing.PublicKey,
+        over bytes: [UInt8],
+        as algorithm: SignatureAlgorithm
+    ) -> Bool {
+        let padding: _RSA.Signing.Padding =
+            switch algorithm {
+            case .ps256, .ps384, .ps512: .PSS
+            default: .insecurePKCS1v1_5
+            }
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
+        return switch algorithm.hash {
+        case .sha256: key.isValidSignature(signature, for: SHA256.hash(data: bytes), padding: padding)
+        case .sha384: key.isValidSignature(signature, for: SHA384.hash(data: bytes), padding: padding)
+        case .sha512: key.isValidSignature(signature, for: SHA512.hash(data: bytes), padding: padding)
         }
     }
 
@@ -94,6 +116,9 @@ extension JSONWebKey {
         case ("EC", "P-384"):
             guard let point = self.point(json, size: 48) else { return nil }
             return (try? P384.Signing.PublicKey(x963Representation: point)).map(Material.p384)
+        case ("EC", "P-521"):
+            guard let point = self.point(json, size: 66) else { return nil }
+            return (try? P521.Signing.PublicKey(x963Representation: point)).map(Material.p521)
         case ("OKP", "Ed25519"):
             guard let x = self.bytes(json["x"]), x.count == 32, !self.hasSmallOrder(x) else { return nil }
             return (try? Curve25519.Signing.PublicKey(rawRepresentation: x)).map(Material.ed25519)
@@ -102,15 +127,9 @@ extension JSONWebKey {
         }
     }
 
-    /// 2048 to 8192 bits and an odd exponent from 65537 to 2^32: others are weak, or slow on purpose.
     private static func rsa(_ json: JSON) -> _RSA.Signing.PublicKey? {
-        guard let n = self.bytes(json["n"]).map({ Array($0.drop { $0 == 0 }) }), let last = n.last, last & 1 == 1,
-            let e = self.bytes(json["e"]).map({ Array($0.drop { $0 == 0 }) }), (1...4).contains(e.count)
-        else { return nil }
-        let exponent = e.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let bits = n.count * 8 - (n.first?.leadingZeroBitCount ?? 0)
-        guard (2048...8192).contains(bits), exponent >= 65_537, exponent & 1 == 1 else { return nil }
-        return try? _RSA.Signing.PublicKey(n: n, e: e)
+        guard let numbers = RSANumbers(json), numbers.weakness == nil else { return nil }
+        return try? _RSA.Signing.PublicKey(n: numbers.modulus, e: numbers.exponent)
     }
 
     /// The uncompressed point; whether it is on the curve is checked when the key is made of it.
@@ -121,7 +140,7 @@ extension JSONWebKey {
         return [4] + x + y
     }
 
-    private static func bytes(_ value: JSON?) -> [UInt8]? {
+    static func bytes(_ value: JSON?) -> [UInt8]? {
         guard let text = value?.string, text.utf8.count <= 2048 else { return nil }
         return Base64URL.decode(text)
     }

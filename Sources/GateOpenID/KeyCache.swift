@@ -39,6 +39,14 @@ final class KeyCache: Sendable {
         return await self.document.newer()?.candidates(id: id, algorithm: algorithm)
     }
 
+    /// How old the key set is, and whether it is used although it is not fresh; nil if there is none to use.
+    var age: (age: Duration, isStale: Bool)? { self.document.age }
+
+    /// The names of the keys at hand, in the provider's order.
+    var names: [String] {
+        get async { await self.document.settled()?.names ?? [] }
+    }
+
     /// Fetches the key set unless a fresh one is there.
     func prepare() async throws(Failure) {
         _ = try await self.document.current()

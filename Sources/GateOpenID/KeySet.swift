@@ -49,6 +49,9 @@ struct KeySet: Sendable {
         return KeySet(self.entries + old.prefix(KeySet.maximumHeld - self.entries.count))
     }
 
+    /// The names of the keys, those of the last answer first.
+    var names: [String] { self.entries.compactMap(\.key.id) }
+
     /// Whether a key of that name is there.
     func contains(_ id: String) -> Bool {
         self.entries.contains { $0.key.id == id }

@@ -42,13 +42,24 @@ struct ProviderCall: Sendable {
         return response
     }
 
+    /// A userinfo response.
+    enum Userinfo {
+        /// Claims as JSON.
+        case plain(JSON)
+        /// A token in compact form, not verified.
+        case signed(String)
+    }
+
     /// What the provider says of the person whose token this is.
     ///
-    /// OpenID Connect Core §5.3, RFC 6750 §2.1.
-    func userinfo(at address: WebAddress, accessToken: String) async throws(Failure) -> JSON {
+    /// Which of the two forms it has, the provider decides. OpenID Connect Core §5.3, RFC 6750 §2.1.
+    func userinfo(at address: WebAddress, accessToken: String) async throws(Failure) -> Userinfo {
         let headers = [ProviderCall.acceptJSON, (name: "Authorization", value: "Bearer \(accessToken)")]
         let response = try await self.get(address, headers, 262_144, timeout: .seconds(10))
-        return try ProviderCall.answer(response, from: address, accessToken: accessToken)
+        if response.status == 200, response.mediaType == "application/jwt" {
+            return .signed(String(decoding: response.body, as: UTF8.self))
+        }
+        return .plain(try ProviderCall.answer(response, from: address, accessToken: accessToken))
     }
 
     /// The answer of a call to the provider's API, or why the provider does not give it to this person's token.
@@ -141,13 +152,26 @@ struct ProviderCall: Sendable {
     /// The JSON of a good answer; names may not repeat, nor values nest deeper than 32.
     private static func json(_ response: ProviderResponse, from address: WebAddress) throws(Failure) -> JSON {
         guard response.status == 200 else { throw self.unavailable(response, address) }
-        let type = response.header("content-type")?.lowercased().prefix { $0 != ";" }.filter { $0 != " " }
-        guard let type, type == "application/json" || type.hasSuffix("+json") else {
+        guard response.isJSON else {
             throw Failure(.providerFailed, "provider.content_type", "\(address.path) did not answer with JSON")
         }
         guard let json = try? JSON(parsing: response.body, depth: 32) else {
             throw Failure(.providerFailed, "provider.malformed_json", "\(address.path) answered with malformed JSON")
         }
         return json
+    }
+}
+
+extension ProviderResponse {
+    /// The type of the body without parameters, in lower case; nil if there is none.
+    ///
+    /// RFC 9110 §8.3.
+    var mediaType: String? {
+        self.header("content-type").map { $0.lowercased().prefix { $0 != ";" }.filter { $0 != " " } }
+    }
+
+    /// Whether the body says that it is JSON.
+    var isJSON: Bool {
+        self.mediaType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false
     }
 }

@@ -65,7 +65,8 @@ struct ProviderMetadata: Sendable, Equatable {
             self.authorization = try reader.required("authorization_endpoint", for: .browser)
         }
         self.token = try reader.required("token_endpoint")
-        self.keys = try reader.required("jwks_uri")
+        self.keys =
+            definition.usesSecretForTokens ? try reader.optional("jwks_uri") : try reader.required("jwks_uri")
         self.userinfo = try reader.optional("userinfo_endpoint")
         self.endSession = try reader.optional("end_session_endpoint", for: .browser)
         self.requiresCallbackIssuer =

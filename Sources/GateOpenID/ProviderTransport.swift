@@ -14,7 +14,7 @@ package struct ProviderRequest: Sendable {
     package let body: [UInt8]?
     /// How many bytes the body of the response may have.
     package let limit: Int
-    /// How long the whole exchange may take.
+    /// How long the whole exchange may take from when it is sent; it may wait as long for a connection before.
     package let timeout: Duration
 
     /// Makes a request.

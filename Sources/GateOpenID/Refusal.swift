@@ -10,19 +10,32 @@ package struct Refusal: Sendable, Equatable, CustomStringConvertible {
     package let source: StaticString
     /// Who has to act.
     package let kind: Failure.Kind
+    /// What was received and what was expected, without secrets and on one line; empty where nothing can be shown.
+    package let detail: String
 
-    /// Makes a refusal, the fault of the provider unless told.
-    package init(_ code: StaticString, _ source: StaticString, _ kind: Failure.Kind = .providerFailed) {
+    /// Makes a refusal, the fault of the provider by default.
+    package init(
+        _ code: StaticString,
+        _ source: StaticString,
+        _ kind: Failure.Kind = .providerFailed,
+        detail: String = ""
+    ) {
         self.code = code
         self.source = source
         self.kind = kind
+        self.detail = detail
     }
 
     /// The name and the source.
     package var description: String { "\(self.code) (\(self.source))" }
 
     /// The refusal as the end of a sign-in.
-    package var failure: Failure { Failure(self.kind, self.code, "refused by \(self.source)") }
+    package var failure: Failure {
+        Failure(self.kind, self.code, self.detail.isEmpty ? "refused by \(self.source)" : self.text)
+    }
+
+    /// Received and expected values, then the source.
+    private var text: String { "\(self.detail) (\(self.source))" }
 
     /// Whether both have the same name.
     package static func == (left: Refusal, right: Refusal) -> Bool { "\(left.code)" == "\(right.code)" }

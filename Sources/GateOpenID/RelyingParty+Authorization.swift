@@ -30,7 +30,7 @@ extension RelyingParty {
         var form = self.authorizationForm(for: attempt)
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.enter() else {
-                let detail = "\(RelyingParty.mostPushes) authorization requests are being sent ahead already"
+                let detail = "as many authorization requests as half of max_connections are being sent ahead already"
                 throw Failure(.overloaded, "provider.busy", detail)
             }
             defer { self.pushes.leave() }

@@ -50,13 +50,18 @@ package struct KeyFindings: Sendable, Equatable {
     package var refused: [String] = []
     /// How many keys are for something else, such as encryption.
     package var forOtherUse = 0
+    /// The names that several usable keys have, quoted; a token of that name is tried with each that fits its algorithm.
+    package var repeatedNames: [String] = []
 
     init(_ document: JSON, of definition: ProviderDefinition) {
         var algorithms: Set<String> = []
+        var names: [String: Int] = [:]
         for json in (document["keys"]?.array ?? []).prefix(KeySet.maximumCount) {
-            let fitting = JSONWebKey(json).map { key in definition.signatureAlgorithms.filter { key.fits($0) } }
+            let key = JSONWebKey(json)
+            let fitting = key.map { key in definition.signatureAlgorithms.filter { key.fits($0) } }
             if let fitting, !fitting.isEmpty {
                 self.usable += 1
+                if let id = key?.id { names[id, default: 0] += 1 }
                 algorithms.formUnion(fitting.map(\.rawValue))
             } else if KeyRefusal.isForSignatures(json) {
                 self.refused.append(KeyRefusal.reason(against: json))
@@ -65,6 +70,7 @@ package struct KeyFindings: Sendable, Equatable {
             }
         }
         self.algorithms = algorithms.sorted()
+        self.repeatedNames = names.filter { $0.value > 1 }.keys.sorted().map { ReceivedText.quoted($0.prefix(64)) }
     }
 }
 
@@ -108,6 +114,7 @@ extension RelyingParty {
         findings.challengeRefusal = self.refusal { () throws(Failure) in
             _ = try ProviderMetadata(document, of: self.definition, Self.anyAuthentication)
         }
+        guard !self.definition.usesSecretForTokens else { return findings }
         findings.keys = await self.keyFindings(at: (try? read(Self.anyAuthentication))?.keys)
         return findings
     }
@@ -170,10 +177,8 @@ private enum KeyRefusal {
         let type = json["kty"]?.string ?? ""
         let curve = json["crv"]?.string ?? ""
         switch (type, curve) {
-        case ("RSA", _):
-            let bits = self.bits(of: json)
-            return (2048...8192).contains(bits) ? self.misfit(json) : "RSA of \(bits) bits, 2048 to 8192 are taken"
-        case ("EC", "P-256"), ("EC", "P-384"), ("OKP", "Ed25519"): return self.misfit(json)
+        case ("RSA", _): return RSANumbers(json)?.weakness ?? self.misfit(json)
+        case ("EC", "P-256"), ("EC", "P-384"), ("EC", "P-521"), ("OKP", "Ed25519"): return self.misfit(json)
         case ("EC", _), ("OKP", _): return "the curve \(ReceivedText.quoted(curve)) is not taken"
         case ("oct", _): return "a symmetric key, which must not be published"
         default: return "the type \(ReceivedText.quoted(type)) is not taken"
@@ -184,13 +189,5 @@ private enum KeyRefusal {
         guard JSONWebKey(json) != nil else { return "malformed" }
         let algorithm = json["alg"]?.string.map { ReceivedText.quoted($0) } ?? "its algorithm"
         return "\(algorithm) is not taken from this provider"
-    }
-
-    private static func bits(of json: JSON) -> Int {
-        guard let text = json["n"]?.string, text.utf8.count <= 4096, let bytes = Base64URL.decode(text) else {
-            return 0
-        }
-        let modulus = bytes.drop { $0 == 0 }
-        return modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
     }
 }

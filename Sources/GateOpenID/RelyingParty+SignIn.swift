@@ -6,9 +6,10 @@ internal import GateProviders
 extension RelyingParty {
     /// Ends an attempt: turns what the provider sent the browser back with into a person.
     ///
-    /// In this order: attempt unspent and its `state` equal, `iss`, the provider's error, code redeemed, ID token, then
-    /// userinfo and API calls, then groups, then the profile. Nothing is sent to the provider for a callback that is not
-    /// ours.
+    /// In this order: attempt unspent and its `state` equal, `iss`, the provider's error, a slot among the sign-ins that
+    /// call the provider, code redeemed, ID token, then userinfo and API calls, then groups, then the profile. Nothing is
+    /// sent to the provider for a callback that is not ours. A sign-in that finds no slot in time leaves its attempt
+    /// unspent, so that the same callback can be sent again.
     ///
     /// - Parameters:
     ///   - callback: The query of the callback, or its body if it is a POST.
@@ -39,17 +40,49 @@ extension RelyingParty {
         switch answer.outcome {
         case .error(let error): throw answer.failure(error)
         case .code(let code):
-            let token = try await self.redeem(code, of: attempt, metadata)
-            let idToken = try await self.idToken(token, attempt, metadata)
-            if let issuer = answer.issuer, let idToken, !isIdentical(issuer, idToken.issuer) {
-                let detail = "callback and ID token name different issuers"
-                throw Failure(.providerFailed, "openid.issuer_mismatch", detail)
-            }
-            var payloads = ProviderPayloads(idToken: idToken?.claims, callback: answer.extras)
-            payloads.userinfo = try await self.userinfo(token, of: idToken, metadata)
-            let person = try await self.person(payloads, token, looksUpGroups: looksUpGroups)
-            return SignIn(person, token, idToken, metadata)
+            let ticket = try await self.ticket(for: attempt)
+            defer { self.queue.leave(ticket) }
+            return try await self.signIn(code, answer, attempt, metadata, looksUpGroups: looksUpGroups)
         }
+    }
+
+    /// A slot among the sign-ins that call the provider.
+    private func ticket(for attempt: Attempt) async throws(Failure) -> UInt64 {
+        do throws(Failure) {
+            return try await self.queue.enter()
+        } catch {
+            self.spent.giveBack(attempt)
+            throw error
+        }
+    }
+
+    private func signIn(
+        _ code: String,
+        _ answer: CallbackAnswer,
+        _ attempt: Attempt,
+        _ metadata: ProviderMetadata,
+        looksUpGroups: Bool
+    ) async throws(Failure) -> SignIn {
+        let token = try await self.redeem(code, of: attempt, metadata)
+        let expected = self.expectation(token, attempt, metadata)
+        let idToken = try await self.idToken(token, expected)
+        if let issuer = answer.issuer, let idToken, !isIdentical(issuer, idToken.issuer) {
+            let detail = "callback and ID token name different issuers"
+            throw Failure(.providerFailed, "openid.issuer_mismatch", detail)
+        }
+        var payloads = ProviderPayloads(idToken: idToken?.claims, callback: answer.extras)
+        var notes: [String] = []
+        switch try await self.userinfo(token, of: idToken, expected, metadata) {
+        case .notAsked: break
+        case .claims(let claims): payloads.userinfo = claims
+        case .unavailable(let failure):
+            payloads.isUserinfoUnavailable = true
+            self.report(Failure(.providerFailed, "provider.userinfo_unavailable", failure.detail))
+            notes.append("Userinfo did not respond (\(failure.detail)): what only it says of the user is unknown.")
+        }
+        var person = try await self.person(payloads, token, looksUpGroups: looksUpGroups)
+        person.notes = notes + person.notes
+        return SignIn(person, token, idToken, metadata)
     }
 
     /// RFC 9207 §2.4; errors are checked as well, since they too may come from somebody else.
@@ -84,20 +117,19 @@ extension RelyingParty {
         let proof = self.proof(metadata, audience: "\(metadata.token)")
         let authorization = try self.client.authenticate(&form, by: proof)
         let response = try await self.call.post(form, to: metadata.token, authorization: authorization)
-        return try TokenResponse(response, advice: self.advice(metadata, sent: form, authorization))
+        return try TokenResponse(
+            response,
+            advice: self.advice(metadata, sent: form, authorization),
+            takesForms: self.keys == nil
+        )
     }
 
-    /// The verified ID token; nil for a provider that has none.
-    private func idToken(
+    private func expectation(
         _ token: TokenResponse,
         _ attempt: Attempt,
         _ metadata: ProviderMetadata
-    ) async throws(Failure) -> IDToken? {
-        guard let keys = self.keys else { return nil }
-        guard let text = token.idToken else {
-            throw Failure(.providerFailed, "openid.id_token_missing", "the token endpoint gave no ID token")
-        }
-        let expected = IDToken.Expectation(
+    ) -> IDToken.Expectation {
+        IDToken.Expectation(
             definition: self.definition,
             discoveredIssuer: metadata.issuer,
             clientID: self.client.clientID,
@@ -105,23 +137,68 @@ extension RelyingParty {
             accessToken: token.accessToken,
             now: self.clock.now
         )
+    }
+
+    /// The verified ID token; nil for a provider that has none.
+    private func idToken(
+        _ token: TokenResponse,
+        _ expected: IDToken.Expectation
+    ) async throws(Failure) -> IDToken? {
+        guard let keys = self.keys else { return nil }
+        guard let text = token.idToken else {
+            throw Failure(.providerFailed, "openid.id_token_missing", "the token endpoint gave no ID token")
+        }
         return try await IDToken.verified(text, by: keys, expecting: expected)
     }
 
-    /// The userinfo answer, asked for only if the profile reads it; it must be about the same person.
+    /// What came of asking for userinfo.
+    private enum Userinfo {
+        /// No field of the profile reads it.
+        case notAsked
+        /// It is about the same subject.
+        case claims(JSON)
+        /// The provider did not respond, or not now.
+        case unavailable(Failure)
+    }
+
+    /// The failures of a userinfo endpoint that is down; all others mean that what responded is not to be believed.
+    private static let outages: Set<String> = [
+        "provider.unavailable", "provider.timeout", "provider.unreachable", "provider.connection_lost",
+        "provider.queue_full", "provider.no_resources",
+    ]
+
+    /// The userinfo response, asked for only if the profile reads it; it must be about the same subject.
     ///
-    /// OpenID Connect Core §5.3.2.
+    /// An endpoint that is down does not end the sign-in: who signed in, the ID token has said. One that rejects the
+    /// token, or responds with something else than claims about this subject, ends it, and so does one that is down where
+    /// the subject is read from it. OpenID Connect Core §5.3.2.
     private func userinfo(
         _ token: TokenResponse,
         of idToken: IDToken?,
+        _ expected: IDToken.Expectation,
         _ metadata: ProviderMetadata
-    ) async throws(Failure) -> JSON? {
-        guard let idToken, self.definition.readsUserinfo, let endpoint = metadata.userinfo else { return nil }
-        let userinfo = try await self.call.userinfo(at: endpoint, accessToken: token.accessToken)
-        guard let subject = userinfo["sub"]?.string, isIdentical(subject, idToken.subject) else {
-            throw Failure(.providerFailed, "openid.userinfo_subject", "userinfo is about somebody else")
+    ) async throws(Failure) -> Userinfo {
+        guard let idToken, let keys = self.keys, self.definition.readsUserinfo, let endpoint = metadata.userinfo else {
+            return .notAsked
         }
-        return userinfo
+        let userinfo: JSON
+        do throws(Failure) {
+            switch try await self.call.userinfo(at: endpoint, accessToken: token.accessToken) {
+            case .plain(let claims): userinfo = claims
+            case .signed(let text): userinfo = try await SignedUserinfo.claims(in: text, by: keys, expecting: expected)
+            }
+        } catch {
+            guard RelyingParty.outages.contains(error.code), !self.definition.readsUserinfoForSubject else {
+                throw error
+            }
+            return .unavailable(error)
+        }
+        guard let subject = userinfo["sub"]?.string, isIdentical(subject, idToken.subject) else {
+            let received = userinfo["sub"] == nil ? "absent" : "another one"
+            let detail = "sub of userinfo is \(received), expected that of the ID token"
+            throw Failure(.providerFailed, "openid.userinfo_subject", detail)
+        }
+        return .claims(userinfo)
     }
 }
 

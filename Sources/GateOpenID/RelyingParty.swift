@@ -22,12 +22,15 @@ package final class RelyingParty: Sendable {
     let spent: SpentAttempts
     let call: ProviderCall
     let discovery: SharedDocument<ProviderMetadata>?
-    let keys: KeyCache?
+    /// What ID tokens are verified with; nil for a provider that has none.
+    let keys: TokenKeys?
+    private let keyCache: KeyCache?
+    /// The sign-ins that call the provider, and those that wait for a connection to it.
+    let queue: SignInQueue
     let report: @Sendable (Failure) -> Void
-    /// Those authorization requests that are being sent ahead, so few that strangers, who can ask for as many as they
-    /// like, do not hold up those who come back signed in.
-    let pushes = Turnstile(limit: RelyingParty.mostPushes)
-    static let mostPushes = 32
+    /// Those authorization requests that are being sent ahead, on half of the connections at most: strangers, who can ask
+    /// for as many as they like, do not hold up those who come back signed in.
+    let pushes: Turnstile
 
     /// The code flow with one provider.
     ///
@@ -65,16 +68,30 @@ package final class RelyingParty: Sendable {
         self.spent = spent
         let call = ProviderCall(provider: definition.id, transport: transport)
         self.call = call
-        self.discovery = RelyingParty.discovery(definition, choice, call, clock, report)
-        self.keys = self.discovery.map { discovery in
-            KeyCache(RelyingParty.keySet(definition, discovery, call, clock, report), clock: clock)
-        }
+        self.queue = SignInQueue(slots: definition.maxConnections)
+        self.pushes = Turnstile(limit: max(1, definition.maxConnections / 2))
+        let discovery = RelyingParty.discovery(definition, choice, call, clock, report)
+        self.discovery = discovery
+        let cache: KeyCache? =
+            definition.usesSecretForTokens
+            ? nil
+            : discovery.map { KeyCache(RelyingParty.keySet(definition, $0, call, clock, report), clock: clock) }
+        self.keyCache = cache
+        let secret = discovery == nil ? nil : TokenKeys.secret(client.secret)
+        self.keys = definition.usesSecretForTokens ? secret : cache.map(TokenKeys.published)
     }
+
+    /// How long ago the provider's keys were fetched, and whether they are used although they are not fresh; nil if there
+    /// are none to use.
+    package var keyAge: (age: Duration, isStale: Bool)? { self.keyCache?.age }
+
+    /// How many sign-ins wait for a connection to the provider.
+    package var waitingSignIns: Int { self.queue.waitingCount }
 
     /// Fetches metadata and keys unless fresh ones are there, for a check before anybody signs in.
     package func prepare() async throws(Failure) {
         _ = try await self.metadata()
-        try await self.keys?.prepare()
+        try await self.keyCache?.prepare()
     }
 
     /// The endpoints that sign-ins call: the token endpoint first, userinfo only if the profile reads it.
@@ -119,7 +136,7 @@ extension RelyingParty {
         _ clock: WallClock,
         _ report: @escaping @Sendable (Failure) -> Void
     ) -> SharedDocument<KeySet> {
-        SharedDocument(clock: clock, report: report) { (earlier) throws(Failure) in
+        SharedDocument(clock: clock, staleness: definition.keysMaxStale, report: report) { (earlier) throws(Failure) in
             guard let address = try await discovery.current().keys else {
                 throw Failure(.providerFailed, "openid.metadata", "discovery has no jwks_uri")
             }

@@ -12,7 +12,7 @@ final class SharedDocument<Document: Sendable>: Sendable {
     typealias Fetch = @Sendable (Document?) async throws(Failure) -> (document: Document, lifetime: Duration)
 
     private struct State: Sendable {
-        var cycle = FetchCycle()
+        var cycle: FetchCycle
         var document: Document?
         var fetch: Task<Void, Never>?
         var failure = Failure(.providerFailed, "provider.unavailable", "nothing was fetched yet")
@@ -24,12 +24,20 @@ final class SharedDocument<Document: Sendable>: Sendable {
         case failed(Failure)
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let clock: WallClock
     private let report: @Sendable (Failure) -> Void
     private let fetch: Fetch
 
-    init(clock: WallClock, report: @escaping @Sendable (Failure) -> Void = { _ in }, fetch: @escaping Fetch) {
+    init(
+        clock: WallClock,
+        staleness: Duration? = nil,
+        report: @escaping @Sendable (Failure) -> Void = { _ in },
+        fetch: @escaping Fetch
+    ) {
+        var cycle = FetchCycle()
+        cycle.staleness = staleness ?? cycle.staleness
+        self.state = Mutex(State(cycle: cycle))
         self.clock = clock
         self.report = report
         self.fetch = fetch
@@ -55,6 +63,12 @@ final class SharedDocument<Document: Sendable>: Sendable {
         let step = self.state.withLock { state in self.step(state.cycle.newerWanted(at: now), &state) }
         if case .wait(let fetch) = step { await fetch.value }
         return self.state.withLock(\.document)
+    }
+
+    /// How old the document is, and whether it is used although it is not fresh; nil if there is none to use.
+    var age: (age: Duration, isStale: Bool)? {
+        let now = self.clock.now
+        return self.state.withLock { $0.cycle.age(at: now) }
     }
 
     /// What is held once no fetch is under way any more.

@@ -43,4 +43,11 @@ package final class SpentAttempts: Sendable {
             return true
         }
     }
+
+    /// The attempt was not used after all: nothing was sent to the provider for it.
+    package func giveBack(_ attempt: Attempt) {
+        self.memory.withLock { memory in
+            _ = memory.ids.remove(attempt.id)
+        }
+    }
 }

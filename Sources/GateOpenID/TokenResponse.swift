@@ -17,8 +17,15 @@ struct TokenResponse: Sendable {
     /// The scopes that were granted, if the provider says so.
     let scopes: [String]?
 
-    /// Reads a response: JSON or a form, with an error in it whatever the status says.
-    init(_ response: ProviderResponse, advice: ClientAdvice) throws(Failure) {
+    /// Reads a response, with an error in it whatever the status says.
+    ///
+    /// - Parameters:
+    ///   - response: What the token endpoint sent.
+    ///   - advice: What to look at if it rejects us.
+    ///   - takesForms: Whether tokens may come as a form, and with any type; an OpenID provider sends JSON. OpenID Connect
+    ///     Core §3.1.3.3.
+    /// - Throws: Why there are no tokens.
+    init(_ response: ProviderResponse, advice: ClientAdvice, takesForms: Bool = true) throws(Failure) {
         guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
         let members = TokenResponse.members(response)
         let secrets = advice.secrets
@@ -26,6 +33,11 @@ struct TokenResponse: Sendable {
             throw TokenResponse.failure(problem, response, advice)
         }
         guard response.status == 200 else { throw TokenResponse.failure(response) }
+        guard takesForms || (response.isJSON && TokenResponse.body(response).first == UInt8(ascii: "{")) else {
+            let type = response.mediaType.map { ReceivedText.quoted($0) } ?? "no type"
+            let detail = "the token endpoint sent \(type), expected a JSON object as application/json"
+            throw Failure(.providerFailed, "openid.token_response", detail)
+        }
         guard let token = members["access_token"]?.string, (1...16_000).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {

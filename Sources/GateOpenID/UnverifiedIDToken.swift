@@ -26,41 +26,45 @@ struct UnverifiedIDToken: Sendable {
     let signature: [UInt8]
 
     /// Reads a token, or says why it is none.
-    static func parsed(
-        _ text: String,
-        allowed: Set<SignatureAlgorithm>
-    ) -> Result<UnverifiedIDToken, RefusedToken> {
+    static func parsed(_ text: String, _ algorithms: AlgorithmRule) -> Result<UnverifiedIDToken, RefusedToken> {
         do throws(RefusedToken) {
-            return .success(try UnverifiedIDToken(text, allowed: allowed))
+            return .success(try UnverifiedIDToken(text, algorithms))
         } catch {
             return .failure(error)
         }
     }
 
-    private init(_ text: String, allowed: Set<SignatureAlgorithm>) throws(RefusedToken) {
-        let malformed = RefusedToken("id_token.malformed", "RFC 7515 §7.1")
+    private init(_ text: String, _ algorithms: AlgorithmRule) throws(RefusedToken) {
+        let detail = "it is no signed token in compact form: header, claims and signature in base64url"
+        let malformed = RefusedToken("id_token.malformed", "RFC 7515 §7.1", detail: detail)
         guard text.utf8.count <= UnverifiedIDToken.maximumSize else {
-            throw RefusedToken("id_token.size", "RFC 8725 §3")
+            let detail = "it has \(text.utf8.count) bytes, expected at most \(UnverifiedIDToken.maximumSize)"
+            throw RefusedToken("id_token.size", "RFC 8725 §3", detail: detail)
         }
         let bytes = Array(text.utf8)
-        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
+        if let refused = UnverifiedIDToken.encryption(of: parts) { throw refused }
         guard parts.count == 3, let header = UnverifiedIDToken.object(parts[0]) else { throw malformed }
         guard let claims = UnverifiedIDToken.object(parts[1]), let signature = Base64URL.decode(parts[2]) else {
             throw malformed
         }
-        guard !signature.isEmpty else { throw RefusedToken("id_token.unsigned", "RFC 8725 §3.2") }
-        guard header["crit"] == nil, header["b64"] == nil, header["zip"] == nil, header["enc"] == nil else {
-            throw RefusedToken("id_token.critical_header", "RFC 7515 §4.1.11")
+        guard !signature.isEmpty else {
+            let detail = "it has no signature, alg is \(ReceivedText.shown(header["alg"]))"
+            throw RefusedToken("id_token.unsigned", "RFC 8725 §3.2", detail: detail)
+        }
+        let unknown = ["crit", "b64", "zip", "enc"].filter { header[$0] != nil }
+        guard unknown.isEmpty else {
+            let detail = "the header has \(unknown.joined(separator: ", ")), which is not supported"
+            throw RefusedToken("id_token.critical_header", "RFC 7515 §4.1.11", detail: detail)
         }
         guard UnverifiedIDToken.isIDTokenType(header["typ"]) else {
-            throw RefusedToken("id_token.type", "RFC 8725 §3.11")
+            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected \"JWT\" or none"
+            throw RefusedToken("id_token.type", "RFC 8725 §3.11", detail: detail)
         }
-        let algorithm = header["alg"]?.string.flatMap(SignatureAlgorithm.init)
-        guard let algorithm, allowed.contains(algorithm) else {
-            throw RefusedToken("id_token.algorithm", "RFC 8725 §3.1")
-        }
+        let algorithm = try algorithms.algorithm(of: header["alg"]).get()
         guard let keyID = UnverifiedIDToken.keyID(header["kid"]) else {
-            throw RefusedToken("id_token.key_id", "RFC 7515 §4.1.4")
+            let detail = "kid is \(ReceivedText.shown(header["kid"])), expected a text of 1 to 256 bytes"
+            throw RefusedToken("id_token.key_id", "RFC 7515 §4.1.4", detail: detail)
         }
         self.text = text
         self.keyID = keyID.isEmpty ? nil : keyID
@@ -68,6 +72,18 @@ struct UnverifiedIDToken: Sendable {
         self.claims = claims
         self.signingInput = Array(bytes.prefix(parts[0].count + 1 + parts[1].count))
         self.signature = signature
+    }
+
+    /// Five parts, of which the first is a header: an encrypted token, which is not read.
+    ///
+    /// RFC 7516 §3.1, §9.
+    private static func encryption(of parts: [ArraySlice<UInt8>]) -> RefusedToken? {
+        guard parts.count == 5, let header = self.object(parts[0]) else { return nil }
+        let received = "alg is \(ReceivedText.shown(header["alg"])), enc is \(ReceivedText.shown(header["enc"]))"
+        let advice =
+            "turn encryption off for this client at the provider (id_token_encrypted_response_alg or "
+            + "userinfo_encrypted_response_alg)"
+        return RefusedToken("id_token.encrypted", "RFC 7516 §9", detail: "it is encrypted: \(received); \(advice)")
     }
 
     /// The JSON object in one part of the token.
@@ -95,7 +111,7 @@ struct RefusedToken: Error, Equatable {
     /// Why.
     let refusal: Refusal
 
-    init(_ code: StaticString, _ source: StaticString) {
-        self.refusal = Refusal(code, source)
+    init(_ code: StaticString, _ source: StaticString, detail: String = "") {
+        self.refusal = Refusal(code, source, detail: detail)
     }
 }

@@ -20,6 +20,7 @@ struct CallEnding: Sendable {
         case queueFull
         case outOfMemory
         case proxyRefused
+        case queueTimedOut
     }
 
     let reason: Reason
@@ -84,7 +85,9 @@ struct CallEnding: Sendable {
         case .answered, .malformed: Failure(.providerFailed, "provider.answer_malformed", detail)
         case .cancelled: Failure(.providerFailed, "provider.cancelled", "\(origin)")
         case .shutDown: Failure(.overloaded, "provider.shut_down", "\(origin)")
-        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin)")
+        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin): too many calls wait already")
+        case .queueTimedOut:
+            Failure(.overloaded, "provider.queue_full", "\(origin): waited too long for one of max_connections")
         case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
         }
     }

@@ -24,12 +24,14 @@ internal import Synchronization
     /// - Parameters:
     ///   - provider: The provider's name, for what is observed.
     ///   - trust: Whom to believe.
+    ///   - connections: How many connections there may be, and so how many calls at a time.
     ///   - clock: Tells whether pins have expired.
     ///   - observe: Told of each handshake with a host that has pins, on the caller's task.
     /// - Throws: A `Failure` if the libcurl at hand is not the OpenSSL flavour, or the system is out of resources.
     package init(
         to provider: String,
         trust: ProviderTrust,
+        connections: Int = 16,
         clock: WallClock = .system,
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
@@ -47,6 +49,7 @@ internal import Synchronization
         self.observe = observe
         self.callers = callers
         unsafe self.engine = engine
+        unsafe gate_transport_connections(engine, max(1, connections))
         var isReady = trust.authorities.map { unsafe gate_transport_trust(engine, $0, $0.count) != 0 } ?? true
         isReady = trust.proxy.map { unsafe gate_transport_tunnel(engine, "\($0)") != 0 } ?? true && isReady
         for set in self.pinning?.sets ?? [] {
@@ -292,6 +295,7 @@ extension CallEnding.Reason {
         case GATE_QUEUE_FULL: self = .queueFull
         case GATE_OUT_OF_MEMORY: self = .outOfMemory
         case GATE_PROXY_REFUSED: self = .proxyRefused
+        case GATE_QUEUE_TIMED_OUT: self = .queueTimedOut
         default: self = .malformed
         }
     }

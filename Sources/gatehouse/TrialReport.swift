@@ -73,6 +73,15 @@ enum TrialReport {
             "the profile needs an id: see \(section).profile.subject, and 'gatehouse profile' to try it on saved answers"
         case "id_token.nonce" where settings.nonce == nil:
             "if the provider never sends the nonce back, set nonce: if_present in \(section)"
+        case "id_token.algorithm":
+            "change what is named above, here in \(section).id_token_algorithms or at the provider"
+        case "id_token.encrypted":
+            "turn the encryption of ID tokens off for this client at the provider; the gateway reads signed ones only"
+        case "id_token.audience":
+            "compare client_id in \(section) with the registration; list others that are in the audience in "
+                + "\(section).trusted_audiences"
+        case "id_token.lifetime":
+            "let \(section).id_token_lifetime be as long as the provider's ID tokens live"
         case let code where code.hasPrefix("id_token."):
             "the provider sent what must not be believed; docs/errors.md explains \(code)"
         case "provider.tls" where settings.caFile != nil:

@@ -136,7 +136,12 @@ QUIRKS = [
     ("apple-returning", {"name": "x7q9k2@privaterelay.appleid.com", "given_name": None, "family_name": None}, {}),
     ("apple-forged-user", {"name": "Ada Example", "email": "x7q9k2@privaterelay.appleid.com"}, {}),
     ("apple-no-nonce", (502, "id_token.nonce"), {}),
-    ("gitlab-userinfo-down", (502, "provider.unavailable"), {"GET /oauth/userinfo": 1}),
+    (
+        "gitlab-userinfo-down", {
+            "subject": "4711", "email": "ada@example.org", "email_verified": True, "name": None, "username": None,
+            "groups": [], "groups_complete": False
+        }, {"GET /oauth/userinfo": 1}
+    ),
     (
         "okta-org-server", {"subject": "00u1demoADAexample02", "issuer": re.compile(ADDRESS)},
         {"POST /oauth2/v1/token": 1}
@@ -174,7 +179,7 @@ QUIRKS = [
     ("oidc-code-refused", (400, "openid.code_refused"), {"POST /token": 1}),
     ("oidc-text-lifetime", IN, {}),
     ("oidc-no-lifetime", IN, {}),
-    ("oidc-form-answer", IN, {}),
+    ("oidc-form-answer", (502, "openid.token_response"), {"GET /userinfo": None}),
     ("oidc-comma-scopes", IN, {}),
     ("oidc-thin-token", {"name": "Ada Example", "groups": ["platform", "staff"]}, {"GET /userinfo": 1}),
     ("oauth2-groups-refused", {"groups": [], "groups_complete": False, "name": "Ada Example"}, {}),

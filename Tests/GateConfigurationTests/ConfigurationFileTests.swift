@@ -285,7 +285,7 @@ import Testing
         for (keys, words) in [
             ("clock_leeway: 6m", "'6m' is out of range; it must be 0s to 5m"),
             ("id_token_algorithms: []", "'id_token_algorithms' lists none, so no token would be believed; remove it"),
-            ("id_token_algorithms: [HS256]", "'HS256' is not an algorithm"),
+            ("id_token_algorithms: [HS1]", "'HS1' is not an algorithm"),
             ("id_token_algorithms: [none]", "'none' is not an algorithm"),
         ] {
             let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))

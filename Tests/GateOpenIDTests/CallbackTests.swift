@@ -151,7 +151,7 @@ import Testing
         ("temporarily_unavailable", .providerFailed, "provider.unavailable"),
         ("user_cancelled_authorize", .forbidden, "provider.denied"),
         ("user_cancelled_login", .forbidden, "provider.denied"),
-        ("interaction_required", .providerFailed, "provider.refused"),
+        ("interaction_required", .forbidden, "provider.interaction_required"),
         ("<script>", .providerFailed, "provider.refused"),
     ])
     func `a provider's error becomes a code of ours`(error: String, kind: Failure.Kind, code: String) async throws {
@@ -256,5 +256,14 @@ import Testing
         form.append("user", #"{"name":{"firstName":"Ada"}}"#)
         form.append("user", #"{"name":{"firstName":"Eve"}}"#)
         #expect(try await stage.party.signIn(callback: form, attempt: attempt).profile.givenName == nil)
+    }
+
+    @Test(arguments: ["login_required", "consent_required", "interaction_required", "account_selection_required"])
+    func `W-10: a provider that has to ask the user something is not called broken`(error: String) async throws {
+        let stage = try Stage()
+        let (_, attempt) = try await stage.begin()
+        let failure = await stage.failure(stage.callback(attempt, ["code": nil, "error": error]), attempt)
+        #expect(failure?.code == "provider.interaction_required" && failure?.kind == .forbidden)
+        #expect(failure?.detail.contains("prompt=none") == true)
     }
 }

@@ -83,8 +83,8 @@ import Testing
     @Test func `userinfo that is no JSON, or a redirect, ends the sign-in`() async throws {
         for (status, type, code) in [
             (200, "text/html", "provider.content_type"), (302, "application/json", "provider.redirected"),
-            (401, "text/html", "provider.api_refused"), (500, "text/html", "provider.unavailable"),
-            (200, "application/jwt", "provider.content_type"),
+            (401, "text/html", "provider.api_refused"), (403, "text/html", "provider.api_refused"),
+            (200, "application/jwt", "openid.userinfo_token"),
         ] {
             let stage = try Stage()
             stage.transport.answer("\(Stage.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)

@@ -48,6 +48,23 @@ import Testing
         #expect(cycle.documentWanted(at: self.at(90_000)) == .refuse)
     }
 
+    @Test func `X-20: how long a document is used that cannot be fetched is bounded, and its age is known`() {
+        var cycle = FetchCycle()
+        cycle.staleness = .seconds(600)
+        #expect(cycle.age(at: self.start) == nil)
+        _ = cycle.documentWanted(at: self.start)
+        cycle.fetched(at: self.start, lifetime: self.hour)
+        #expect(cycle.age(at: self.at(3599))?.isStale == false)
+        _ = cycle.documentWanted(at: self.at(3600))
+        cycle.failed(at: self.at(3600))
+        #expect(cycle.age(at: self.at(4199))?.age == .seconds(4199))
+        #expect(cycle.age(at: self.at(4199))?.isStale == true)
+        #expect(cycle.documentWanted(at: self.at(4199)) == .useAndFetch)
+        cycle.failed(at: self.at(4199))
+        #expect(cycle.age(at: self.at(4200)) == nil)
+        #expect(cycle.documentWanted(at: self.at(4210)) == .fetch)
+    }
+
     @Test func `failures are spaced further and further, but never more than ten seconds`() {
         var cycle = FetchCycle()
         var now: Int64 = 0

@@ -17,8 +17,19 @@ import Testing
 
     /// The code of the refusal of a token, nil if it is verified.
     private func refusal(_ text: String, keys: [JSON]? = nil, accessToken: String = "at") async throws -> String? {
+        try await self.failure(text, keys: keys, accessToken: accessToken)?.code
+    }
+
+    /// The refusal of a token, nil if it is verified.
+    private func failure(
+        _ text: String,
+        keys: [JSON]? = nil,
+        accessToken: String = "at",
+        _ change: (inout ProviderSettings) -> Void = { _ in }
+    ) async throws -> Failure? {
         var settings = ProviderSettings(id: "staff", type: .oidc, clientID: "client", clientSecret: Secret([]))
         settings.issuer = "https://id.example.com"
+        change(&settings)
         let keys = keys ?? TestKey.all.map { $0.named("k1") }
         let document = SharedDocument<KeySet>(clock: .fixed(Self.now)) { (_) throws(Failure) in
             (try KeySet(["keys": .array(keys)], at: Self.now), Freshness.standard)
@@ -32,12 +43,15 @@ import Testing
             now: Self.now
         )
         do throws(Failure) {
-            let cache = KeyCache(document, clock: .fixed(Self.now))
-            let verified = try await IDToken.verified(text, by: cache, expecting: expected)
+            let keys =
+                expected.definition.usesSecretForTokens
+                ? TokenKeys.secret(settings.clientSecret)
+                : TokenKeys.published(KeyCache(document, clock: .fixed(Self.now)))
+            let verified = try await IDToken.verified(text, by: keys, expecting: expected)
             #expect(verified.subject == "ada" && verified.text == text)
             return nil
         } catch {
-            return error.code
+            return error
         }
     }
 
@@ -202,7 +216,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("other", "id_token.audience"), ([], "id_token.audience"), (["client", "other"], "id_token.audience"),
+            (["client", "client", "api"], "id_token.audience"), ("other", "id_token.audience"),
+            ([], "id_token.audience"), (["client", "other"], "id_token.audience"),
             (1, "id_token.audience"), (nil, "id_token.audience"), ([["client"]], "id_token.audience"),
             ("client ", "id_token.audience"), (["client"], nil), (["client", "client"], nil),
         ] as [(JSON?, String?)]
@@ -243,7 +258,9 @@ import Testing
     }
 
     @Test func `T-41 an encrypted token is refused`() async throws {
-        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
+        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA") == "id_token.encrypted")
+        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
+        #expect(try await self.refusal("AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
         let nested = JSON(parsingNested: 40)
         #expect(try await self.refusal(claims: ["deep": nested]) == "id_token.malformed")
     }
@@ -287,6 +304,148 @@ import Testing
         let digest = SHA384.hash(data: Array("at".utf8)).prefix(24)
         let es384 = try token(Self.claims.with(["at_hash": .string(Base64URL.encode(digest))]), by: .es384)
         #expect(try await self.refusal(es384) == nil)
+    }
+
+    // MARK: Algorithms that the file lists
+
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    @Test(arguments: TestKey.listed)
+    func `W-01: an algorithm that is listed is verified, by its own key only, and refused where it is not listed`(
+        key: TestKey
+    ) async throws {
+        let algorithm = try #require(SignatureAlgorithm(rawValue: key.algorithm))
+        let text = try token(Self.claims, by: key)
+        let keys = [key.named("k1")]
+        #expect(try await self.failure(text, keys: keys) { $0.signatureAlgorithms = [algorithm] } == nil)
+        #expect(try await self.refusal(text, keys: keys) == "id_token.algorithm")
+        let named = [key.named("k1", ["alg": .string(algorithm == .rs512 ? "RS256" : "RS512")])]
+        let misnamed = try await self.failure(text, keys: named) { $0.signatureAlgorithms = [algorithm] }
+        #expect(misnamed?.code == "id_token.key_unknown")
+        var parts = text.split(separator: ".").map(String.init)
+        var signature = try #require(Base64URL.decode(parts[2]))
+        signature[10] ^= 1
+        parts[2] = Base64URL.encode(signature)
+        let changed = try await self.failure(parts.joined(separator: "."), keys: keys) {
+            $0.signatureAlgorithms = [algorithm]
+        }
+        #expect(changed?.code == "id_token.signature")
+    }
+
+    @Test(arguments: ["HS256", "HS384", "HS512"])
+    func `W-01: an HMAC under the client secret is verified where it alone is listed`(name: String) async throws {
+        let algorithm = try #require(SignatureAlgorithm(rawValue: name))
+        let listed = { (settings: inout ProviderSettings) in
+            settings.clientSecret = Secret(text: Self.secret)
+            settings.signatureAlgorithms = [algorithm]
+        }
+        let text = try token(Self.claims, by: .hmac(name, Self.secret), kid: nil)
+        #expect(try await self.failure(text, listed) == nil)
+        let other = try token(Self.claims, by: .hmac(name, Self.secret + "x"), kid: nil)
+        #expect(try await self.failure(other, listed)?.code == "id_token.signature")
+        let empty = try token(Self.claims, by: .hmac(name, ""), kid: nil)
+        #expect(try await self.failure(empty, listed)?.code == "id_token.signature")
+        // What only the provider's published key is needed for.
+        let modulus = try #require(TestKey.rs256.jwk["n"]?.string)
+        let confused = try token(Self.claims, by: .hmac(name, modulus))
+        #expect(try await self.failure(confused, listed)?.code == "id_token.signature")
+        #expect(try await self.failure(try token(Self.claims, by: .rs256), listed)?.code == "id_token.algorithm")
+    }
+
+    @Test func `W-01: the refusal of an algorithm names it, those that are admitted, and the line to change`()
+        async throws
+    {
+        let failure = try #require(try await self.failure(try token(Self.claims, by: .rs512), keys: []))
+        for text in ["\"RS512\"", "ES256, ES384", "RS256", "providers.staff.id_token_algorithms: [RS512]"] {
+            #expect(failure.detail.contains(text), "\(failure.detail)")
+        }
+        let hmac = try #require(try await self.failure(try token(Self.claims, by: .hmac("HS512", Self.secret))))
+        #expect(hmac.detail.contains("\"HS512\"") && hmac.detail.contains("id_token_signed_response_alg"))
+    }
+
+    // MARK: What the log says
+
+    @Test(
+        arguments: [
+            (["iss": "https://evil.example"], ["\"https://evil.example\"", "\"https://id.example.com\""]),
+            (["iss": nil], ["iss is absent"]),
+            (["aud": ["client", "api"]], [#"["client", "api"]"#, "\"client\"", "trusted_audiences"]),
+            (["aud": "api"], ["aud is \"api\"", "\"client\""]),
+            (["azp": "api"], ["azp is \"api\"", "\"client\""]),
+            (["exp": 1_790_000_040], ["exp is 1790000040", "1790000040"]),
+            (["iat": 1_789_999_000], ["iat is 1789999000", "1789999440 to 1790000160"]),
+            (["nbf": 1_790_000_900], ["nbf is 1790000900", "1790000160"]),
+            (["exp": 1_799_000_000], ["exp 1799000000", "86400 s", "id_token_lifetime"]),
+            (["nonce": nil], ["nonce is absent"]), (["sub": 7], ["sub is 7"]),
+        ] as [([String: JSON?], [String])]
+    )
+    func `W-02: a refusal says what was received and what was expected`(
+        changes: [String: JSON?],
+        texts: [String]
+    ) async throws {
+        let failure = try await self.failure(try token(Self.claims.with(changes), by: .rs256))
+        let detail = try #require(failure?.detail)
+        for text in texts { #expect(detail.contains(text), "\(detail)") }
+    }
+
+    @Test func `W-02: nonce, hash and subject are not shown, and all else is printable and bounded`() async throws {
+        let secrets: [String: JSON?] = ["nonce": "secret-nonce", "at_hash": "secret-hash"]
+        for (name, value) in secrets {
+            let failure = try await self.failure(try token(Self.claims.with([name: value]), by: .rs256))
+            #expect(failure?.detail.contains("secret") == false && failure?.detail.contains("n-1") == false)
+        }
+        let long = try await self.failure(
+            try token(Self.claims.with(["sub": .string(String(repeating: "s", count: 300))]), by: .rs256)
+        )
+        #expect(long?.detail.contains("300 bytes") == true && long?.detail.contains("sss") == false)
+        let hostile: JSON = .array((0..<5000).map { .string("line\r\nbreak \u{202E}\($0)") })
+        let failure = try #require(try await self.failure(try token(Self.claims.with(["aud": hostile]), by: .rs256)))
+        let received = failure.detail.replacing("§", with: "")
+        #expect(received.utf8.allSatisfy { (0x20...0x7E).contains($0) } && received.utf8.count < 2500)
+        let unknown = try await self.failure(try token(Self.claims, by: .rs256, kid: "k9"))
+        #expect(unknown?.detail.contains("\"k9\"") == true && unknown?.detail.contains("\"k1\"") == true)
+        let wrong = try await self.failure(try token(Self.claims, by: .otherRS256))
+        #expect(wrong?.detail.contains("RS256") == true)
+    }
+
+    // MARK: Others in the audience, and long lives
+
+    @Test(
+        arguments: [
+            (["client", "api"], "client", nil), (["api", "client", "web"], "client", nil), ("client", nil, nil),
+            (["client", "api"], nil, "id_token.authorized_party"),
+            (["client", "api"], "api", "id_token.authorized_party"),
+            (["client", "eve"], "client", "id_token.audience"),
+            (["api"], "client", "id_token.audience"), ("api", "client", "id_token.audience"),
+            (["client", 1], "client", "id_token.audience"), ([], "client", "id_token.audience"),
+        ] as [(JSON, JSON?, String?)]
+    )
+    func `W-04: audiences that are trusted may stand beside ours in a token that was issued to us`(
+        audience: JSON,
+        party: JSON?,
+        code: String?
+    ) async throws {
+        let text = try token(Self.claims.with(["aud": audience, "azp": party]), by: .rs256)
+        let failure = try await self.failure(text) { $0.trustedAudiences = ["api", "web"] }
+        #expect(failure?.code == code)
+    }
+
+    @Test func `W-05: a token may live as long as the file says, and not a second longer`() async throws {
+        let year = Int64(365 * 86_400)
+        let text = try token(Self.claims.with(["exp": .int(1_790_000_000 + year)]), by: .rs256)
+        #expect(try await self.failure(text)?.code == "id_token.lifetime")
+        #expect(try await self.failure(text) { $0.idTokenLifetime = .seconds(year) } == nil)
+        let shorter = try await self.failure(text) { $0.idTokenLifetime = .seconds(year - 1) }
+        #expect(shorter?.code == "id_token.lifetime")
+    }
+
+    @Test func `W-07: an encrypted token has a code of its own, which says what to turn off`() async throws {
+        let header = Base64URL.encode(Array(#"{"alg":"RSA-OAEP","enc":"A256GCM"}"#.utf8))
+        let failure = try await self.failure("\(header).AAAA.AAAA.AAAA.AAAA")
+        #expect(failure?.code == "id_token.encrypted")
+        for text in ["RSA-OAEP", "A256GCM", "id_token_encrypted_response_alg"] {
+            #expect(failure?.detail.contains(text) == true)
+        }
     }
 
     @Test func `a token without a key name is verified only if exactly one key fits`() async throws {

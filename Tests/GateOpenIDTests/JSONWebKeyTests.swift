@@ -35,6 +35,39 @@ import Testing
         #expect(JSONWebKey(TestKey.rs256.named("k1", ["n": .string(Base64URL.encode([0] + modulus))])) != nil)
     }
 
+    @Test func `W-09: an RSA key of the faulty generator is not used, and said to be such`() throws {
+        let key = TestKey.rs256.named("k1", ["n": .string(Self.roca)])
+        #expect(JSONWebKey(key) == nil)
+        let definition = try ProviderDefinition(Stage.settings())
+        let findings = KeyFindings(["keys": [key, TestKey.rs256.named("good")]], of: definition)
+        #expect(findings.usable == 1 && findings.refused.count == 1)
+        #expect(findings.refused.first?.contains("ROCA") == true)
+    }
+
+    @Test func `W-09: keys that share a name are reported, each is tried where its algorithm fits`() throws {
+        let definition = try ProviderDefinition(Stage.settings())
+        let keys: JSON = ["keys": [TestKey.rs256.named("k"), TestKey.es256.named("k"), TestKey.edDSA.named("e")]]
+        #expect(KeyFindings(keys, of: definition).repeatedNames == ["\"k\""])
+        let set = try KeySet(keys, at: Instant(seconds: 0))
+        #expect(set.candidates(id: "k", algorithm: .rs256).count == 1)
+        #expect(set.candidates(id: "k", algorithm: .es256).count == 1)
+        #expect(set.candidates(id: "k", algorithm: .edDSA).isEmpty)
+    }
+
+    @Test(arguments: [("Aw", "exponent 3"), ("AQAA", "even"), ("AQAAAAAB", "32 bits")])
+    func `W-10: an exponent that is not used is named, not called malformed`(exponent: String, word: String) throws {
+        let definition = try ProviderDefinition(Stage.settings())
+        let findings = KeyFindings(["keys": [TestKey.rs256.named("k", ["e": .string(exponent)])]], of: definition)
+        #expect(findings.refused.first?.contains(word) == true, "\(findings.refused)")
+    }
+
+    /// A power of 65537 modulo each prime up to 167, and otherwise arbitrary.
+    private static let roca =
+        "j9u5NIKWrQBHd7o1LpGVbnpWo9Y1H_wzF8FVct6_p39_aOsgGWFuypoCwrB2jKR0ufudXjFgnSCSKGlkSQ_JJt8vmX0-xFZZaGP5Fbqtbl0CqZNp"
+        + "nHGqWLIfTVPmc8U9ebQpkeyp1lRzgKRHARMedBp7U3RX7KpagSJsMmk3s6WzCAqg9wTRKdPGEcf_LrWzuSpgcTnqtZjYFtrSseNqArFCGVHW"
+        + "aJnwB5Z9wgcuEVfUIZXqVn79vTV6ddARVwO5636x_xCWxHFhvfxxNwQVltkf6Tw49qJNNOmjPBJT2Us5C-n8ZwuImfVKDcIllt3fqmIWU0Kf"
+        + "kmSPDuQsASJVQw"
+
     @Test func `T-33 a point that is not on the curve is no key`() throws {
         let y = try #require(TestKey.es256.jwk["y"]?.string.flatMap(Base64URL.decode))
         var off = y

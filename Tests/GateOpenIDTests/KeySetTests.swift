@@ -122,6 +122,26 @@ import Testing
         await #expect(throws: Failure.self) { try await stage.party.prepare() }
     }
 
+    @Test func `X-20: a withdrawn key is believed no longer than the file says while the key set cannot be fetched`()
+        async throws
+    {
+        for (limit, delay, code) in [
+            (nil, 3600 + 86_399, nil), (.seconds(600), 3600 + 599, nil), (.seconds(600), 3600 + 601, "refused"),
+            (.zero, 3601, "refused"),
+        ] as [(Duration?, Int64, String?)] {
+            var settings = Stage.settings()
+            settings.keysMaxStale = limit
+            let stage = try Stage(settings)
+            try await stage.party.prepare()
+            #expect(stage.party.keyAge?.isStale == false)
+            stage.transport.answer("\(Stage.issuer)/keys", 503, "")
+            stage.clock.advance(by: delay)
+            let isRefused = (try? await stage.party.prepare()) == nil
+            #expect(isRefused == (code != nil))
+            #expect((stage.party.keyAge?.isStale ?? false) != isRefused)
+        }
+    }
+
     @Test func `a provider that names no keys may change its key, which one fetch in thirty seconds finds`()
         async throws
     {

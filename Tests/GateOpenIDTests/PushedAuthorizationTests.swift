@@ -93,7 +93,7 @@ import Testing
 
     @Test func `strangers have so many requests sent ahead at a time and no more`() async throws {
         let stage = try self.stage()
-        for _ in 0..<RelyingParty.mostPushes { #expect(stage.party.pushes.enter()) }
+        for _ in 0..<ProviderDefinition.standardConnections / 2 { #expect(stage.party.pushes.enter()) }
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
         #expect(failure?.code == "provider.busy" && failure?.kind == .overloaded)
         #expect(stage.transport.count(Self.endpoint) == 0)

@@ -75,11 +75,11 @@ import Testing
                 400, #"{"error":{"message":"Invalid appsecret_proof","type":"OAuthException","code":100}}"#,
                 "provider.api_refused"
             ),
-            (400, #"{"error":{"message":"Application request limit reached","code":4}}"#, "provider.unavailable"),
-            (429, "{}", "provider.unavailable"), (503, "{}", "provider.unavailable"),
-        ] as [(Int, String, String)]
+            (400, #"{"error":{"message":"Application request limit reached","code":4}}"#, nil), (429, "{}", nil),
+            (503, "{}", nil),
+        ] as [(Int, String, String?)]
     )
-    func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String) async throws {
+    func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String?) async throws {
         let stage = try Stage()
         stage.transport.answer("\(Stage.issuer)/userinfo", status, body)
         let (_, attempt) = try await stage.begin()

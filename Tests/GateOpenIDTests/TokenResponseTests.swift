@@ -172,6 +172,41 @@ import Testing
         )
     }
 
+    @Test(
+        arguments: [
+            ("application/json", #"{"access_token":"a","token_type":"bearer"}"#, true),
+            ("Application/JSON; charset=utf-8", " \n{\"access_token\":\"a\",\"token_type\":\"bearer\"}", true),
+            ("text/html", #"{"access_token":"a","token_type":"bearer"}"#, false),
+            ("text/plain", #"{"access_token":"a","token_type":"bearer"}"#, false),
+            (nil, #"{"access_token":"a","token_type":"bearer"}"#, false),
+            ("application/x-www-form-urlencoded", "access_token=a&token_type=bearer", false),
+            ("application/json", "access_token=a&token_type=bearer", false),
+        ] as [(String?, String, Bool)]
+    )
+    func `W-08: an OpenID provider sends its tokens as JSON and nothing else`(
+        type: String?,
+        body: String,
+        isTaken: Bool
+    ) throws {
+        let headers = type.map { [(name: "Content-Type", value: $0)] } ?? []
+        let response = ProviderResponse(status: 200, headers: headers, body: Array(body.utf8))
+        do throws(Failure) {
+            let read = try TokenResponse(response, advice: Self.advice, takesForms: false)
+            #expect(isTaken && read.accessToken == "a")
+        } catch {
+            #expect(!isTaken && error.code == "openid.token_response")
+            #expect(error.detail.contains("expected a JSON object"))
+        }
+        #expect(try TokenResponse(response, advice: Self.advice).accessToken == "a")
+    }
+
+    @Test func `W-10: unauthorized_client may be a wrong secret as well as a missing grant`() {
+        let detail = self.failure(#"{"error":"unauthorized_client"}"#, status: 400)?.detail ?? ""
+        #expect(detail.contains("client_secret") && detail.contains("code flow"))
+        let grant = self.failure(#"{"error":"unsupported_grant_type"}"#, status: 400)?.detail ?? ""
+        #expect(!grant.contains("client_secret") && grant.contains("code flow"))
+    }
+
     @Test func `a refusal of the gateway itself says what to look at`() {
         let secret = self.failure(#"{"error":"invalid_client"}"#, status: 401)
         #expect(secret?.detail.contains("client_secret (client_secret_post)") == true)

@@ -77,6 +77,33 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(browser.jar[Rig.gate]?[sessionCookie] == nil && !rig.store.calls.contains("insert"))
     }
 
+    @Test func `W-02: the log line of a failed sign-in names the provider, what came and what was expected`()
+        async throws
+    {
+        let lines = LogLines()
+        let rig = try Rig(log: lines.log)
+        let browser = Browser(rig)
+        let claims: [String: JSON] = ["sub": "ada", "azp": "another-client"]
+        let answer = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
+        #expect(answer.status == 502)
+        let line = try #require(lines.all.last { $0.message == "refused" })
+        #expect(line.values["provider"] == "staff" && line.values["code"] == "id_token.authorized_party")
+        #expect(line.values["detail"]?.contains(#"azp is "another-client", expected "gatehouse""#) == true)
+        // A name that a visitor made up is not written.
+        try await browser.open("\(gate)/oauth2/start/made-up", "Accept: */*\r\n")
+        #expect(lines.all.last { $0.message == "refused" }?.values["provider"] == nil)
+    }
+
+    @Test func `W-05: a session lives on after the ID token that began it has expired`() async throws {
+        let rig = try Rig()
+        let browser = Browser(rig)
+        try await browser.open(try await browser.begin("staff", returnPath: "/"))
+        // The ID token lives for 300 seconds.
+        rig.clock.advance(by: 3000)
+        let info = try await browser.open("\(gate)/oauth2/userinfo")
+        #expect(info.status == 200)
+    }
+
     @Test func `T-02 a callback works once`() async throws {
         let rig = try Rig()
         let browser = Browser(rig)

@@ -88,9 +88,28 @@ extension ProviderDraft {
             let message = "'id_token_algorithms' lists none, so no token would be believed; remove it"
             reading.error(message, at: algorithms.mark)
         }
+        self.checkTokens(&reading)
         guard let tenants = self.tenants, !tenants.value.isEmpty else { return }
         if !isOpen || tenant == "consumers" {
             reading.error("'tenants' goes with tenant common or organizations; remove it", at: tenants.mark)
+        }
+    }
+
+    private func checkTokens(_ reading: inout Reading) {
+        let secret = self.clientSecret ?? Secret([])
+        if let type = self.type, let algorithms = self.signatureAlgorithms,
+            let fault = SignatureAlgorithm.fault(in: algorithms.value, of: type, secret: secret)
+        {
+            reading.error("'id_token_algorithms': \(fault)", at: algorithms.mark)
+        }
+        if let audiences = self.trustedAudiences, let clientID = self.clientID, audiences.value.contains(clientID) {
+            reading.error(
+                "'trusted_audiences' has the client_id, which is always accepted; remove it",
+                at: audiences.mark
+            )
+        }
+        if let audiences = self.trustedAudiences, audiences.value.count > 32 {
+            reading.error("'trusted_audiences' has more than 32 entries", at: audiences.mark)
         }
     }
 

@@ -41,7 +41,33 @@ extension Mapping<ProviderDraft> {
             located: \.signatureAlgorithms,
             .list(of: .oneOf("an algorithm"), named: "a list of algorithms"),
             .of(.idTokenAlgorithms, standard: .words("the type's own"), example: ["RS256", "ES256"]),
-            "The algorithms that ID tokens may be signed with."
+            "The algorithms that ID tokens may be signed with. By default RS256; with `oidc` and `keycloak` also PS256, "
+                + "ES256, ES384, EdDSA and Ed25519. RS384, RS512, PS384, PS512 and ES512 have to be listed. HS256, HS384 "
+                + "and HS512 are for `oidc` only: without others in the list, with a `client_secret` of at least 32 bytes."
+        ),
+        Key(
+            "trusted_audiences",
+            located: \.trustedAudiences,
+            .list(of: .audience, named: "a list of audiences"),
+            .of(.trustedAudiences, standard: .words("none"), example: ["https://api.example.com"]),
+            "Who else may be in the audience (`aud`) of ID tokens. A token that names somebody else beside `client_id` is "
+                + "refused, and one that names several has to say in `azp` that it was issued to `client_id`."
+        ),
+        Key(
+            "id_token_lifetime",
+            \.idTokenLifetime,
+            .duration(.seconds(60)...(.seconds(366 * 86_400)), shown: "1m to 366d"),
+            .of(.idTokenLifetime, standard: "24h", example: "7d"),
+            "How long an ID token may live, from `iat` to `exp`. It must have been issued in the last ten minutes anyway, "
+                + "and sessions do not end with it."
+        ),
+        Key(
+            "jwks_max_stale",
+            \.keysMaxStale,
+            .duration(.zero...(.seconds(7 * 86_400)), shown: "0s to 7d"),
+            .of(.keysMaxStale, standard: "24h", example: "1h"),
+            "How long the provider's keys are used after their time (`Cache-Control`, 5m to 24h) while they cannot be "
+                + "fetched again. A key that the provider has withdrawn meanwhile is believed as long."
         ),
         Key(
             "clock_leeway",
@@ -64,6 +90,14 @@ extension Mapping<ProviderDraft> {
             .flag,
             .of(.pushedAuthorization, standard: .value(false)),
             "Whether the authorization request is sent ahead by the gateway (RFC 9126)."
+        ),
+        Key(
+            "max_connections",
+            \.maxConnections,
+            .number(1...256),
+            .init(standard: .value(16), example: 64),
+            "How many connections to the provider there may be, and so how many sign-ins call it at a time. Those beyond "
+                + "wait for 10s at most; one that would not be served in time gets 503 with `Retry-After`."
         ),
         Key(
             "authorization_parameters",

@@ -34,6 +34,10 @@ struct ProviderDraft: Sendable {
     var nonce: Located<ProviderDefinition.NonceRule>?
     var signatureAlgorithms: Located<[SignatureAlgorithm]>?
     var clockLeeway: Duration?
+    var trustedAudiences: Located<[String]>?
+    var idTokenLifetime: Duration?
+    var keysMaxStale: Duration?
+    var maxConnections: Int?
     var requiresIssuer: Bool?
     var pushesAuthorization: Bool?
     var authorizationParameters: [Named<String>]?
@@ -135,6 +139,10 @@ extension ProviderDraft {
         settings.nonce = self.nonce?.value
         settings.signatureAlgorithms = self.signatureAlgorithms?.value
         settings.clockLeeway = self.clockLeeway
+        settings.trustedAudiences = self.trustedAudiences?.value ?? []
+        settings.idTokenLifetime = self.idTokenLifetime
+        settings.keysMaxStale = self.keysMaxStale
+        settings.maxConnections = self.maxConnections
         settings.requiresIssuer = self.requiresIssuer
         settings.pushesAuthorization = self.pushesAuthorization ?? false
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }

@@ -14,6 +14,16 @@ extension Shape<String> {
         return text
     }
 
+    /// One value of the `aud` claim.
+    ///
+    /// RFC 7519 §4.1.3.
+    static let audience = single("an audience", pattern: "^[!-~]{1,255}$") { text throws(Complaint) in
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw Complaint("is not an audience, such as https://api.example.com")
+        }
+        return text
+    }
+
     /// A Microsoft tenant: its id, a verified domain, or one of the three names for many tenants.
     static let tenant = single("a tenant", pattern: #"^[A-Za-z0-9.\-]+$"#) { text throws(Complaint) in
         let names = ["organizations", "common", "consumers"]

@@ -15,17 +15,18 @@ struct AccessTokenHashRule: IDTokenRule {
         let digest = AccessTokenHashRule.digest(Array(self.accessToken.utf8), token.algorithm)
         let expected = Base64URL.encode(digest.prefix(digest.count / 2))
         guard let hash = claim.string, constantTimeEquals(hash.utf8, expected.utf8) else {
-            return Refusal("id_token.access_token_hash", "OpenID Connect Core §3.1.3.8")
+            let detail =
+                "at_hash is not that of the access token beside it, with the hash of \(token.algorithm.rawValue)"
+            return Refusal("id_token.access_token_hash", "OpenID Connect Core §3.1.3.8", detail: detail)
         }
         return nil
     }
 
-    /// Ed25519 hashes with SHA-512, RFC 8032 §5.1.
     private static func digest(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm) -> [UInt8] {
-        switch algorithm {
-        case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
-        case .es384: Array(SHA384.hash(data: bytes))
-        case .edDSA, .ed25519: Array(SHA512.hash(data: bytes))
+        switch algorithm.hash {
+        case .sha256: Array(SHA256.hash(data: bytes))
+        case .sha384: Array(SHA384.hash(data: bytes))
+        case .sha512: Array(SHA512.hash(data: bytes))
         }
     }
 }

@@ -10,7 +10,9 @@ struct ExpiryRule: IDTokenRule {
 
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
         guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
-            return Refusal("id_token.expired", "OpenID Connect Core §3.1.3.7, rule 9")
+            let expected = "expected later than \(now.advanced(by: .zero - self.leeway).seconds)"
+            let detail = "exp is \(ReceivedText.shown(token.claims["exp"])), \(expected)"
+            return Refusal("id_token.expired", "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
         }
         return nil
     }

@@ -13,8 +13,19 @@ struct IssuerClaimRule: IDTokenRule {
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
         switch self.issuer.verdict(on: token.claims, discovered: self.discovered) {
         case .accepted: nil
-        case .foreign: Refusal("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2")
-        case .tenantRefused: Refusal("provider.tenant", "the tenant that the configuration names", .forbidden)
+        case .foreign: Refusal("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2", detail: self.detail(token))
+        case .tenantRefused:
+            Refusal(
+                "provider.tenant",
+                "the tenant that the configuration names",
+                .forbidden,
+                detail: "tid is \(ReceivedText.shown(token.claims["tid"])), which tenant and tenants do not admit"
+            )
         }
+    }
+
+    private func detail(_ token: UnverifiedIDToken) -> String {
+        let received = ReceivedText.shown(token.claims["iss"])
+        return "iss is \(received), expected \(ReceivedText.quoted(self.issuer.canonical(for: token.claims)))"
     }
 }

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProviders
 
-/// The token must live for a day at most, and not end before it begins.
+/// The token must not live longer than the file admits, and not end before it begins.
 ///
-/// OpenID Connect Core §2: the validity of `exp` is ours to bound; an ID token is for one sign-in.
+/// OpenID Connect Core §2: the validity of `exp` is ours to bound; an ID token is for one sign-in. Sessions do not depend
+/// on it.
 struct LifetimeRule: IDTokenRule {
-    static let longest = Duration.seconds(86_400)
+    var longest = ProviderDefinition.standardLifetime
 
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
-        guard let issued = token.claims["iat"]?.numericDate, let expiry = token.claims["exp"]?.numericDate,
-            issued <= expiry, expiry <= issued.advanced(by: LifetimeRule.longest)
-        else { return Refusal("id_token.lifetime", "OpenID Connect Core §2") }
+        let (iat, exp) = (token.claims["iat"], token.claims["exp"])
+        guard let issued = iat?.numericDate, let expiry = exp?.numericDate,
+            issued <= expiry, expiry <= issued.advanced(by: self.longest)
+        else {
+            let received = "iat is \(ReceivedText.shown(iat)) and exp \(ReceivedText.shown(exp))"
+            let seconds = self.longest.components.seconds
+            let detail = "\(received), expected at most \(seconds) s between them; see id_token_lifetime"
+            return Refusal("id_token.lifetime", "OpenID Connect Core §2", detail: detail)
+        }
         return nil
     }
 }

@@ -16,7 +16,9 @@ struct NonceRule: IDTokenRule {
             return nil
         }
         guard let nonce = token.claims["nonce"]?.string, constantTimeEquals(nonce.utf8, self.nonce.utf8) else {
-            return Refusal("id_token.nonce", "OpenID Connect Core §3.1.3.7, rule 11")
+            let received = token.claims["nonce"] == nil ? "absent" : "another one"
+            let detail = "nonce is \(received), expected that of the attempt"
+            return Refusal("id_token.nonce", "OpenID Connect Core §3.1.3.7, rule 11", detail: detail)
         }
         return nil
     }

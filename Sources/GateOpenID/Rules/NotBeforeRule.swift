@@ -11,7 +11,9 @@ struct NotBeforeRule: IDTokenRule {
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
         guard let claim = token.claims["nbf"] else { return nil }
         guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
-            return Refusal("id_token.not_before", "RFC 7519 §4.1.5")
+            let expected = "expected at most \(now.advanced(by: self.leeway).seconds)"
+            let detail = "nbf is \(ReceivedText.shown(claim)), \(expected)"
+            return Refusal("id_token.not_before", "RFC 7519 §4.1.5", detail: detail)
         }
         return nil
     }

@@ -8,7 +8,9 @@ internal import GateCore
 struct SubjectRule: IDTokenRule {
     func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
         guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count) else {
-            return Refusal("id_token.subject", "OpenID Connect Core §2")
+            let received = token.claims["sub"]?.string.map { "a text of \($0.utf8.count) bytes" }
+            let detail = "sub is \(received ?? ReceivedText.shown(token.claims["sub"])), expected 1 to 255 bytes"
+            return Refusal("id_token.subject", "OpenID Connect Core §2", detail: detail)
         }
         return nil
     }

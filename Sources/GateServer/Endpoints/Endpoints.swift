@@ -19,8 +19,20 @@ struct Endpoints: Sendable {
             return try await self.route(request)
         } catch {
             let others = request.visitor.wantsPage ? self.otherWays(for: request, after: error) : []
-            return self.site.rendering.answer(to: error, for: request.visitor, others: others)
+            return self.site.rendering.answer(
+                to: error,
+                for: request.visitor,
+                others: others,
+                provider: self.provider(of: request)
+            )
         }
+    }
+
+    /// The provider that the path of a sign-in names, if it is one of the file.
+    private func provider(of request: OwnRequest) -> String? {
+        let parts = self.steps(of: request)
+        guard parts.count == 2, OwnAddress(rawValue: parts[0])?.takesProvider == true else { return nil }
+        return self.site.provider(parts[1])?.id
     }
 
     /// Whether the answer waits for nobody.

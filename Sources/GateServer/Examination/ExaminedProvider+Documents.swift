@@ -35,26 +35,64 @@ extension ExaminedProvider {
         case .failure(let failure):
             let address = self.findings.document?["jwks_uri"]?.string.flatMap { WebAddress($0) }
             return self.line(.keys, .failure, self.complaint(failure, at: address))
+        case nil where self.definition.usesSecretForTokens && self.findings.document != nil:
+            return self.secretJudgement
         case nil:
             return self.unknown(.keys, "this provider signs nothing that has to be verified")
         }
     }
 
+    /// Tokens that are verified with the client secret have no keys to look at.
+    private var secretJudgement: ExaminationLine {
+        let accepted = self.acceptedAlgorithms
+        guard let signed = self.signedWith, Set(signed).isDisjoint(with: accepted) else {
+            let text = "ID tokens are verified with client_secret: \(accepted.joined(separator: ", "))"
+            return self.line(.keys, .good, text)
+        }
+        return self.line(.keys, .failure, self.mismatch(signed))
+    }
+
+    private var acceptedAlgorithms: [String] { self.definition.signatureAlgorithms.map(\.rawValue).sorted() }
+
+    /// What the document says that ID tokens can be signed with; nil if it does not say.
+    private var signedWith: [String]? {
+        self.list("id_token_signing_alg_values_supported").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func mismatch(_ signed: [String]) -> String {
+        let accepted = self.acceptedAlgorithms.joined(separator: ", ")
+        return "ID tokens are signed with \(self.some(signed)), admitted are \(accepted); choose one of these for this "
+            + "client at the provider, or list what it uses in \(self.key("id_token_algorithms"))"
+    }
+
+    /// Of what the provider may choose for a client, what would be refused here; empty if nothing would.
+    private var refusedAlgorithms: String {
+        let others = (self.signedWith ?? []).filter { !self.acceptedAlgorithms.contains($0) && $0 != "none" }
+        guard !others.isEmpty else { return "" }
+        return
+            "; it also offers \(self.some(others)), which are not admitted: a client that is set to one of these there "
+            + "needs it in \(self.key("id_token_algorithms"))"
+    }
+
     private func judgement(of keys: KeyFindings) -> ExaminationLine {
         let refused = keys.refused.prefix(5).joined(separator: ", ")
+        if let signed = self.signedWith, Set(signed).isDisjoint(with: self.acceptedAlgorithms) {
+            return self.line(.keys, .failure, self.mismatch(signed))
+        }
         guard keys.usable > 0 else {
             let why = refused.isEmpty ? "there is none for signatures" : refused
-            return self.line(.keys, .failure, "no key can be used: \(why); the provider has to publish another")
+            let advice =
+                "the provider has to publish another, or \(self.key("id_token_algorithms")) to list its algorithm"
+            return self.line(.keys, .failure, "no key can be used: \(why); \(advice)")
         }
-        let accepted = self.definition.signatureAlgorithms.map(\.rawValue)
-        if let signed = self.list("id_token_signing_alg_values_supported"), Set(signed).isDisjoint(with: accepted) {
-            let wanted = accepted.sorted().joined(separator: ", ")
-            let text = "ID tokens are signed with \(self.some(signed)); choose one of \(wanted) there"
-            return self.line(.keys, .failure, text)
+        var text = "\(keys.usable) usable: \(keys.algorithms.joined(separator: ", "))\(self.refusedAlgorithms)"
+        if !refused.isEmpty { text += "; refused are \(refused)" }
+        if !keys.repeatedNames.isEmpty {
+            let names = keys.repeatedNames.prefix(5).joined(separator: ", ")
+            text += "; several keys are called \(names), and each that fits the algorithm is tried"
         }
-        let usable = "\(keys.usable) usable: \(keys.algorithms.joined(separator: ", "))"
-        guard refused.isEmpty else { return self.line(.keys, .warning, "\(usable); refused are \(refused)") }
-        return self.line(.keys, .good, usable)
+        let isGood = refused.isEmpty && keys.repeatedNames.isEmpty
+        return self.line(.keys, isGood ? .good : .warning, text)
     }
 
     /// The first of a received list.

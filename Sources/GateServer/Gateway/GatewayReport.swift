@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateOpenID
 internal import GateProviders
 internal import GateProxy
 internal import GateSessions
@@ -63,6 +64,10 @@ final class GatewayReport: Sendable {
         self.recordOverload()
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
         self.gateway.pinWatch.record()
+        for provider in self.gateway.state.withLock({ $0.site.providers }) {
+            let party = provider.relyingParty
+            self.gateway.metrics.provider(provider.id, waiting: party.waitingSignIns, keys: party.keyAge)
+        }
         for (app, status) in await self.gateway.upstreamStatus() {
             Gauge(
                 label: "gatehouse_upstream_healthy",

@@ -205,8 +205,11 @@ actor Workshop {
             spent: self.spent
         ) { failure in
             log.providerFailed(failure, provider: settings.id)
-            guard failure.code != "provider.groups_incomplete" else { return metrics.groupsIncomplete(settings.id) }
-            metrics.providerFailed(settings.id)
+            switch failure.code {
+            case "provider.groups_incomplete": metrics.groupsIncomplete(settings.id)
+            case "provider.userinfo_unavailable": metrics.userinfoUnavailable(settings.id)
+            default: metrics.providerFailed(settings.id)
+            }
         }
         let reach = ProviderReach(of: settings.id, watch: self.watch, switchboard: self.switchboard)
         return SiteProvider(
@@ -220,6 +223,7 @@ actor Workshop {
     /// The way to a provider, and all that decides whom it trusts.
     private struct TrustedLine {
         let trust: ProviderTrust
+        let connections: Int?
         let line: CurlTransport
     }
 
@@ -228,12 +232,18 @@ actor Workshop {
         var lines: [String: TrustedLine] = [:]
         for provider in providers {
             let trust = try provider.trust()
-            if let old = self.lines[provider.id], old.trust == trust {
+            let connections = provider.maxConnections
+            if let old = self.lines[provider.id], old.trust == trust, old.connections == connections {
                 lines[provider.id] = old
             } else {
                 let watch = self.watch
-                let line = try CurlTransport(to: provider.id, trust: trust, clock: self.clock) { watch.observe($0) }
-                lines[provider.id] = TrustedLine(trust: trust, line: line)
+                let line = try CurlTransport(
+                    to: provider.id,
+                    trust: trust,
+                    connections: connections ?? ProviderDefinition.standardConnections,
+                    clock: self.clock
+                ) { watch.observe($0) }
+                lines[provider.id] = TrustedLine(trust: trust, connections: connections, line: line)
             }
         }
         return lines

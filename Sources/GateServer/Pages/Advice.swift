@@ -30,6 +30,12 @@ struct Advice {
                 "A sign-in begins in a window of its own, not inside another page.",
                 again
             )
+        case .forbidden where failure.code == "provider.interaction_required":
+            self.init(
+                "The sign-in service has to ask you something",
+                "Open it and sign in there, or agree to what it asks, then start once more.",
+                again
+            )
         case .forbidden where failure.code.hasPrefix("provider.") || failure.code.hasPrefix("openid."):
             self.init(
                 "You were not signed in",

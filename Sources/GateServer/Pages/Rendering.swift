@@ -19,10 +19,16 @@ struct Rendering: Sendable {
     ///   - failure: What went wrong.
     ///   - visitor: Who is to be told.
     ///   - others: What a page offers instead.
+    ///   - provider: The provider that the request was about, for the log.
     /// - Returns: The answer, complete.
-    func answer(to failure: Failure, for visitor: Visitor, others: [PageButton] = []) -> Answer {
+    func answer(
+        to failure: Failure,
+        for visitor: Visitor,
+        others: [PageButton] = [],
+        provider: String? = nil
+    ) -> Answer {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident)
+        self.log.refused(failure, incident: incident, provider: provider)
         var answer =
             visitor.wantsPage
             ? self.page(failure, incident: incident, others: others)
@@ -41,7 +47,11 @@ struct Rendering: Sendable {
     ///
     /// Those who are turned away because of load come back at different times, so that they do not make the next peak.
     private static func retryAfter(_ failure: Failure) -> String {
-        switch failure.code {
+        if let wait = failure.retryAfter {
+            let seconds = min(max(Int(wait.components.seconds) + 1, 1), 60)
+            return "\(Int.random(in: seconds...(seconds * 2)))"
+        }
+        return switch failure.code {
         case "upstream.overflow": "1"
         case "route.maintenance": "120"
         case "gateway.overloaded", "gateway.too_many_requests", "signin.overloaded", "signin.too_many":

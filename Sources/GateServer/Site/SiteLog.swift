@@ -13,14 +13,18 @@ struct SiteLog: Sendable {
     let logger: Logger
 
     /// A visitor was shown an error page.
-    func refused(_ failure: Failure, incident: String) {
+    ///
+    /// A failed sign-in names its provider, as it is called in the file.
+    func refused(_ failure: Failure, incident: String, provider: String? = nil) {
+        var metadata: Logger.Metadata = [
+            "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
+            "detail": "\(SiteLog.plain(failure.detail))",
+        ]
+        metadata["provider"] = provider.map { "\($0)" }
         self.logger.log(
             level: failure.code == "route.maintenance" ? .debug : SiteLog.level(of: failure.kind),
             "refused",
-            metadata: [
-                "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
-                "detail": "\(SiteLog.plain(failure.detail))",
-            ]
+            metadata: metadata
         )
     }
 

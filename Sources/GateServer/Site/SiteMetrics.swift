@@ -33,6 +33,20 @@ struct SiteMetrics: Sendable {
         Counter(label: "gatehouse_groups_incomplete_total", dimensions: [("provider", provider)]).increment()
     }
 
+    /// Userinfo did not respond, and the sign-in went on without it.
+    func userinfoUnavailable(_ provider: String) {
+        Counter(label: "gatehouse_userinfo_unavailable_total", dimensions: [("provider", provider)]).increment()
+    }
+
+    /// How it is with the calls to a provider, and with its keys.
+    func provider(_ id: String, waiting: Int, keys: (age: Duration, isStale: Bool)?) {
+        let provider = [("provider", id)]
+        Gauge(label: "gatehouse_provider_sign_ins_waiting", dimensions: provider).record(waiting)
+        guard let keys else { return }
+        Gauge(label: "gatehouse_provider_keys_age_seconds", dimensions: provider).record(keys.age.components.seconds)
+        Gauge(label: "gatehouse_provider_keys_stale", dimensions: provider).record(keys.isStale ? 1 : 0)
+    }
+
     /// A session ended because somebody signed out.
     func signedOut() {
         Counter(label: "gatehouse_sign_outs_total").increment()

@@ -15,10 +15,15 @@ struct TestKey: Sendable {
     private static let otherRSA = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
     private static let sharedP256 = P256.Signing.PrivateKey()
     private static let sharedP384 = P384.Signing.PrivateKey()
+    private static let sharedP521 = P521.Signing.PrivateKey()
     private static let sharedEd25519 = Curve25519.Signing.PrivateKey()
 
     static let rs256 = TestKey.rsa(sharedRSA, "RS256", .insecurePKCS1v1_5)
+    static let rs384 = TestKey.rsa(sharedRSA, "RS384", .insecurePKCS1v1_5)
+    static let rs512 = TestKey.rsa(sharedRSA, "RS512", .insecurePKCS1v1_5)
     static let ps256 = TestKey.rsa(sharedRSA, "PS256", .PSS)
+    static let ps384 = TestKey.rsa(sharedRSA, "PS384", .PSS)
+    static let ps512 = TestKey.rsa(sharedRSA, "PS512", .PSS)
     static let otherRS256 = TestKey.rsa(otherRSA, "RS256", .insecurePKCS1v1_5)
 
     static let es256 = TestKey(
@@ -35,6 +40,13 @@ struct TestKey: Sendable {
         [UInt8](try sharedP384.signature(for: bytes).rawRepresentation)
     }
 
+    static let es512 = TestKey(
+        algorithm: "ES512",
+        jwk: Self.point("EC", "P-521", [UInt8](sharedP521.publicKey.rawRepresentation))
+    ) { bytes in
+        [UInt8](try sharedP521.signature(for: bytes).rawRepresentation)
+    }
+
     static let edDSA = TestKey(
         algorithm: "EdDSA",
         jwk: [
@@ -44,7 +56,22 @@ struct TestKey: Sendable {
         [UInt8](try sharedEd25519.signature(for: bytes))
     }
 
+    /// Those that are admitted unless the file lists others.
     static let all = [rs256, ps256, es256, es384, edDSA]
+    /// Those that the file has to list.
+    static let listed = [rs384, rs512, ps384, ps512, es512]
+
+    /// An HMAC under a secret.
+    static func hmac(_ algorithm: String, _ secret: String) -> TestKey {
+        let key = SymmetricKey(data: Array(secret.utf8))
+        return TestKey(algorithm: algorithm, jwk: [:]) { bytes in
+            switch algorithm {
+            case "HS384": Array(HMAC<SHA384>.authenticationCode(for: bytes, using: key))
+            case "HS512": Array(HMAC<SHA512>.authenticationCode(for: bytes, using: key))
+            default: Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+            }
+        }
+    }
 
     /// The public half under a name.
     func named(_ id: String?, _ more: [String: JSON] = [:]) -> JSON {
@@ -70,7 +97,13 @@ struct TestKey: Sendable {
             jwk["e"] = .string(Base64URL.encode(primitives.publicExponent))
         }
         return TestKey(algorithm: algorithm, jwk: jwk) { bytes in
-            [UInt8](try key?.signature(for: SHA256.hash(data: bytes), padding: padding).rawRepresentation ?? Data())
+            let signature: _RSA.Signing.RSASignature? =
+                switch algorithm.suffix(3) {
+                case "384": try key?.signature(for: SHA384.hash(data: bytes), padding: padding)
+                case "512": try key?.signature(for: SHA512.hash(data: bytes), padding: padding)
+                default: try key?.signature(for: SHA256.hash(data: bytes), padding: padding)
+                }
+            return [UInt8](signature?.rawRepresentation ?? Data())
         }
     }
 

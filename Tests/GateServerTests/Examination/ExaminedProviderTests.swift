@@ -125,6 +125,51 @@ import Testing
         #expect(line.text.contains("pushed_authorization"))
     }
 
+    @Test func `W-01: algorithms that are not admitted are named together with the key to change`() async throws {
+        let name = "id_token_signing_alg_values_supported"
+        let some = try await self.line(.keys, [name: ["RS256", "RS512", "HS512", "none"]])
+        #expect(some.verdict == .good)
+        #expect(
+            some.text.contains("also offers RS512, HS512") && some.text.contains("providers.staff.id_token_algorithms")
+        )
+        #expect(!some.text.contains("none"))
+        let others = try await self.line(.keys, [name: ["RS512"]])
+        #expect(others.verdict == .failure)
+        for text in ["RS512", "admitted are ES256", "providers.staff.id_token_algorithms"] {
+            #expect(others.text.contains(text), "\(others.text)")
+        }
+    }
+
+    @Test func `W-01: tokens under the client secret need no keys, and a provider that makes none is a failure`()
+        async throws
+    {
+        for (listed, verdict) in [(["HS512", "RS256"], .good), (["RS256"], .failure), (nil, .good)]
+            as [(JSON?, ExaminationLine.Verdict)]
+        {
+            let changes: [String: JSON?] = ["id_token_signing_alg_values_supported": listed, "jwks_uri": nil]
+            let document = StubProvider.json(StubProvider.document(changes))
+            let provider = try await StubProvider.examined(document: document) {
+                $0.clientSecret = Secret(text: "0123456789abcdef0123456789abcdef")
+                $0.signatureAlgorithms = [.hs512]
+            }
+            let line = try self.line(.keys, of: provider)
+            #expect(line.verdict == verdict, "\(line.text)")
+            #expect(line.text.contains("HS512"))
+        }
+    }
+
+    @Test func `W-09: weak keys and keys that share a name are a warning`() async throws {
+        var members = try #require(StubProvider.key.object)
+        members["use"] = nil
+        let keys = StubProvider.json([
+            "keys": [StubProvider.key, .object(members), ["kty": "RSA", "n": "AQAB", "e": "Aw"]]
+        ])
+        let provider = try await StubProvider.examined(document: StubProvider.json(StubProvider.document()), keys: keys)
+        let line = try self.line(.keys, of: provider)
+        #expect(line.verdict == .warning)
+        #expect(line.text.contains("several keys are called") && line.text.contains("RSA of 17 bits"), "\(line.text)")
+    }
+
     @Test func `nothing secret leaves, and only documents are asked for`() async throws {
         var settings = ProviderSettings(id: "staff", type: .oidc, clientID: "me", clientSecret: Secret(text: "hush"))
         settings.issuer = StubProvider.issuer

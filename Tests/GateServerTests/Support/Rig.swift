@@ -34,6 +34,7 @@ struct Rig {
 
     init(
         trusting proxies: [String] = [],
+        log: SiteLog? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -42,7 +43,7 @@ struct Rig {
         let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: Rig.gate))
-        let log = SiteLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let log = log ?? SiteLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let parts = SiteParts(
             publicOrigin: origin,
             trustedProxies: proxies.compactMap { AddressRange($0) },

@@ -9,7 +9,7 @@ enum GitLabSimulator {
     private static let userinfoDown = DemoQuirk(
         "gitlab-userinfo-down",
         of: "gitlab",
-        "Userinfo answers with 502 while the ID token has no name; the gateway says that the provider failed.",
+        "Userinfo responds with 502 and the ID token has no name; the user signs in without name and groups.",
     )
 
     static let simulation = DemoSimulation.codeFlow(

@@ -119,7 +119,7 @@ struct OpenIDProviderQuirk: Sendable {
         OpenIDProviderQuirk("no-lifetime", "expires_in is missing; the gateway does without.") { traits, _ in
             traits.token.lifetime = nil
         },
-        OpenIDProviderQuirk("form-answer", "The token answer is a form instead of JSON; the gateway reads both.") {
+        OpenIDProviderQuirk("form-answer", "The tokens come as a form instead of JSON, which is rejected.") {
             traits,
             _ in
             traits.token.answersForm = true

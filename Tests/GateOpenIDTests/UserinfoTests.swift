@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateOpenID
+import GateProviders
+import Testing
+
+@Suite struct UserinfoTests {
+    private static let address = "\(Stage.issuer)/userinfo"
+    private static let signed: JSON = [
+        "iss": .string(Stage.issuer), "aud": "gate:house", "sub": "ada", "name": "Ada Signed",
+        "email": "ada@example.net", "email_verified": true, "groups": ["platform"],
+    ]
+
+    /// An ID token that says nothing but who it is.
+    private static let bare: [String: JSON?] = ["email": nil, "email_verified": nil]
+
+    private func signIn(_ stage: Stage, _ changes: [String: JSON?] = Self.bare) async throws -> Result<SignIn, Failure>
+    {
+        let (_, attempt) = try await stage.begin()
+        try stage.issue(for: attempt, changes)
+        do throws(Failure) {
+            return .success(try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func code(_ result: Result<SignIn, Failure>) -> String? {
+        guard case .failure(let failure) = result else { return nil }
+        return failure.code
+    }
+
+    // MARK: Signed
+
+    private func answer(_ stage: Stage, _ text: String) {
+        stage.transport.answer(Self.address, 200, text, type: "application/jwt; charset=utf-8")
+    }
+
+    @Test func `W-07: userinfo that is signed is verified and read`() async throws {
+        let stage = try Stage()
+        self.answer(stage, try token(Self.signed, by: .rs256, header: ["typ": nil]))
+        let profile = try await self.signIn(stage).get().profile
+        #expect(profile.name == "Ada Signed" && profile.verifiedEmail?.description == "ada@example.net")
+        #expect(profile.groups == ["platform"])
+    }
+
+    @Test(
+        arguments: [
+            ["iss": "https://evil.example"], ["iss": nil], ["aud": "other"], ["aud": nil],
+            ["aud": ["gate:house", "api"]],
+            ["sub": nil], ["exp": 1_000], ["nbf": 1_890_000_000],
+        ] as [[String: JSON?]]
+    )
+    func `W-07: signed userinfo follows the rules of ID tokens`(changes: [String: JSON?]) async throws {
+        let stage = try Stage()
+        self.answer(stage, try token(Self.signed.with(changes), by: .rs256))
+        #expect(self.code(try await self.signIn(stage)) == "openid.userinfo_token")
+    }
+
+    @Test func `W-07: userinfo of another subject, by another key, unsigned or encrypted ends the sign-in`()
+        async throws
+    {
+        let good = try token(Self.signed, by: .rs256)
+        let unsigned = good.split(separator: ".").prefix(2).joined(separator: ".") + "."
+        let encrypted = "\(Base64URL.encode(Array(#"{"alg":"RSA-OAEP","enc":"A256GCM"}"#.utf8))).AAAA.AAAA.AAAA.AAAA"
+        for (text, code) in [
+            (try token(Self.signed.with(["sub": "eve"]), by: .rs256), "openid.userinfo_subject"),
+            (try token(Self.signed, by: .otherRS256), "openid.userinfo_token"), (unsigned, "openid.userinfo_token"),
+            (try token(Self.signed, by: .rs512), "openid.userinfo_token"), (encrypted, "openid.userinfo_token"),
+            (try token(Self.signed, by: .rs256, header: ["typ": "logout+jwt"]), "openid.userinfo_token"),
+        ] {
+            let stage = try Stage()
+            self.answer(stage, text)
+            #expect(self.code(try await self.signIn(stage)) == code)
+        }
+        let stage = try Stage()
+        self.answer(stage, encrypted)
+        guard case .failure(let failure) = try await self.signIn(stage) else { return }
+        #expect(
+            failure.detail.contains("id_token.encrypted") && failure.detail.contains("userinfo_encrypted_response_alg")
+        )
+    }
+
+    // MARK: Down
+
+    private func down(_ stage: Stage, _ status: Int?) {
+        guard let status else { return stage.transport.fail(Self.address) }
+        stage.transport.answer(Self.address, status, "<html>", type: "text/html")
+    }
+
+    @Test(arguments: [nil, 500, 502, 503, 429] as [Int?])
+    func `W-11: userinfo that is down does not end a sign-in, and what only it says is unknown`(
+        status: Int?
+    ) async throws {
+        let stage = try Stage()
+        self.down(stage, status)
+        let signIn = try await self.signIn(stage).get()
+        let profile = signIn.profile
+        #expect(profile.user == "staff:ada" && profile.name == nil && profile.username == nil)
+        #expect(profile.verifiedEmail == nil && !profile.emailVerified)
+        #expect(profile.groups.isEmpty && !profile.groupsComplete && !profile.isOutside(group: "banned"))
+        #expect(stage.reports.all.map(\.code) == ["provider.userinfo_unavailable"])
+        #expect(signIn.notes.count == 1)
+    }
+
+    @Test func `W-11: what the ID token says stays known`() async throws {
+        let stage = try Stage()
+        self.down(stage, 503)
+        let said: [String: JSON?] = ["name": "Ada Token", "groups": ["platform"]]
+        let profile = try await self.signIn(stage, said).get().profile
+        #expect(profile.name == "Ada Token" && profile.verifiedEmail?.description == "ada@example.org")
+        #expect(profile.groups == ["platform"] && profile.groupsComplete)
+        // Userinfo would have been asked for the username before the next claim.
+        #expect(try await self.signIn(stage, ["nickname": "ada-nick"]).get().profile.username == nil)
+    }
+
+    @Test func `W-11: an address that userinfo should have given is not replaced by another`() async throws {
+        var settings = Stage.settings()
+        settings.profile = [
+            "email": ["userinfo:/email", "id_token:/email"], "groups": ["userinfo:/groups", "const:all"],
+        ]
+        let stage = try Stage(settings)
+        self.down(stage, nil)
+        let profile = try await self.signIn(stage, [:]).get().profile
+        #expect(profile.email == nil && profile.groups.isEmpty && !profile.groupsComplete)
+    }
+
+    @Test func `W-11: a sign-in ends where userinfo that is down would have said who it is`() async throws {
+        var settings = Stage.settings()
+        settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
+        let stage = try Stage(settings)
+        self.down(stage, 503)
+        #expect(self.code(try await self.signIn(stage)) == "provider.unavailable")
+        stage.transport.answer(Self.address, ["sub": "ada", "employee": "4711"])
+        #expect(try await self.signIn(stage).get().profile.user == "staff:4711")
+    }
+
+    @Test func `W-11: a response that must not be believed still ends a sign-in`() async throws {
+        for (status, body, type, code) in [
+            (200, #"{"sub":"eve"}"#, "application/json", "openid.userinfo_subject"),
+            (200, #"{"name":"Ada"}"#, "application/json", "openid.userinfo_subject"),
+            (401, "{}", "application/json", "provider.api_refused"), (403, "", "text/html", "provider.api_refused"),
+            (200, "<html>", "text/html", "provider.content_type"),
+            (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
+        ] {
+            let stage = try Stage()
+            stage.transport.answer(Self.address, status, body, type: type)
+            #expect(self.code(try await self.signIn(stage)) == code)
+        }
+    }
+}
