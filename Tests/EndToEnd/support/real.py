@@ -86,6 +86,28 @@ class Toolkit(RealProvider):
         return press(browser, page, allow="Authorize" if answer == "yes" else None)
 
 
+class Canaille(RealProvider):
+    """Canaille: a page for the name, one for the password, and one to agree."""
+    program = "canaille_server"
+
+    def __init__(self, folder, clients):
+        super().__init__(folder, clients=clients, people=PEOPLE)
+        self.issuer = self.origin
+
+    @staticmethod
+    def agree(browser, page, user="ada"):
+        for _ in range(4):
+            if 'name="login"' in page.text:
+                page = press(browser, page, login=user)
+            elif 'name="password"' in page.text:
+                page = press(browser, page, password=user)
+            elif 'value="accept"' in page.text:
+                page = press(browser, page, answer="accept")
+            else:
+                break
+        return page
+
+
 def press(browser, page, stop=None, **values):
     """Sends the only form of a page with these values; None leaves a field out."""
     method, action, fields, _ = forms(page)[0]

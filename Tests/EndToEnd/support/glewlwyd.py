@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Glewlwyd of the Debian package, set up through its administration API as its web pages do it."""
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from .processes import Process, eventually, free_port
+
+DATABASE = Path("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3")
+# What the package's own file has, but for addresses and database.
+SETTINGS = """
+port={port}
+bind_address="127.0.0.1"
+external_url="{origin}"
+login_url="login.html"
+api_prefix="api"
+static_files_path="/usr/share/glewlwyd/webapp/"
+log_mode="console"
+log_level="INFO"
+cookie_secure=0
+session_key="GLEWLWYD2_SESSION_ID"
+admin_scope="g_admin"
+profile_scope="g_profile"
+user_module_path="/usr/lib/glewlwyd/user"
+client_module_path="/usr/lib/glewlwyd/client"
+user_auth_scheme_module_path="/usr/lib/glewlwyd/scheme"
+plugin_module_path="/usr/lib/glewlwyd/plugin"
+use_secure_connection=false
+secure_connection_key_file="/etc/glewlwyd/cert.key"
+secure_connection_pem_file="/etc/glewlwyd/cert.pem"
+hash_algorithm="SHA512"
+database = {{ type = "sqlite3"; path = "{database}"; }};
+"""
+PLUGIN = {
+    "jwt-type": "rsa", "code-duration": 600, "refresh-token-duration": 3600, "access-token-duration": 600,
+    "allow-non-oidc": False, "auth-type-code-enabled": True, "auth-type-token-enabled": False,
+    "auth-type-id-token-enabled": True, "auth-type-none-enabled": False, "auth-type-password-enabled": False,
+    "auth-type-client-enabled": False, "auth-type-refresh-enabled": True, "pkce-allowed": True,
+    "pkce-method-plain-allowed": False, "session-management-allowed": True,
+    "session-cookie-name": "GLEWLWYD2_OIDC_SID", "session-cookie-expiration": 3600, "oauth-as-iss-id": True,
+    "name-claim": "mandatory", "name-claim-scope": ["openid"], "email-claim": "mandatory",
+    "email-claim-scope": ["openid"], "subject-type": "public", "scope": [], "claims": [],
+}
+
+
+class Glewlwyd:
+    """One server with an OpenID plugin for each size of hash that signs; a client is known to all of them."""
+
+    def __init__(self, folder, clients, people, sizes=("256",)):
+        self.folder = Path(folder) / "glewlwyd"
+        self.folder.mkdir(parents=True)
+        self.port = free_port()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.clients, self.people, self.sizes = clients, people, sizes
+        self.process = None
+
+    def issuer(self, size):
+        return f"{self.origin}/api/oidc{size}"
+
+    def start(self):
+        database = self.folder / "glewlwyd.db"
+        with sqlite3.connect(database) as made:
+            made.executescript(DATABASE.read_text())
+        made.close()
+        path = self.folder / "glewlwyd.conf"
+        path.write_text(SETTINGS.format(port=self.port, origin=self.origin, database=database))
+        self.process = Process(["glewlwyd", f"--config-file={path}"], self.folder, "glewlwyd")
+        self.process.wait_listening(self.port)
+        self.set_up()
+        return self
+
+    def set_up(self):
+        admin = requests.Session()
+        self.api(admin, "auth", {"username": "admin", "password": "password"})
+        for size in self.sizes:
+            private = self.openssl("genrsa", "2048")
+            public = self.openssl("rsa", "-pubout", input=private)
+            parameters = {**PLUGIN, "iss": self.issuer(size), "jwt-key-size": size, "key": private, "cert": public}
+            plugin = {"module": "oidc", "name": f"oidc{size}", "display_name": size, "parameters": parameters}
+            self.api(admin, "mod/plugin", plugin)
+        for name, person in self.people.items():
+            more = {"username": name, "password": f"{name}-password", "scope": ["openid"], "enabled": True}
+            self.api(admin, "user", {"name": person["name"], "email": person["email"], **more})
+        for name, client in self.clients.items():
+            more = {
+                "client_id": name, "confidential": True, "enabled": True, "scope": ["openid"],
+                "authorization_type": ["code", "id_token"], "token_endpoint_auth_method": ["client_secret_basic"]
+            }
+            self.api(admin, "client", {**more, **client})
+
+    def api(self, session, path, body):
+        answer = session.post(f"{self.origin}/api/{path}/", json=body, timeout=10)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text)
+
+    @staticmethod
+    def openssl(*arguments, input=None):
+        return subprocess.run(["openssl", *arguments], input=input, capture_output=True, text=True, check=True).stdout
+
+    def agree(self, browser, page, user="ada"):
+        """What the script of the login page does: checks the password, agrees to the scopes, and goes on."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+        assert page.url.startswith(f"{self.origin}/login.html?"), page
+        self.post(browser, "auth/", {"username": user, "password": f"{user}-password"})
+        self.post(browser, f"auth/grant/{query['client_id']}/", {"scope": "openid"}, "PUT")
+        return browser.visit(query["callback_url"] + "&g_continue")
+
+    def post(self, browser, path, body, method="POST"):
+        fields = {"Content-Type": "application/json"}
+        answer = browser.send(method, f"{self.origin}/api/{path}", json.dumps(body).encode(), fields, navigates=False)
+        assert answer.status == 200, answer
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *problem):
+        self.stop()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Providers as others install them, set up as docs/providers/oidc.md says: Glewlwyd of Debian, and Canaille of PyPI."""
+
+import json
+import re
+
+import jwt
+import pytest
+import yaml
+
+from support.browser import Browser
+from support.gateway import Gateway, run
+from support.glewlwyd import Glewlwyd
+from support.processes import REPOSITORY, free_port
+from support.real import PEOPLE, SECRET, Canaille
+from support.upstream import Upstream
+
+DOCUMENT = REPOSITORY / "docs/providers/oidc.md"
+# What the entry of the documentation is changed in besides addresses, client and secret.
+ENTRIES = {
+    "glewlwyd": {"scopes": ["openid"]},
+    "glewlwyd-wrong": {"scopes": ["openid"]},
+    "glewlwyd-512": {"scopes": ["openid"]},
+    "glewlwyd-listed": {"scopes": ["openid"], "id_token_algorithms": ["RS512"]},
+    # RS512 is what Canaille signs with unless a client chooses otherwise.
+    "canaille": {"scopes": ["openid", "email", "profile", "groups"], "id_token_algorithms": ["RS512"]},
+    "canaille-wrong": {},
+    "canaille-512": {},
+    "canaille-listed": {"id_token_algorithms": ["RS512", "PS384"]},
+    "canaille-signed": {},
+}
+CANAILLE = {
+    "canaille-listed": {"id_token_signed_response_alg": "PS384"},
+    "canaille-signed": {"id_token_signed_response_alg": "RS256", "userinfo_signed_response_alg": "RS256"},
+}
+
+
+def documented():
+    """The provider of the first file in the documentation."""
+    block = re.search(r"```yaml\n(.*?)```", DOCUMENT.read_text(), re.DOTALL).group(1)
+    return yaml.safe_load(block)["providers"]["staff"]
+
+
+class Stage:
+    """Both providers, the gateway, and the app behind it."""
+
+    def __init__(self, folder):
+        self.app = Upstream()
+        port = free_port()
+        self.origin = f"http://gate.localhost:{port}"
+        callbacks = {name: [f"{self.origin}/oauth2/callback/{name}"] for name in ENTRIES}
+        at_glewlwyd = {
+            name: {"client_secret": SECRET, "redirect_uri": callbacks[name]}
+            for name in ENTRIES if name.startswith("glewlwyd")
+        }
+        at_canaille = {
+            name: {
+                "client_secret": SECRET, "redirect_uris": callbacks[name],
+                "token_endpoint_auth_method": "client_secret_basic", **CANAILLE.get(name, {})
+            }
+            for name in ENTRIES if name.startswith("canaille")
+        }
+        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, PEOPLE, sizes=("256", "512"))
+        self.canaille = Canaille(folder, at_canaille)
+        apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
+        self.gateway = Gateway(folder, {name: self.entry(name) for name in ENTRIES}, apps, port=port)
+        self.env = {"STAFF_CLIENT_SECRET": SECRET, "WRONG_SECRET": SECRET[::-1]}
+
+    def entry(self, name):
+        is_512 = name in ("glewlwyd-512", "glewlwyd-listed")
+        issuer = self.canaille.issuer if name.startswith("canaille") else self.glewlwyd.issuer("512" if is_512 else "256")
+        entry = {**documented(), "issuer": issuer, "client_id": name, **ENTRIES[name]}
+        return {**entry, "client_secret": "${env:WRONG_SECRET}"} if name.endswith("-wrong") else entry
+
+    def provider(self, name):
+        return getattr(self, name.split("-")[0])
+
+    def sign_in(self, name, rd="/", user="ada"):
+        browser = Browser(self.gateway)
+        page = browser.visit(f"/oauth2/start/{name}?rd={rd}")
+        assert page.url.startswith(self.provider(name).origin), browser.history
+        return browser, self.provider(name).agree(browser, page, user)
+
+    def refused(self):
+        """The last line of the log about a rejection."""
+        return [line for line in self.gateway.log.splitlines() if "refused" in line][-1]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    stage = Stage(tmp_path_factory.mktemp("foreign"))
+    try:
+        with stage.glewlwyd, stage.canaille:
+            stage.gateway.start(env=stage.env)
+            try:
+                yield stage
+            finally:
+                stage.gateway.stop()
+    finally:
+        stage.app.close()
+
+
+BOTH = ["glewlwyd", "canaille"]
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_user_signs_in_and_the_app_knows_who_it_is(name, stage):
+    """Page, headers and assertion; somebody else is another user."""
+    browser, page = stage.sign_in(name, f"/page-{name}")
+    assert page.status == 200 and page.url == f"{stage.origin}/page-{name}", browser.history
+    seen = stage.app.seen(f"/page-{name}")[-1]
+    user = seen.get("X-Forwarded-User")
+    assert re.fullmatch(rf"{name}:.+", user) and (name != "canaille" or user == "canaille:ada")
+    claims = jwt.decode(seen.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
+    assert (claims["sub"], claims["provider"], claims["name"]) == (user, name, "Ada Example")
+    profile = browser.send("GET", "/oauth2/userinfo").json
+    assert profile["email"] == "ada@example.com"
+    assert profile["groups"] == (["platform"] if name == "canaille" else [])
+    other = stage.sign_in(name, user="zoe")[0].send("GET", "/oauth2/userinfo").json
+    assert other["user"] != user and other["name"] == "Zoë Müller"
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_w_01_rs512_is_refused_with_the_line_to_change_and_admitted_when_it_is_listed(name, stage):
+    """What Glewlwyd and Canaille sign with when their operators choose more than RS256."""
+    browser, page = stage.sign_in(f"{name}-512")
+    assert page.status == 502 and "id_token.algorithm" in page.text and browser.ticket() is None
+    line = stage.refused()
+    for words in ("alg is 'RS512'", "admitted are", f"providers.{name}-512.id_token_algorithms: [RS512]"):
+        assert words in line, line
+    assert line.endswith(f" provider={name}-512"), "W-02: the line names the provider"
+    browser, page = stage.sign_in(f"{name}-listed")
+    assert page.status == 200 and browser.ticket(), stage.refused()
+
+
+def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(stage):
+    """OpenID Connect Core §5.3.2: `application/jwt`."""
+    browser, page = stage.sign_in("canaille-signed")
+    assert page.status == 200, stage.refused()
+    assert browser.send("GET", "/oauth2/userinfo").json["name"] == "Ada Example"
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, stage):
+    """Glewlwyd says `unauthorized_client`, Canaille `invalid_client`."""
+    browser, page = stage.sign_in(f"{name}-wrong")
+    assert page.status == 502 and "openid.client_refused" in page.text and browser.ticket() is None
+    line = stage.refused()
+    assert "check client_id and client_secret" in line and SECRET[::-1] not in line, line
+
+
+def test_w_01_check_online_names_what_is_not_admitted_and_the_line_to_change(stage):
+    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than is admitted."""
+    answer = run("check", "--online", "--config", stage.gateway.path, env=stage.env)
+    lines = {tuple(line.split()[:2]): line for line in answer.stdout.splitlines() if re.match("glewlwyd|canaille", line)}
+    failures = [key for key, line in lines.items() if " FAIL " in line]
+    assert answer.returncode == 1 and failures == [("glewlwyd-512", "keys")], answer.stdout
+    failure = lines["glewlwyd-512", "keys"]
+    assert "RS512" in failure and "providers.glewlwyd-512.id_token_algorithms" in failure, failure
+    offered = lines["canaille-wrong", "keys"]
+    assert "also offers" in offered and "providers.canaille-wrong.id_token_algorithms" in offered, offered
