@@ -41,6 +41,28 @@ static void test_local_names(void) {
     CHECK_EQUAL(names_count(), before);
 }
 
+// Behind a proxy only its name is resolved.
+static void test_proxy(void) {
+    client *self = client_open(4);
+    char proxy[64];
+    snprintf(proxy, sizeof proxy, "http://provider.test:%d", port_of("proxy"));
+    CHECK(gate_transport_tunnel(self->transport, proxy));
+    client_start(self);
+    long before = names_count();
+    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(names_count(), before + 1);
+    client_close(self);
+    self = client_open(4);
+    snprintf(proxy, sizeof proxy, "http://nobody.test:%d", port_of("proxy"));
+    CHECK(gate_transport_tunnel(self->transport, proxy));
+    client_start(self);
+    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_UNREACHABLE);
+    CHECK_EQUAL(client_ask(self, get("plain", "/")).outcome, GATE_ANSWERED);
+    client_close(self);
+    CHECK_EQUAL(names_count_of_libcurl(), 0);
+}
+
 // Look-ups end in the very moment in which their calls are cancelled, are out of time, or the transport is freed.
 static void test_ends_with_its_call(void) {
     unsigned int seed = 19;
@@ -153,6 +175,7 @@ const test look_ups_tests[] = {
     {"look-ups: X-19, none of libcurl's own", test_none_of_libcurl},
     {"look-ups: X-19, end in the moment in which their calls do", test_ends_with_its_call},
     {"look-ups: none for names of this machine", test_local_names},
+    {"look-ups: behind a proxy for its name only", test_proxy},
     {"look-ups: one for many calls", test_shared},
     {"look-ups: addresses are cached, and used a while longer", test_cache},
     {"look-ups: the cache is bounded", test_bound},
