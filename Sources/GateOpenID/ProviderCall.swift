@@ -59,6 +59,11 @@ struct ProviderCall: Sendable {
         if response.status == 200, response.mediaType == "application/jwt" {
             return .signed(String(decoding: response.body, as: UTF8.self))
         }
+        // Not an outage: the endpoint responds, with nothing about the user.
+        guard !(201..<300).contains(response.status) else {
+            let detail = "\(address.path) responded \(response.status), expected 200 with JSON"
+            throw Failure(.providerFailed, "provider.content_type", detail)
+        }
         return .plain(try ProviderCall.answer(response, from: address, accessToken: accessToken))
     }
 

@@ -323,6 +323,10 @@ def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
     realm.person = {"sub": "ada"}
     realm.documents[path] = CANNED[name]
     browser, answer = attempt(gateway)
+    if path == "userinfo" and name in ("500", "429"):
+        # W-11: down, which only leaves unknown what it would have said.
+        assert answer.status == 303 and browser.ticket()
+        return
     assert answer.status in (502, 400, 403) and browser.ticket() is None, answer
     assert "oops" not in answer.text and "<b>" not in answer.text
 

@@ -450,7 +450,7 @@ def other_forms(maker, stage):
 
 
 OTHER_FORMS = {
-    "encrypted to the gateway's key": "id_token.malformed", "encrypted by the client secret": "id_token.malformed",
+    "encrypted to the gateway's key": "id_token.encrypted", "encrypted by the client secret": "id_token.encrypted",
     "signed twice": "id_token.malformed", "flattened JSON": "openid.id_token_missing",
     "flattened JSON as text": "id_token.malformed", "general JSON": "openid.id_token_missing",
     "general JSON as text": "id_token.malformed", "a detached payload": "id_token.malformed",

@@ -141,6 +141,7 @@ import Testing
             (200, #"{"sub":"eve"}"#, "application/json", "openid.userinfo_subject"),
             (200, #"{"name":"Ada"}"#, "application/json", "openid.userinfo_subject"),
             (401, "{}", "application/json", "provider.api_refused"), (403, "", "text/html", "provider.api_refused"),
+            (204, "", "application/json", "provider.content_type"),
             (200, "<html>", "text/html", "provider.content_type"),
             (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
         ] {
