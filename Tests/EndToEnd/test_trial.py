@@ -101,7 +101,7 @@ def test_a_trial_shows_no_token(folder, realm):
 @pytest.mark.parametrize(
     "change, code, advice",
     [
-        (lambda r: setattr(r, "claims", lambda c: {**c, "aud": "other"}), "id_token.audience", "docs/errors.md"),
+        (lambda r: setattr(r, "claims", lambda c: {**c, "aud": "other"}), "id_token.audience", "trusted_audiences"),
         (lambda r: setattr(r, "claims", lambda c: {**c, "nonce": None}), "id_token.nonce", "nonce: if_present"),
         (lambda r: setattr(r, "callback", lambda p: {**p, "iss": "https://evil.example"}), "openid.issuer_mismatch",
          "providers.mock.issuer"),
