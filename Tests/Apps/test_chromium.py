@@ -11,7 +11,8 @@ from support.upstream import Upstream, says
 
 PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 #: `#` begins a fragment, `?` a query; `/` and `\\` separate segments; a `%` that begins no escape is as it is.
-IN_PATH = [one for one in PRINTABLE if one not in "#?/\\%"] + ["%25", "%20", " ", "é", "€", "%E2%82%AC", "%2e%2E", "%7e"]
+IN_PATH = [one
+           for one in PRINTABLE if one not in "#?/\\%"] + ["%25", "%20", " ", "é", "€", "%E2%82%AC", "%2e%2E", "%7e"]
 IN_QUERY = [one for one in PRINTABLE if one not in "#"] + [" ", "é", "%", "%zz", "%2f", "??"]
 
 
@@ -25,8 +26,10 @@ class App(Upstream):
     def page(connection, request):
         connection.body(request)
         body = f"<!doctype html><title>page</title><p>{request.method}<pre>{request.length}</pre>".encode()
-        connection.send(b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Type: text/html\r\n"
-                        b"Cache-Control: no-store\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Type: text/html\r\n"
+            b"Cache-Control: no-store\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
         return True
 
 
@@ -50,7 +53,10 @@ def fetches(app, urls, folder):
                 " window.done = out })(); 0"
             )
             statuses = visitor.until("window.done", "all are fetched")
-            return {"statuses": statuses, "targets": [one.target for one in app.requests[before:] if "favicon" not in one.target]}
+            return {
+                "statuses": statuses, "targets":
+                [one.target for one in app.requests[before:] if "favicon" not in one.target]
+            }
 
         return browses(folder, "/start", act)(url, fields)
 
@@ -61,13 +67,16 @@ def expected(target):
     """The gateway's spelling of a target: what RFC 3986 does not admit is escaped, and unreserved escapes are not."""
     escape = lambda text: "".join("%%%02X" % ord(one) if one in '"<>\\^`{|}' else one for one in text)
     path, mark, query = target.partition("?")
-    plain = re.sub("%(2[dD]|2[eE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA]|7[eE])",
-                   lambda found: chr(int(found[1], 16)), escape(path))
+    plain = re.sub(
+        "%(2[dD]|2[eE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA]|7[eE])",
+        lambda found: chr(int(found[1], 16)), escape(path)
+    )
     return plain + mark + escape(query)
 
 
 @pytest.mark.parametrize(
-    "place", ["path", pytest.param("query", marks=pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-01"))]
+    "place",
+    ["path", pytest.param("query", marks=pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-01"))]
 )
 def test_y_01_every_character_that_chromium_leaves_raw(front, app, place, tmp_path):
     """One spelling arrives at the app, the same for what Chromium escapes and what it leaves."""
@@ -92,9 +101,7 @@ def test_y_01_a_link_with_raw_characters_before_the_sign_in(fronts, app, tmp_pat
         visitor.until("document.title === 'page'", "the page")
         there = visitor.evaluate("location.pathname + location.search + location.hash")
     assert there == "/d/abc?var-host=a|b&left={%22expr%22:%22`up`^2%22}#panel-{1}|2"
-    assert app.requests[-1].target in (
-        "/d/abc?var-host=a%7Cb&left=%7B%22expr%22:%22%60up%60%5E2%22%7D", "/favicon.ico"
-    )
+    assert app.requests[-1].target in ("/d/abc?var-host=a%7Cb&left=%7B%22expr%22:%22%60up%60%5E2%22%7D", "/favicon.ico")
 
 
 def form(action):
@@ -109,7 +116,9 @@ def posts(front, folder):
     """Chromium opens a page of a sister host, which posts to the app; gives the text of the page at the end."""
     page = form(f"{front.origin}/acs").encode()
     sister = Upstream()
-    sister.script("", says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page)))
+    sister.script(
+        "", says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page))
+    )
     try:
         with Visitor(folder, front.origin) as visitor:
             visitor.sign_in("/")

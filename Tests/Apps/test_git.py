@@ -9,8 +9,8 @@ import pytest
 from harness.apps import git_server, own, run
 
 AUTHOR = {
-    f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in
-    (("NAME", "Ada"), ("EMAIL", "ada@example.com"), ("DATE", "2026-01-01T00:00:00Z"))
+    f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.com"), ("DATE", "2026-01-01T00:00:00Z"))
 }
 
 
@@ -68,8 +68,11 @@ def work(app, folder):
         git("fetch", "-q", "--unshallow", at="shallow")
         missing = git("ls-remote", f"{url}/git/missing.git", check=False)
         return {
-            "head": git("rev-parse", "HEAD", at="second"), "remote": git("ls-remote", remote), "missing": missing,
-            "tree": git("ls-tree", "-r", "HEAD", at="second"), "depth": depth,
+            "head": git("rev-parse", "HEAD", at="second"),
+            "remote": git("ls-remote", remote),
+            "missing": missing,
+            "tree": git("ls-tree", "-r", "HEAD", at="second"),
+            "depth": depth,
             "whole": git("rev-list", "--count", "HEAD", at="shallow"),
         }
 

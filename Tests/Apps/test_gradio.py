@@ -17,6 +17,7 @@ def app(started):
 def calls(url, fields):
     """A call, a stream of results, and an upload: the events of each."""
     with signed_in(fields) as session:
+
         def call(name, *data):
             made = session.post(f"{url}/gradio_api/call/{name}", json={"data": data}).json()["event_id"]
             with session.get(f"{url}/gradio_api/call/{name}/{made}", stream=True, timeout=30) as stream:
@@ -26,8 +27,11 @@ def calls(url, fields):
         path = upload.json()[0]
         back = session.get(f"{url}/gradio_api/file={path}", headers={"Range": "bytes=10-19"})
         return {
-            "greet": call("greet", "Ada"), "count": call("count", 20), "upload": upload.status_code,
-            "back": (back.status_code, back.content), "missing": session.get(f"{url}/gradio_api/file=/etc/passwd").status_code,
+            "greet": call("greet", "Ada"),
+            "count": call("count", 20),
+            "upload": upload.status_code,
+            "back": (back.status_code, back.content),
+            "missing": session.get(f"{url}/gradio_api/file=/etc/passwd").status_code,
         }
 
 

@@ -42,7 +42,9 @@ class Echo(grpc.GenericRpcHandler):
 @pytest.fixture(scope="module")
 def echo():
     handler = Echo()
-    server = grpc.server(futures.ThreadPoolExecutor(8), handlers=(handler, ), options=[("grpc.max_receive_message_length", -1)])
+    server = grpc.server(
+        futures.ThreadPoolExecutor(8), handlers=(handler, ), options=[("grpc.max_receive_message_length", -1)]
+    )
     handler.port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield handler
@@ -65,6 +67,7 @@ def calls(certificate, metadata):
             channel = grpc.insecure_channel(authority, options)
         sent = [*((name.lower(), value) for name, value in fields.items()), *metadata]
         with channel:
+
             def call(method, kind, argument):
                 return getattr(channel, kind)(f"/{SERVICE}/{method}", None, None)(argument, timeout=20, metadata=sent)
 
@@ -76,8 +79,11 @@ def calls(certificate, metadata):
             except grpc.RpcError as problem:
                 failure = (problem.code().name, problem.details(), pairs(problem.trailing_metadata()))
             return {
-                "one": len(answer), "first": pairs(done.initial_metadata()), "last": pairs(done.trailing_metadata()),
-                "down": list(call("Down", "unary_stream", b"300")), "up": call("Up", "stream_unary", iter([b"x" * 99_999] * 20)),
+                "one": len(answer),
+                "first": pairs(done.initial_metadata()),
+                "last": pairs(done.trailing_metadata()),
+                "down": list(call("Down", "unary_stream", b"300")),
+                "up": call("Up", "stream_unary", iter([b"x" * 99_999] * 20)),
                 "both": list(call("Both", "stream_stream", iter([b"%d" % index for index in range(100)]))),
                 "failure": failure,
             }

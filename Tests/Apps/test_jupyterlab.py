@@ -27,17 +27,21 @@ def cell(url, fields):
         kernel = session.post(f"{url}/api/kernels", json={"name": "python3"}).json()["id"]
         cookies = "; ".join(one for one in (fields.get("Cookie"), f"_xsrf={token}") if one)
         channel = websocket.create_connection(
-            f"{url.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels?session_id=one", cookie=cookies, origin=url,
+            f"{url.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels?session_id=one",
+            cookie=cookies,
+            origin=url,
             timeout=60,
         )
-        header = {"msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "username": "", "session": "one", "version": "5.3",
-                  "date": ""}
+        header = {
+            "msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "username": "", "session": "one", "version":
+            "5.3", "date": ""
+        }
         code = "print('x' * 200000)\nprint(6 * 7)"
         channel.send(
-            json.dumps(
-                {"header": header, "parent_header": {}, "metadata": {}, "channel": "shell", "buffers": [], "content":
-                    {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}}
-            )
+            json.dumps({
+                "header": header, "parent_header": {}, "metadata": {}, "channel": "shell", "buffers": [], "content":
+                {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+            })
         )
         printed = ""
         while True:

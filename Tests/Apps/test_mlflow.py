@@ -22,7 +22,9 @@ def tracking(url, fields):
 
         def ask(method, path, **more):
             response = session.request(method, path, timeout=60, **more)
-            seen.append((method, re.sub(r"[0-9a-f]{32}|artifacts/\d+", "X", path.replace(url, "")), response.status_code))
+            seen.append(
+                (method, re.sub(r"[0-9a-f]{32}|artifacts/\d+", "X", path.replace(url, "")), response.status_code)
+            )
             return response
 
         name = f"a/b {uuid.uuid4()}"
@@ -30,8 +32,14 @@ def tracking(url, fields):
         ask("GET", f"{api}/experiments/get-by-name", params={"experiment_name": name})
         started = ask("POST", f"{api}/runs/create", json={"experiment_id": made, "start_time": 1}).json()
         identity = started["run"]["info"]["run_id"]
-        ask("POST", f"{api}/runs/log-batch", json={
-            "run_id": identity, "metrics": [{"key": "loss/a b", "value": 0.5, "timestamp": 1, "step": n} for n in range(500)]})
+        ask(
+            "POST",
+            f"{api}/runs/log-batch",
+            json={
+                "run_id": identity, "metrics":
+                [{"key": "loss/a b", "value": 0.5, "timestamp": 1, "step": n} for n in range(500)]
+            }
+        )
         history = ask("GET", f"{api}/metrics/get-history", params={"run_id": identity, "metric_key": "loss/a b"})
         seen.append(len(history.json()["metrics"]))
         artifacts = f"{url}/api/2.0/mlflow-artifacts/artifacts/{made}/{identity}/artifacts"

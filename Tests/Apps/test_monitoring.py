@@ -27,7 +27,10 @@ def api(url, fields):
     """What dashboards of Netdata ask, with two slashes in front: each status and the keys of the JSON."""
     seen = []
     with signed_in(fields) as session:
-        for path in ("//api/v1/info", "/api/v1/charts", "//api/v1/contexts", "/api/v1/data?chart=netdata.server_cpu&after=-5&options=jsonwrap|nonzero"):
+        for path in (
+            "//api/v1/info", "/api/v1/charts", "//api/v1/contexts",
+            "/api/v1/data?chart=netdata.server_cpu&after=-5&options=jsonwrap|nonzero"
+        ):
             response = session.get(url + path, timeout=30)
             seen.append((path, response.status_code, response.headers.get("Content-Type")))
     return seen

@@ -25,7 +25,9 @@ def api_session(url, fields):
 
         def ask(method, path, body=None):
             response = session.request(method, f"{url}/api{path}", json=body)
-            text = re.sub(r'"[\w.]*(rate|time|timestamp|ops|memory|reductions|stats|details)\w*":[^,}]*', "", response.text)
+            text = re.sub(
+                r'"[\w.]*(rate|time|timestamp|ops|memory|reductions|stats|details)\w*":[^,}]*', "", response.text
+            )
             seen.append((method, path, response.status_code, len(text) if method == "GET" else text))
             return response
 
@@ -33,8 +35,10 @@ def api_session(url, fields):
         ask("PUT", "/queues/%2F/q%2F1", {"durable": False})
         ask("PUT", "/exchanges/%2f/ex", {"type": "direct"})
         ask("POST", "/bindings/%2F/e/ex/q/q%2F1", {"routing_key": "a|b"})
-        ask("POST", "/exchanges/%2F/ex/publish",
-            {"properties": {}, "routing_key": "a|b", "payload": "hi", "payload_encoding": "string"})
+        ask(
+            "POST", "/exchanges/%2F/ex/publish",
+            {"properties": {}, "routing_key": "a|b", "payload": "hi", "payload_encoding": "string"}
+        )
         ask("POST", "/queues/%2F/q%2F1/get", {"count": 1, "ackmode": "ack_requeue_false", "encoding": "auto"})
         ask("GET", "/bindings/%2F/e/ex/q/q%2F1")
         ask("GET", "/queues/%2F/missing")
@@ -56,6 +60,7 @@ def test_y_02_the_api_with_the_virtual_host_of_a_slash(front):
 def test_y_02_the_pages_of_a_queue(front, app, tmp_path):
     """Chromium signs in at RabbitMQ and opens a queue, whose page asks for `/api/queues/%2F/shown`."""
     requests.put(f"{app.origin}/api/queues/%2F/shown", json={}, auth=GUEST, timeout=10).raise_for_status()
+
     def act(visitor):
         visitor.until("!!document.querySelector('input[name=username]')", "the form of RabbitMQ")
         visitor.evaluate(

@@ -67,7 +67,10 @@ def contacts_session(url, fields):
 
         def ask(method, path, body=None, **headers):
             response = session.request(
-                method, url + path, data=body, headers={name.replace("_", "-"): value for name, value in headers.items()},
+                method,
+                url + path,
+                data=body,
+                headers={name.replace("_", "-"): value for name, value in headers.items()},
                 allow_redirects=False,
             )
             text = re.sub(r'[0-9a-f]{32,}|\w{3}, \d\d \w{3} [^<]*GMT', "X", response.text)
@@ -75,13 +78,19 @@ def contacts_session(url, fields):
 
         ask("DELETE", "/ada/book/")
         ask("GET", "/.well-known/carddav")
-        ask("MKCOL", "/ada/book/", '<?xml version="1.0"?><mkcol xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav">'
-            "<set><prop><resourcetype><collection/><C:addressbook/></resourcetype></prop></set></mkcol>")
+        ask(
+            "MKCOL", "/ada/book/", '<?xml version="1.0"?><mkcol xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav">'
+            "<set><prop><resourcetype><collection/><C:addressbook/></resourcetype></prop></set></mkcol>"
+        )
         ask("PUT", "/ada/book/ada.vcf", CARD, Content_Type="text/vcard", If_None_Match="*")
         ask("PUT", "/ada/book/ada.vcf", CARD, Content_Type="text/vcard", If_None_Match="*")
-        ask("REPORT", "/ada/book/", '<?xml version="1.0"?><C:addressbook-query xmlns="DAV:" '
+        ask(
+            "REPORT",
+            "/ada/book/", '<?xml version="1.0"?><C:addressbook-query xmlns="DAV:" '
             'xmlns:C="urn:ietf:params:xml:ns:carddav"><prop><getetag/><C:address-data/></prop><C:filter/>'
-            "</C:addressbook-query>", Depth="1")
+            "</C:addressbook-query>",
+            Depth="1"
+        )
         ask("PROPFIND", "/ada/", Depth="1")
         ask("MOVE", "/ada/book/ada.vcf", Destination=f"{url}/ada/book/moved.vcf")
         ask("GET", "/.web/")

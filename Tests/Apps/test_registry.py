@@ -40,25 +40,26 @@ def image(folder):
         layer = add(gzip.compress(archive.getvalue(), 1, mtime=0))
         layers.append({"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", **layer})
     config = add(
-        json.dumps(
-            {"architecture": "amd64", "os": "linux", "config": {}, "rootfs": {"type": "layers", "diff_ids": plain}}
-        ).encode()
+        json.dumps({
+            "architecture": "amd64", "os": "linux", "config": {}, "rootfs": {"type": "layers", "diff_ids": plain}
+        }).encode()
     )
     manifest = add(
-        json.dumps(
-            {
-                "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config":
-                    {"mediaType": "application/vnd.oci.image.config.v1+json", **config}, "layers": layers,
-            }
-        ).encode()
+        json.dumps({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", **config},
+            "layers": layers,
+        }).encode()
     )
     index = {
-        "schemaVersion": 2, "manifests": [
-            {
-                "mediaType": "application/vnd.oci.image.manifest.v1+json", **manifest, "annotations":
-                    {"org.opencontainers.image.ref.name": "one"},
-            }
-        ],
+        "schemaVersion":
+        2,
+        "manifests": [{
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            **manifest,
+            "annotations": {"org.opencontainers.image.ref.name": "one"},
+        }],
     }
     (folder / "index.json").write_text(json.dumps(index))
     (folder / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
@@ -78,11 +79,14 @@ def copies(app, folder):
         source = [] if url.startswith("https") else ["--src-tls-verify=false"]
         skopeo("copy", *to, f"oci:{place}/image:one", f"{remote}:one")
         skopeo("copy", *to, f"oci:{place}/image:one", f"{remote}:two")
-        pulled = skopeo("copy", *source, f"{remote}:one", f"oci:{place}/pulled:one") and (place / "pulled" / "index.json")
+        pulled = skopeo("copy", *source, f"{remote}:one",
+                        f"oci:{place}/pulled:one") and (place / "pulled" / "index.json")
         tags = json.loads(skopeo("list-tags", *verify, remote))["Tags"]
         inspected = json.loads(skopeo("inspect", *verify, f"{remote}@{digest}"))
         return {
-            "tags": sorted(tags), "digest": inspected["Digest"], "layers": inspected["Layers"],
+            "tags": sorted(tags),
+            "digest": inspected["Digest"],
+            "layers": inspected["Layers"],
             "pulled": json.loads(pulled.read_text())["manifests"][0]["digest"],
         }
 
@@ -113,7 +117,9 @@ def artifacts(app, folder):
         pushed = oras_client.push(target, files=[str(place / "artifact.bin")], disable_path_validation=True)
         pulled = oras_client.pull(target, outdir=str(place / "out"))
         digest = hashlib.sha256(open(pulled[0], "rb").read()).hexdigest()
-        return {"pushed": pushed.status_code, "digest": digest, "tags": oras_client.get_tags(f"{authority}/files/artifact")}
+        return {
+            "pushed": pushed.status_code, "digest": digest, "tags": oras_client.get_tags(f"{authority}/files/artifact")
+        }
 
     return client
 

@@ -23,8 +23,10 @@ def work(folder):
         place.mkdir()
         name = f"{folder.name}-{place.name}"
         base = f"{url}/svn/{name}"
-        options = ["--non-interactive", "--config-dir", place / "config", "--trust-server-cert-failures",
-                   "unknown-ca,cn-mismatch,expired,not-yet-valid,other"]
+        options = [
+            "--non-interactive", "--config-dir", place / "config", "--trust-server-cert-failures",
+            "unknown-ca,cn-mismatch,expired,not-yet-valid,other"
+        ]
         svn = lambda *command, at=".": run("svn", *command, *options, cwd=place / at).stdout.decode()
         svn("mkdir", "-m", "start", base, f"{base}/trunk", f"{base}/branches")
         svn("checkout", "-q", f"{base}/trunk", "copy")
@@ -40,8 +42,10 @@ def work(folder):
         svn("switch", "-q", f"^/{name}/branches/one", at="copy")
         svn("merge", "-q", f"^/{name}/trunk", at="copy")
         seen = {
-            "list": svn("list", "-R", base), "log": re.sub(r"r\d+|\d{4}-.*?\)", "", svn("log", "-v", base)),
-            "text": svn("cat", f"{base}/trunk/a%20file%20&%20more.txt"), "status": svn("status", at="copy"),
+            "list": svn("list", "-R", base),
+            "log": re.sub(r"r\d+|\d{4}-.*?\)", "", svn("log", "-v", base)),
+            "text": svn("cat", f"{base}/trunk/a%20file%20&%20more.txt"),
+            "status": svn("status", at="copy"),
             "property": svn("propget", "note", f"{base}/trunk/large.bin"),
         }
         return {key: value.replace(name, "NAME") for key, value in seen.items()}

@@ -37,7 +37,10 @@ def curl_session(app, folder):
         seen = []
 
         def curl(method, path, *headers, data=None):
-            command = ["curl", "-s", *(["-I"] if method == "HEAD" else ["-X", method]), "-o", folder / "body", "-w", "%{http_code}", f"{url}{path}"]
+            command = [
+                "curl", "-s", *(["-I"] if method == "HEAD" else ["-X", method]), "-o", folder / "body", "-w",
+                "%{http_code}", f"{url}{path}"
+            ]
             for header in (*headers, *(f"{name}: {value}" for name, value in fields.items())):
                 command += ["-H", header]
             if data is not None:
@@ -45,7 +48,10 @@ def curl_session(app, folder):
             (folder / "body").write_bytes(b"")
             status = run(*command, data=data).stdout.decode()
             body = (folder / "body").read_text()
-            body = re.sub(r"opaquelocktoken:[-\w]+|<ns\d+:getlastmodified>[^<]*|\d{4}-\d\d-\d\dT[\d:]+Z|\w{3}, \d\d \w{3} [^<]*GMT", "X", body)
+            body = re.sub(
+                r"opaquelocktoken:[-\w]+|<ns\d+:getlastmodified>[^<]*|\d{4}-\d\d-\d\dT[\d:]+Z|\w{3}, \d\d \w{3} [^<]*GMT",
+                "X", body
+            )
             seen.append((method, path, status, body))
             return status
 

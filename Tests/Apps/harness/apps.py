@@ -62,7 +62,11 @@ class App:
 def run(*command, cwd=None, env=None, data=None, check=True, timeout=120):
     """Runs a client to its end and gives what it wrote."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, input=data, capture_output=True, timeout=timeout,
+        [str(part) for part in command],
+        cwd=cwd,
+        input=data,
+        capture_output=True,
+        timeout=timeout,
         env={**os.environ, **(env or {})},
     )
     assert not check or done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
@@ -73,19 +77,16 @@ def apache(folder, name, modules, configuration):
     """Apache with these modules and this part of a configuration; `{folder}` is its folder."""
     app = App(folder, name)
     account = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
-    if account:
-        for path in (*app.folder.parents, app.folder):
-            if str(path).startswith("/tmp/") or path == app.folder:
-                path.chmod(path.stat().st_mode | 0o055)
     base = ["mpm_event", "authz_core", "env", "alias", "setenvif", "unixd"]
     loads = "".join(
-        f"LoadModule {one}_module /usr/lib/apache2/modules/mod_{one}.so\n" for one in [*base, *modules] if one != "unixd"
+        f"LoadModule {one}_module /usr/lib/apache2/modules/mod_{one}.so\n" for one in [*base, *modules]
+        if one != "unixd"
     )
     (app.folder / "apache.conf").write_text(
         f"{loads}ServerName localhost\nListen 127.0.0.1:{app.port}\nPidFile {app.folder}/apache.pid\n{account}"
         f"ErrorLog /proc/self/fd/2\nDefaultRuntimeDir {app.folder}\nMutex file:{app.folder}\nThreadsPerChild 16\n"
-        f"DocumentRoot {app.folder}\nStartServers 1\nServerLimit 2\nMaxRequestWorkers 32\n"
-        + configuration.replace("{folder}", str(app.folder))
+        f"DocumentRoot {app.folder}\nStartServers 1\nServerLimit 2\nMaxRequestWorkers 32\n" +
+        configuration.replace("{folder}", str(app.folder))
     )
     app.run("apache2", "-X" if os.geteuid() else "-DFOREGROUND", "-f", app.folder / "apache.conf")
     return app.listening()
@@ -101,7 +102,9 @@ def git_server(folder):
     """Apache with `git http-backend`: repositories are below `/git/`."""
     (Path(folder) / "repositories").mkdir()
     return apache(
-        folder, "git", ["cgid"],
+        folder,
+        "git",
+        ["cgid"],
         "ScriptSock {folder}/cgid.sock\nSetEnv GIT_PROJECT_ROOT {folder}/repositories\nSetEnv GIT_HTTP_EXPORT_ALL 1\n"
         "SetEnv REMOTE_USER tester\nPassEnv PATH\nScriptAlias /git/ /usr/lib/git-core/git-http-backend/\n"
         "<Directory /usr/lib/git-core>\nRequire all granted\nOptions +ExecCGI\n</Directory>\n",
@@ -114,7 +117,9 @@ def subversion_server(folder):
     run("svnadmin", "create", repository)
     own(repository)
     return apache(
-        folder, "svn", ["dav", "dav_svn"],
+        folder,
+        "svn",
+        ["dav", "dav_svn"],
         f"<Location /svn>\nDAV svn\nSVNPath {repository}\nRequire all granted\n</Location>\n",
     )
 
@@ -136,14 +141,17 @@ def webdav(folder, mount=""):
     app = App(folder, "wsgidav")
     (app.folder / "share").mkdir()
     (app.folder / "wsgidav.json").write_text(
-        json.dumps(
-            {
-                "host": "127.0.0.1", "port": app.port, "mount_path": mount or None, "provider_mapping":
-                    {"/": str(app.folder / "share")}, "http_authenticator": {"domain_controller": None},
-                "simple_dc": {"user_mapping": {"*": True}}, "property_manager": True, "lock_storage": True,
-                "verbose": 1,
-            }
-        )
+        json.dumps({
+            "host": "127.0.0.1",
+            "port": app.port,
+            "mount_path": mount or None,
+            "provider_mapping": {"/": str(app.folder / "share")},
+            "http_authenticator": {"domain_controller": None},
+            "simple_dc": {"user_mapping": {"*": True}},
+            "property_manager": True,
+            "lock_storage": True,
+            "verbose": 1,
+        })
     )
     app.run(BIN / "wsgidav", "--config", app.folder / "wsgidav.json")
     return app.listening()
@@ -169,12 +177,18 @@ def rabbitmq(folder):
         f"listeners.tcp.1 = 127.0.0.1:{amqp}\nmanagement.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {app.port}\n"
     )
     env = {
-        "ERL_EPMD_PORT": str(mapper), "ERL_EPMD_ADDRESS": "127.0.0.1", "HOME": str(app.folder),
-        "RABBITMQ_NODENAME": "corpus@localhost", "RABBITMQ_DIST_PORT": str(distribution),
-        "RABBITMQ_MNESIA_BASE": str(app.folder / "mnesia"), "RABBITMQ_LOG_BASE": str(app.folder / "log"),
-        "RABBITMQ_CONFIG_FILE": str(app.folder / "rabbitmq"), "RABBITMQ_ENABLED_PLUGINS_FILE":
-            str(app.folder / "enabled_plugins"), "RABBITMQ_PID_FILE": str(app.folder / "rabbitmq.pid"),
-        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2", "LC_ALL": "C.UTF-8",
+        "ERL_EPMD_PORT": str(mapper),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "HOME": str(app.folder),
+        "RABBITMQ_NODENAME": "corpus@localhost",
+        "RABBITMQ_DIST_PORT": str(distribution),
+        "RABBITMQ_MNESIA_BASE": str(app.folder / "mnesia"),
+        "RABBITMQ_LOG_BASE": str(app.folder / "log"),
+        "RABBITMQ_CONFIG_FILE": str(app.folder / "rabbitmq"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(app.folder / "enabled_plugins"),
+        "RABBITMQ_PID_FILE": str(app.folder / "rabbitmq.pid"),
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2",
+        "LC_ALL": "C.UTF-8",
     }
     app.run("epmd", "-port", mapper, "-address", "127.0.0.1", env=env, name="epmd").wait_listening(mapper)
     # The script starts the Erlang VM in the foreground by `exec`, so its process is the one to stop.
@@ -187,15 +201,28 @@ def jupyterlab(folder, base="/"):
     app = App(folder, "jupyterlab", slow=90)
     (app.folder / "notebooks").mkdir()
     home = {
-        key: str(app.folder / "home") for key in
-        ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR")
+        key: str(app.folder / "home") for key in (
+            "HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR",
+            "JUPYTERLAB_SETTINGS_DIR"
+        )
     }
     (app.folder / "home").mkdir()
     app.run(
-        BIN / "jupyter-lab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={app.port}",
-        "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.base_url={base}",
-        f"--ServerApp.root_dir={app.folder}/notebooks", "--LabApp.news_url=None", "--LabApp.check_for_updates_class="
-        "jupyterlab.NeverCheckForUpdate", "--ServerApp.terminals_enabled=False", env={**home, "PATH": path()},
+        BIN / "jupyter-lab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={app.port}",
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+        "--ServerApp.password=",
+        f"--ServerApp.base_url={base}",
+        f"--ServerApp.root_dir={app.folder}/notebooks",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class="
+        "jupyterlab.NeverCheckForUpdate",
+        "--ServerApp.terminals_enabled=False",
+        env={**home, "PATH": path()},
     )
     return app.responding(f"{base}api/status")
 
@@ -217,8 +244,19 @@ def mlflow(folder, prefix=""):
     app = App(folder, "mlflow", slow=120)
     more = ["--static-prefix", prefix] if prefix else []
     app.run(
-        BIN / "mlflow", "server", "--host", "127.0.0.1", "--port", app.port, "--workers", "1", "--backend-store-uri",
-        f"sqlite:///{app.folder}/mlflow.db", "--artifacts-destination", app.folder / "artifacts", *more,
+        BIN / "mlflow",
+        "server",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        app.port,
+        "--workers",
+        "1",
+        "--backend-store-uri",
+        f"sqlite:///{app.folder}/mlflow.db",
+        "--artifacts-destination",
+        app.folder / "artifacts",
+        *more,
         env={"PATH": path(), "HOME": str(app.folder), "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"},
     )
     return app.responding(f"{prefix}/health")
@@ -229,9 +267,14 @@ def gradio(folder, root=""):
     app = App(folder, "gradio", slow=90)
     program = Path(__file__).with_name("gradio_app.py")
     app.run(
-        sys.executable, program, app.port, root,
-        env={"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "GRADIO_TEMP_DIR": str(app.folder / "temp"),
-             "HOME": str(app.folder), "HF_HUB_DISABLE_TELEMETRY": "1"},
+        sys.executable,
+        program,
+        app.port,
+        root,
+        env={
+            "GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "GRADIO_TEMP_DIR": str(app.folder / "temp"),
+            "HOME": str(app.folder), "HF_HUB_DISABLE_TELEMETRY": "1"
+        },
     )
     return app.responding("/config")
 
@@ -262,8 +305,11 @@ def prometheus(folder, url=""):
     )
     more = [f"--web.external-url={url}", "--web.route-prefix=/"] if url else []
     app.run(
-        "prometheus", f"--config.file={app.folder}/prometheus.yml", f"--storage.tsdb.path={app.folder}/data",
-        f"--web.listen-address=127.0.0.1:{app.port}", *more,
+        "prometheus",
+        f"--config.file={app.folder}/prometheus.yml",
+        f"--storage.tsdb.path={app.folder}/data",
+        f"--web.listen-address=127.0.0.1:{app.port}",
+        *more,
     )
     app.responding("/-/ready")
     seen = lambda: requests.get(f"{app.origin}/api/v1/query?query=up", timeout=10).json()["data"]["result"]

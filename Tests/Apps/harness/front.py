@@ -25,23 +25,30 @@ class Front:
     where clients choose HTTP/2 by ALPN. `entry` is the app's entry in `providers.yaml` without `upstream`.
     """
     def __init__(self, folder, server, name, port, entry=None, http2=False, path="", scheme="http", host=HOST):
-        self.name, self.host = name, host
+        self.name, self.host, self.recording = name, host, server.recording
         self.app_tap, self.direct_tap = Tap(port), Tap(port)
         self.direct = f"http://{HOST}:{self.direct_tap.port}"
         listener, self.client_tap = free_port(), None
         if http2:
             certificate, key = server.certificate
-            public_url, listeners = f"https://{host}:{listener}", [
-                {"address": f"127.0.0.1:{listener}", "tls": [{"certificate": certificate, "private_key": key}]}
-            ]
+            public_url, listeners = f"https://{host}:{listener}", [{
+                "address":
+                f"127.0.0.1:{listener}", "tls": [{"certificate": certificate, "private_key": key}]
+            }]
         else:
             self.client_tap = Tap(listener)
             public_url, listeners = f"http://{host}:{self.client_tap.port}", [{"address": f"127.0.0.1:{listener}"}]
         upstream = f"{scheme}://127.0.0.1:{self.app_tap.port}"
         self.entry = {"path": path or "/", "upstream": upstream, "allow": "signed_in", **(entry or {})}
         self.gateway = Gateway(
-            folder, {"mock": oidc(server.realm("mock").issuer)}, {"app": self.entry}, host=host,
-            name=f"{name}-gateway", port=listener, public_url=public_url, gateway={"listeners": listeners},
+            folder,
+            {"mock": oidc(server.realm("mock").issuer)},
+            {"app": self.entry},
+            host=host,
+            name=f"{name}-gateway",
+            port=listener,
+            public_url=public_url,
+            gateway={"listeners": listeners},
         )
         self.origin = public_url
         self.url = public_url + path
@@ -78,7 +85,7 @@ class Front:
             direct = self.neutral(run(self.direct, {}))
         except Exception as problem:
             raise Unusable(f"the client fails at the app itself: {problem}") from problem
-        self.take()
+        self.recording.add(self.name, self.direct, self.take()[2])
         try:
             through = self.neutral(run(self.url, self.fields))
         except AssertionError:
@@ -94,9 +101,7 @@ class Front:
         client, app, _ = self.take()
         if client is None:
             return app
-        found = [
-            line for line in differences(client, app) if not any(re.search(pattern, line) for pattern in ignore)
-        ]
+        found = [line for line in differences(client, app) if not any(re.search(pattern, line) for pattern in ignore)]
         assert not found, "\n".join(found[:40])
         return app
 

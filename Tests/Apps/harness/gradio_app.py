@@ -22,6 +22,10 @@ with gradio.Blocks(analytics_enabled=False) as app:
     button.click(count, name, greeting, api_name="count")
 
 app.launch(
-    server_name="127.0.0.1", server_port=int(sys.argv[1]), root_path=sys.argv[2] if len(sys.argv) > 2 else None,
-    quiet=True, share=False, ssr_mode=False,
+    server_name="127.0.0.1",
+    server_port=int(sys.argv[1]),
+    root_path=sys.argv[2] if len(sys.argv) > 2 else None,
+    quiet=True,
+    share=False,
+    ssr_mode=False,
 )

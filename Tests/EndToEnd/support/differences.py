@@ -10,10 +10,19 @@ IDENTITY = "the gateway sets it, so it removes what the client sent"
 
 #: Fields of requests that are not compared, with the reason.
 REQUEST = {
-    "connection": HOP, "keep-alive": HOP, "proxy-connection": HOP, "te": HOP, "upgrade": HOP, "http2-settings": HOP,
-    "transfer-encoding": FRAMING, "content-length": FRAMING, "trailer": FRAMING,
+    "connection": HOP,
+    "keep-alive": HOP,
+    "proxy-connection": HOP,
+    "te": HOP,
+    "upgrade": HOP,
+    "http2-settings": HOP,
+    "transfer-encoding": FRAMING,
+    "content-length": FRAMING,
+    "trailer": FRAMING,
     "expect": "the gateway reads the body and sends 100 (Continue) itself",
-    "forwarded": IDENTITY, "x-request-id": IDENTITY, "x-gatehouse-assertion": IDENTITY,
+    "forwarded": IDENTITY,
+    "x-request-id": IDENTITY,
+    "x-gatehouse-assertion": IDENTITY,
     "via": "a proxy adds itself, RFC 9110 §7.6.3",
 }
 #: Beginnings of names of fields of requests that are not compared.
@@ -21,8 +30,13 @@ REQUEST_PREFIXES = {"x-forwarded-": IDENTITY, "x-gatehouse-": IDENTITY}
 
 #: Fields of responses that are not compared, with the reason.
 RESPONSE = {
-    "connection": HOP, "keep-alive": HOP, "proxy-connection": HOP, "upgrade": HOP, "transfer-encoding": FRAMING,
-    "trailer": FRAMING, "x-request-id": "the gateway returns it, for reports of users",
+    "connection": HOP,
+    "keep-alive": HOP,
+    "proxy-connection": HOP,
+    "upgrade": HOP,
+    "transfer-encoding": FRAMING,
+    "trailer": FRAMING,
+    "x-request-id": "the gateway returns it, for reports of users",
     "strict-transport-security": "the gateway adds it where it terminates TLS",
     "via": "a proxy adds itself, RFC 9110 §7.6.3",
 }
@@ -67,20 +81,17 @@ def cookies(values):
 
 def request_fields(message):
     """What of a request's fields must arrive."""
-    kept = [
-        (name.lower(), value) for name, value in message.fields if name.lower() not in REQUEST
-        and name.lower() != "cookie" and not name.lower().startswith(tuple(REQUEST_PREFIXES)) and "_" not in name
-    ]
+    kept = [(name.lower(), value) for name, value in message.fields if name.lower() not in REQUEST
+            and name.lower() != "cookie" and not name.lower().startswith(tuple(REQUEST_PREFIXES)) and "_" not in name]
     return Counter(kept + [("cookie", pair) for pair in cookies(message.all("cookie"))])
 
 
 def response_fields(message, other):
     """What of a response's fields must arrive; `other` is the response it is compared with."""
     there = {name.lower() for name, _ in other.fields}
-    return Counter(
-        (name.lower(), value) for name, value in message.fields
-        if name.lower() not in RESPONSE and not name.lower().startswith(tuple(RESPONSE_PREFIXES)) and (name.lower() in there or name.lower() not in RESPONSE_ADDED)
-    )
+    return Counter((name.lower(), value) for name, value in message.fields
+                   if name.lower() not in RESPONSE and not name.lower().startswith(tuple(RESPONSE_PREFIXES)) and
+                   (name.lower() in there or name.lower() not in RESPONSE_ADDED))
 
 
 def request_differences(sent, arrived):

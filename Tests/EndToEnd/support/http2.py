@@ -145,7 +145,8 @@ class Client:
         elif kind in (HEADERS, CONTINUATION):
             self.block = payload if kind == HEADERS else self.block + payload
             if flags & END_HEADERS:
-                self.fields(number, self.decoder.decode(self.block))
+                pairs = self.decoder.decode(self.block, raw=True)
+                self.fields(number, [tuple(bytes(part).decode("latin-1") for part in pair[:2]) for pair in pairs])
         if kind in (DATA, HEADERS) and flags & END_STREAM:
             self.stream(number).is_ended = True
 

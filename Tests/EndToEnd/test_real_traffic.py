@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that real clients sent to real apps, replayed: what arrives and what comes back is what was sent.
+
+`make test-apps` records them (`--record=FOLDER`), see Tests/Apps. Tests/Fixtures/traffic has one file for each app.
+"""
+
+import json
+import re
+
+import pytest
+
+from support.browser import Browser
+from support.differences import request_differences, response_differences
+from support.gateway import Gateway, oidc
+from support.http2 import Client, get
+from support.processes import REPOSITORY, certificate, free_port
+from support.raw import Wire
+from support.upstream import Upstream
+from support.wirelog import Message, exchanges
+
+HOST = "app.localhost"
+#: Fields of HTTP/1.1 that HTTP/2 has no room for.
+HOP_BY_HOP = {"host", "connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "http2-settings"}
+APPS = sorted(path.stem for path in (REPOSITORY / "Tests/Fixtures/traffic").glob("*.json"))
+SAMPLES = {app: json.loads((REPOSITORY / f"Tests/Fixtures/traffic/{app}.json").read_text()) for app in APPS}
+
+
+def rows(start, fields, framing):
+    """The rows of the findings that this request waits for."""
+    method, target = start.split(" ")[:2]
+    path, _, query = target.partition("?")
+    if method not in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        yield "Y-04"
+    if "%2f" in path.lower():
+        yield "Y-02"
+    if re.search(r'["<>\\^`{|}]', query):
+        yield "Y-01"
+    if path.startswith("//"):
+        yield "V-02"
+    if framing != "none" and method in ("GET", "HEAD", "OPTIONS"):
+        yield "Y-05"
+    if any("_" in name for name, _ in fields):
+        yield "Y-06"
+
+
+def samples():
+    for app in APPS:
+        for number, one in enumerate(SAMPLES[app]):
+            waits = list(rows(*one["request"][:3]))
+            marks = [pytest.mark.xfail(strict=True, raises=AssertionError, reason=" ".join(waits))] if waits else []
+            method, target = one["request"][0].split(" ")[:2]
+            yield pytest.param(
+                app, number, id=f"{app}-{number}-{method}-{re.sub(r'[^!-~]', '?', target)[:60]}", marks=marks
+            )
+
+
+class Playback(Upstream):
+    """An app that responds with what is in `next`, a response as bytes; requests are recorded as messages."""
+    def __init__(self):
+        super().__init__()
+        self.next = b""
+        self.script("", self.play)
+
+    def play(self, connection, request):
+        connection.body(request)
+        connection.send(self.next)
+        return b"\r\nContent-Length:" in self.next or b"chunked" in self.next or b" 204 " in self.next[:14]
+
+
+@pytest.fixture(scope="module")
+def playback(tmp_path_factory, provider_server):
+    folder = tmp_path_factory.mktemp("traffic")
+    cert, key = certificate(folder, "tls", HOST)
+    app, port = Playback(), free_port()
+    gateway = Gateway(
+        folder,
+        {"mock": oidc(provider_server.realm("mock").issuer)},
+        {"app": {"path": "/", "upstream": app.address, "allow": "signed_in"}},
+        host=HOST,
+        listeners=[{"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}],
+    )
+    gateway.tls_port, gateway.app = port, app
+    with gateway:
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/oauth2/userinfo").status == 200
+        gateway.cookie = f"gatehouse={browser.ticket()}"
+        gateway.http2, gateway.stream = None, 0
+        yield gateway
+        if gateway.http2:
+            gateway.http2.close()
+    app.close()
+
+
+def written(start, fields, framing, body):
+    """The bytes of a message."""
+    data, lines = body.encode("latin-1"), [start, *(f"{name}: {value}" for name, value in fields)]
+    if framing == "length":
+        lines.append(f"Content-Length: {len(data)}")
+    if framing == "chunked":
+        lines.append("Transfer-Encoding: chunked")
+        data = (b"%x\r\n%s\r\n" % (len(data), data) if data else b"") + b"0\r\n\r\n"
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + data
+
+
+def prepared(playback, app, number):
+    """A recorded request and response with the origin of this gateway, and the request with a session."""
+    text = json.dumps(SAMPLES[app][number]).replace("http://app.localhost", playback.origin)
+    one = json.loads(text)
+    start, fields, framing, body = one["request"]
+    others = [value for name, value in fields if name.lower() == "cookie"]
+    cookie = ("Cookie", "; ".join([playback.cookie, *others]))
+    request = [start, [*(pair for pair in fields if pair[0].lower() != "cookie"), cookie], framing, body]
+    playback.app.next, playback.app.before = written(*one["response"]), len(playback.app.requests)
+    return request, one["response"]
+
+
+def check(playback, sent, response, answer):
+    """What arrived at the app is what was sent, and what arrived at the client is what the app sent."""
+    found = playback.app.requests[playback.app.before:]
+    assert len(found) == 1, f"{len(found)} requests arrived; the client got {answer}"
+    there = Message(found[0].line, found[0].fields, found[0].body)
+    played = exchanges(
+        b"GET / HTTP/1.1\r\n\r\n" if sent.method != "HEAD" else b"HEAD / HTTP/1.1\r\n\r\n", playback.app.next
+    )
+    got = Message(f"HTTP/1.1 {answer.status} ", answer.fields, answer.body)
+    lines = [*request_differences(sent, there), *response_differences(played[0].response, got)]
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.parametrize("app, number", list(samples()))
+def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http1(playback, app, number):
+    """Sent as the client sent it, with a session."""
+    (start, fields, framing, body), response = prepared(playback, app, number)
+    with Wire(playback.port) as wire:
+        wire.send(written(start, fields, framing, body))
+        answer = wire.answer(start.split(" ")[0])
+    assert answer is not None
+    check(playback, Message(start, fields, body.encode("latin-1")), response, answer)
+
+
+@pytest.mark.parametrize("app, number", list(samples()))
+def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http2(playback, app, number):
+    """The same request as a stream of HTTP/2."""
+    (start, fields, framing, body), response = prepared(playback, app, number)
+    method, target = start.split(" ")[:2]
+    data = body.encode("latin-1")
+    lower = [(name.lower(), value) for name, value in fields if name.lower() not in HOP_BY_HOP]
+    if framing == "length":
+        lower.append(("content-length", str(len(data))))
+    client, playback.http2 = playback.http2 or Client(playback.tls_port, HOST), None
+    playback.stream = playback.stream + 2 if playback.stream and client.streams else 1
+    answer = client.exchange(
+        playback.stream, get(target, *lower, method=method, authority=HOST), None if framing == "none" else data
+    )
+    if not client.is_closed and not client.goaways:
+        playback.http2 = client
+    check(playback, Message(start, fields, data), response, answer)
