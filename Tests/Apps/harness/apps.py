@@ -168,13 +168,14 @@ def radicale(folder):
     return app.listening()
 
 
-def rabbitmq(folder):
+def rabbitmq(folder, prefix=""):
     """RabbitMQ with its management plugin, with an Erlang port mapper of its own."""
     app = App(folder, "rabbitmq", slow=120)
     mapper, distribution, amqp = free_port(), free_port(), free_port()
     (app.folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
     (app.folder / "rabbitmq.conf").write_text(
-        f"listeners.tcp.1 = 127.0.0.1:{amqp}\nmanagement.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {app.port}\n"
+        f"listeners.tcp.1 = 127.0.0.1:{amqp}\nmanagement.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {app.port}\n" +
+        (f"management.path_prefix = {prefix}\n" if prefix else "")
     )
     env = {
         "ERL_EPMD_PORT": str(mapper),
@@ -193,7 +194,7 @@ def rabbitmq(folder):
     app.run("epmd", "-port", mapper, "-address", "127.0.0.1", env=env, name="epmd").wait_listening(mapper)
     # The script starts the Erlang VM in the foreground by `exec`, so its process is the one to stop.
     app.run("/usr/lib/rabbitmq/bin/rabbitmq-server", env=env)
-    return app.responding("/api/overview", auth=("guest", "guest"))
+    return app.responding(f"{prefix}/api/overview", auth=("guest", "guest"))
 
 
 def jupyterlab(folder, base="/"):
@@ -296,14 +297,14 @@ def netdata(folder):
     return app.responding("/api/v1/info")
 
 
-def prometheus(folder, url=""):
+def prometheus(folder, prefix=""):
     """Prometheus, which scrapes itself."""
     app = App(folder, "prometheus", slow=60)
     (app.folder / "prometheus.yml").write_text(
         "global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: itself\n    static_configs:\n"
-        f"      - targets: ['127.0.0.1:{app.port}']\n"
+        f"      - targets: ['127.0.0.1:{app.port}']\n    metrics_path: {prefix}/metrics\n"
     )
-    more = [f"--web.external-url={url}", "--web.route-prefix=/"] if url else []
+    more = [f"--web.external-url=http://localhost{prefix}/"] if prefix else []
     app.run(
         "prometheus",
         f"--config.file={app.folder}/prometheus.yml",
@@ -311,7 +312,7 @@ def prometheus(folder, url=""):
         f"--web.listen-address=127.0.0.1:{app.port}",
         *more,
     )
-    app.responding("/-/ready")
-    seen = lambda: requests.get(f"{app.origin}/api/v1/query?query=up", timeout=10).json()["data"]["result"]
+    app.responding(f"{prefix}/-/ready")
+    seen = lambda: requests.get(f"{app.origin}{prefix}/api/v1/query?query=up", timeout=10).json()["data"]["result"]
     eventually(seen, "prometheus has scraped itself", 30)
     return app

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 import requests
 
 from support.chromium import Chromium
+from support.processes import eventually
 
 
 def session(fields):
@@ -34,6 +35,10 @@ class Visitor(Chromium):
                 self.failed.append((parameters["type"], parameters.get("errorText", "")))
         super().note(message)
 
+    def until(self, expression, what):
+        """Waits longer than a page of a test may take: some apps load megabytes of scripts."""
+        return eventually(lambda: self.evaluate(expression), what, 60)
+
     def open(self, url):
         """Goes to any URL."""
         super().go(url)
@@ -44,8 +49,10 @@ class Visitor(Chromium):
 
     def sign_in(self, path):
         """Signs in at the gateway, and goes to a path of the app on the way back."""
-        parts = urlsplit(self.url)
-        self.open(f"{parts.scheme}://{parts.netloc}/oauth2/start/mock?rd={quote(parts.path + path, safe='')}")
+        parts, (path, mark, fragment) = urlsplit(self.url), path.partition("#")
+        # Browsers keep a fragment over redirects.
+        start = f"{parts.scheme}://{parts.netloc}/oauth2/start/mock?rd={quote(parts.path + path, safe='')}"
+        self.open(start + mark + fragment)
 
     def __enter__(self):
         return self
