@@ -30,17 +30,29 @@ def test_git_with_the_prefix_stripped(started, fronts, tmp_path):
     apps.run("git", "init", "--bare", "-b", "main", repository)
     apps.own(repository)
     front = fronts("prefix-git", app.port, STRIPS, path=PREFIX)
-    apps.run("git", "-c", f"http.extraHeader=Cookie: {front.cookie}", "clone", "-q", f"{front.url}/git/one.git", tmp_path / "one",
-             env={"GIT_TERMINAL_PROMPT": "0"})
+    apps.run(
+        "git",
+        "-c",
+        f"http.extraHeader=Cookie: {front.cookie}",
+        "clone",
+        "-q",
+        f"{front.url}/git/one.git",
+        tmp_path / "one",
+        env={"GIT_TERMINAL_PROMPT": "0"}
+    )
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_subversion_only_where_the_app_has_the_same_path(started, fronts, tmp_path):
     """The XML of mod_dav_svn names its own paths, so a stripped prefix misleads the client."""
     app = started(apps.subversion_server)
-    svn = lambda url: apps.run("svn", "list", "--non-interactive", "--config-dir", tmp_path / "config", url, check=False).returncode
+    svn = lambda url: apps.run(
+        "svn", "list", "--non-interactive", "--config-dir", tmp_path / "config", url, check=False
+    ).returncode
     assert svn(f"{fronts('prefix-svn', app.port, {'public': ['/svn/']}, path='/svn').url}/") == 0
-    assert svn(f"{fronts('prefix-svn-stripped', app.port, {**STRIPS, 'public': [PREFIX + '/']}, path=PREFIX).url}/svn/") != 0
+    assert svn(
+        f"{fronts('prefix-svn-stripped', app.port, {**STRIPS, 'public': [PREFIX + '/']}, path=PREFIX).url}/svn/"
+    ) != 0
 
 
 def test_the_registry_cannot_have_a_prefix(started, fronts):
@@ -142,6 +154,7 @@ def test_devpi_with_an_outside_url(started, fronts, tmp_path):
     front.gateway.write()
     front.gateway.reload()
     with signed_in(front.fields) as session:
+
         def listed():
             answer = session.get(f"{front.url}/+api", headers={"Accept": "application/json"}).json()
             return answer["result"]["login"].startswith(front.url)

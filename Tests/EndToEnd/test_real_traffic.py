@@ -25,7 +25,7 @@ APPS = sorted(path.stem for path in (REPOSITORY / "Tests/Fixtures/traffic").glob
 SAMPLES = {app: json.loads((REPOSITORY / f"Tests/Fixtures/traffic/{app}.json").read_text()) for app in APPS}
 
 
-def rows(start, fields, framing):
+def rows(start, fields, framing, response):
     """The rows of the findings that this request waits for."""
     method, target = start.split(" ")[:2]
     path, _, query = target.partition("?")
@@ -41,12 +41,14 @@ def rows(start, fields, framing):
         yield "Y-05"
     if any("_" in name for name, _ in fields):
         yield "Y-06"
+    if int(response.split(" ")[1]) > 599:
+        yield "Y-09"
 
 
 def samples():
     for app in APPS:
         for number, one in enumerate(SAMPLES[app]):
-            waits = list(rows(*one["request"][:3]))
+            waits = list(rows(*one["request"][:3], one["response"][0]))
             marks = [pytest.mark.xfail(strict=True, raises=AssertionError, reason=" ".join(waits))] if waits else []
             method, target = one["request"][0].split(" ")[:2]
             yield pytest.param(

@@ -8,6 +8,8 @@ from pathlib import Path
 from support.differences import cookies
 
 MOST_EXCHANGES = 24
+#: The apps of these fronts are there to be asked in every way.
+MORE_EXCHANGES = {"http": 100, "chromium": 100}
 MOST_BYTES = 700
 #: Fields whose values are secrets or differ from run to run.
 DROPPED = {
@@ -39,7 +41,7 @@ class Recording:
             if not found:
                 continue
             self.folder.mkdir(parents=True, exist_ok=True)
-            chosen = [found[key] for key in list(found)[:MOST_EXCHANGES]]
+            chosen = [found[key] for key in list(found)[:MORE_EXCHANGES.get(name, MOST_EXCHANGES)]]
             lines = ",\n".join(json.dumps(one, ensure_ascii=True) for one in chosen)
             (self.folder / f"{name}.json").write_text(f"[\n{lines}\n]\n")
 
@@ -49,7 +51,8 @@ def shape(one):
     path, _, query = one.request.target.partition("?")
     kind = re.search(r"\.(js|css|png|svg|ico|woff2?|ttf|map)$", path)
     path = kind[1] if kind else re.sub(r"[-0-9a-f]{8,}|\d+", "N", path)
-    return one.request.method, path, bool(query), one.response.status
+    marks = frozenset(re.findall(r"[^\w/.=&-]|%\w\w", query))
+    return one.request.method, path, marks, one.request.framing, bool(one.request.body), one.response.status
 
 
 def sample(one, authority):
