@@ -12,6 +12,8 @@ from support.processes import free_port
 from support.wirelog import Tap
 
 HOST = "localhost"
+#: Warnings that say nothing about the traffic: a debug build on a busy machine.
+QUIET = "event loop was blocked"
 
 
 class Unusable(Exception):
@@ -26,6 +28,8 @@ class Front:
     """
     def __init__(self, folder, server, name, port, entry=None, http2=False, path="", scheme="http", host=HOST):
         self.name, self.host, self.recording = name, host, server.recording
+        #: Whether warnings in the gateway's log are expected.
+        self.is_noisy = False
         self.app_tap, self.direct_tap = Tap(port), Tap(port)
         self.direct = f"http://{HOST}:{self.direct_tap.port}"
         listener, self.client_tap = free_port(), None
@@ -64,10 +68,13 @@ class Front:
         return self
 
     def __exit__(self, *problem):
+        lines = self.gateway.log.splitlines()
         self.gateway.stop()
         for tap in (self.app_tap, self.direct_tap, self.client_tap):
             if tap:
                 tap.close()
+        noise = [line for line in lines if re.search(" (warning|error) ", line) and not re.search(QUIET, line)]
+        assert not noise or self.is_noisy, "\n".join(noise[:20])
 
     def take(self):
         """What was recorded at the client, at the app, and without the gateway."""
