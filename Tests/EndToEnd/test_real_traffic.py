@@ -81,7 +81,7 @@ def playback(tmp_path_factory, provider_server):
         host=HOST,
         listeners=[{"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}],
     )
-    gateway.tls_port, gateway.app = port, app
+    gateway.tls_port, gateway.app, gateway.authority = port, app, f"{HOST}:{gateway.port}"
     with gateway:
         browser = Browser(gateway)
         assert browser.sign_in("mock", "/oauth2/userinfo").status == 200
@@ -105,8 +105,8 @@ def written(start, fields, framing, body):
 
 
 def prepared(playback, app, number):
-    """A recorded request and response with the origin of this gateway, and the request with a session."""
-    text = json.dumps(SAMPLES[app][number]).replace("http://app.localhost", playback.origin)
+    """A recorded request and response with the authority of this gateway, and the request with a session."""
+    text = json.dumps(SAMPLES[app][number]).replace(HOST, playback.authority)
     one = json.loads(text)
     start, fields, framing, body = one["request"]
     others = [value for name, value in fields if name.lower() == "cookie"]
@@ -152,7 +152,7 @@ def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http2(playback, a
     client, playback.http2 = playback.http2 or Client(playback.tls_port, HOST), None
     playback.stream = playback.stream + 2 if playback.stream and client.streams else 1
     answer = client.exchange(
-        playback.stream, get(target, *lower, method=method, authority=HOST), None if framing == "none" else data
+        playback.stream, get(target, *lower, method=method, authority=playback.authority), None if framing == "none" else data
     )
     if not client.is_closed and not client.goaways:
         playback.http2 = client
