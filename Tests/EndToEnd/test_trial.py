@@ -12,6 +12,7 @@ import requests
 
 from support.gateway import BINARY, oidc
 from support.processes import free_port
+from support.tokens import token
 
 ENVIRONMENT = {**os.environ, "TEST_CLIENT_SECRET": "s3cret-of-the-test"}
 
@@ -96,6 +97,16 @@ def test_a_trial_shows_no_token(folder, realm):
     _, out, err = trial.end()
     assert given and given[0]["access_token"] not in out + err and given[0]["id_token"] not in out + err
     assert ENVIRONMENT["TEST_CLIENT_SECRET"] not in out + err
+
+
+def test_w_01_a_token_with_an_algorithm_that_is_not_admitted_names_the_line_to_change(folder, realm):
+    """What came, what is admitted, and the key of the file."""
+    realm.make = lambda claims, realm: token(realm.key, claims, {"alg": "RS512"})
+    trial = Try(folder)
+    trial.visit()
+    status, _, err = trial.end()
+    assert status == 1 and 'alg is "RS512", admitted are ES256' in err, err
+    assert "providers.mock.id_token_algorithms: [RS512]" in err, err
 
 
 @pytest.mark.parametrize(
