@@ -6,10 +6,10 @@ internal import GateProviders
 extension RelyingParty {
     /// Ends an attempt: turns what the provider sent the browser back with into a person.
     ///
-    /// In this order: attempt unspent and its `state` equal, `iss`, the provider's error, a slot among the sign-ins that
-    /// call the provider, code redeemed, ID token, then userinfo and API calls, then groups, then the profile. Nothing is
-    /// sent to the provider for a callback that is not ours. A sign-in that finds no slot in time leaves its attempt
-    /// unspent, so that the same callback can be sent again.
+    /// In this order: attempt unspent and its `state` equal, `iss`, the provider's error, its keys fetched, a slot among
+    /// the sign-ins that call the provider, code redeemed, ID token, then userinfo and API calls, then groups, then the profile. Nothing is
+    /// sent to the provider for a callback that is not ours. A sign-in that finds no keys, or no slot in time,
+    /// leaves its attempt unspent, so that the same callback can be sent again.
     ///
     /// - Parameters:
     ///   - callback: The query of the callback, or its body if it is a POST.
@@ -46,9 +46,11 @@ extension RelyingParty {
         }
     }
 
-    /// A slot among the sign-ins that call the provider.
+    /// A slot among the sign-ins that call the provider, once its keys are there: nobody holds a slot while all wait for
+    /// them, and no code is redeemed for a token that could not be verified.
     private func ticket(for attempt: Attempt) async throws(Failure) -> UInt64 {
         do throws(Failure) {
+            try await self.prepareKeys()
             return try await self.queue.enter()
         } catch {
             self.spent.giveBack(attempt)

@@ -91,6 +91,11 @@ package final class RelyingParty: Sendable {
     /// Fetches metadata and keys unless fresh ones are there, for a check before anybody signs in.
     package func prepare() async throws(Failure) {
         _ = try await self.metadata()
+        try await self.prepareKeys()
+    }
+
+    /// Fetches the keys unless usable ones are there.
+    func prepareKeys() async throws(Failure) {
         try await self.keyCache?.prepare()
     }
 

@@ -20,7 +20,7 @@ import Testing
         #expect(signIn.idToken != nil)
         #expect(
             stage.transport.addresses == [
-                "\(Stage.issuer)/.well-known/openid-configuration", "\(Stage.issuer)/token", "\(Stage.issuer)/keys",
+                "\(Stage.issuer)/.well-known/openid-configuration", "\(Stage.issuer)/keys", "\(Stage.issuer)/token",
                 "\(Stage.issuer)/userinfo",
             ]
         )

@@ -143,7 +143,7 @@ import Testing
         }
         await self.until { begun.count == 1000 && provider.count(Self.discovery) == 1 }
         gates[Self.discovery]?.open()
-        await self.until { provider.count("/token") == 1000 }
+        await self.until { provider.count("/keys") == 1 }
         gates["/keys"]?.open()
         for person in people { #expect(await person.value == nil) }
         #expect(provider.count(Self.discovery) == 1 && provider.count("/keys") == 1)

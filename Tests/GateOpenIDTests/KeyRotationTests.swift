@@ -59,7 +59,7 @@ import Testing
         let stage = try Stage()
         stage.transport.answer(self.keys, 302, "")
         #expect(try await self.outcome(stage) == "provider.redirected")
-        #expect(Set(stage.transport.addresses).count == 3)
+        #expect(Set(stage.transport.addresses).count == 2)
     }
 
     @Test func `T-54 discovery that changes its issuer is not believed, the old one stays`() async throws {
