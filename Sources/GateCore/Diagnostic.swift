@@ -60,14 +60,9 @@ package struct Diagnostic: Sendable, Hashable {
 
     /// At most 100 printable characters of the line, so that a hostile file cannot flood or steer a terminal.
     private static func excerpt(of line: String, around column: Int) -> (text: String, caret: Int) {
-        let plain = line.map { $0.unicodeScalars.allSatisfy(self.isShown) ? $0 : " " }
+        let plain = line.map { $0.unicodeScalars.allSatisfy(PrintableText.isPrintable) ? $0 : " " }
         let first = plain.count <= 100 ? 0 : max(0, min(column - 1, plain.count) - 60)
         let text = String(plain.dropFirst(first).prefix(100))
         return (text, max(0, min(column - 1, plain.count) - first))
-    }
-
-    /// Neither a control character, of which terminals know two sets, nor an invisible one that turns text around.
-    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
     }
 }

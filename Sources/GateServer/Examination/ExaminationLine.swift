@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// One thing that was found out about one provider.
 package struct ExaminationLine: Sendable, Equatable {
     /// What was looked at.
@@ -89,12 +91,6 @@ package enum ExaminationText {
 
     /// Part of the text was received, so nothing in it may move the cursor or begin a line.
     private static func plain(_ text: String) -> String {
-        let shown = text.unicodeScalars.prefix(self.maximumLength).map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
-            default: String(scalar)
-            }
-        }
-        return shown.joined() + (text.unicodeScalars.count > self.maximumLength ? "..." : "")
+        PrintableText.escaped(text, limit: self.maximumLength)
     }
 }

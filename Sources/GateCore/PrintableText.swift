@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one rule for which received text may appear in logs, on pages, in header lines and on terminals.
+///
+/// Printable text stays on one line, cannot steer a terminal and shows in the order in which it is stored: it has no
+/// control character of C0 or C1 (ISO/IEC 6429), no line or paragraph separator and no bidirectional control (Unicode
+/// Standard Annex #9, §2).
+package enum PrintableText {
+    /// Whether a scalar may be shown as it is.
+    package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: false
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x206F: false
+        default: true
+        }
+    }
+
+    /// Whether all of a text may be shown as it is.
+    package static func isPrintable(_ text: some StringProtocol) -> Bool {
+        text.unicodeScalars.allSatisfy { self.isPrintable($0) }
+    }
+
+    /// A text with everything that is not printable written as an escape, such as `\u{202E}`.
+    ///
+    /// - Parameters:
+    ///   - text: Received text.
+    ///   - limit: The number of scalars after which the text is cut and `...` added.
+    /// - Returns: Printable text.
+    package static func escaped(_ text: some StringProtocol, limit: Int = 500) -> String {
+        var shown = ""
+        for (position, scalar) in text.unicodeScalars.enumerated() {
+            guard position < limit else { return shown + "..." }
+            if self.isPrintable(scalar) {
+                shown.unicodeScalars.append(scalar)
+            } else {
+                shown += scalar.escaped(asASCII: true)
+            }
+        }
+        return shown
+    }
+}
