@@ -92,6 +92,9 @@ extension DownstreamConnection {
     }
 
     func refuse(_ refusal: WireRefusal) {
+        var refusal = refusal
+        // While a body is read, the head is that of the request; else it is what has not become one.
+        refusal.wantsPage = BrowserSigns(in: (self.isReadingBody ? self.requestMemory : nil) ?? self.inbound).wantsPage
         self.closes = true
         self.owesAnswer = true
         switch self.answer {

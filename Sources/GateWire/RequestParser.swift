@@ -35,7 +35,7 @@ package struct RequestParser: Sendable {
     ///   - memory: Gives memory of a capacity for the head, which is kept as long as the request: that of the buffer, often
     ///     much larger, is free for the next read.
     /// - Returns: The head, checked.
-    /// - Throws: A refusal; the connection cannot be used further.
+    /// - Throws: A refusal; the connection cannot be used further. The bytes of the head are still in the buffer.
     package mutating func head(
         from buffer: inout ByteBuffer,
         into memory: (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) }
@@ -48,7 +48,12 @@ package struct RequestParser: Sendable {
         buffer.moveReaderIndex(forwardBy: end)
         self.searched = 0
         self.skippedEmptyLine = false
-        return try scan.head(of: bytes, known: &self.authority)
+        do {
+            return try scan.head(of: bytes, known: &self.authority)
+        } catch {
+            buffer.moveReaderIndex(to: buffer.readerIndex - end)
+            throw error
+        }
     }
 
     /// One empty line before a request is let pass, RFC 9112 §2.2.

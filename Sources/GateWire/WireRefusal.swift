@@ -8,6 +8,8 @@ package struct WireRefusal: Error, Sendable, Hashable {
     package let status: Int
     /// A stable name for logs, metrics and the error page.
     package let reason: String
+    /// Whether a browser seems to have sent it whose user waits for a page, see ``BrowserSigns``.
+    package var wantsPage = false
 
     /// Makes a refusal; `reason` is a literal of ours, never received text.
     package init(_ status: Int, _ reason: StaticString) {

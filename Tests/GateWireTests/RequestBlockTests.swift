@@ -17,6 +17,20 @@ import Testing
         #expect(head.message.value(.accept) == "*/*" && head.message.fields.count == 3)
     }
 
+    @Test(arguments: [
+        ["bad_name: x", "accept: text/html"], ["accept: text/html", "bad_name: x"],
+        ["accept: text/html", "expect: something"], ["content-length: 1", "content-length: 2", "accept: text/html"],
+    ])
+    func `Z-05: a rejected block still tells whether a browser sent it`(fields: [String]) {
+        let block = RequestBlock(isSecure: true)
+        func wantsPage(_ lines: [String]) -> Bool {
+            let sent = Block.get("", lines)
+            #expect(throws: BlockRefusal.self) { try sent.head(by: block) }
+            return block.wantsPage
+        }
+        #expect(wantsPage(fields) && !wantsPage(fields.map { $0.replacing("text/html", with: "text/plain") }))
+    }
+
     @Test func `the table says the same as the parser of HTTP 1 does of the same bytes`() throws {
         let fields = ["cookie: a=b", "x-forwarded-for: evil", "x-b: c", "authorization: d"]
         let head = try Block.get("", fields).head()

@@ -78,7 +78,9 @@ extension HTTP2Connection {
     }
 
     private func refuse(_ refusal: BlockRefusal, on stream: HTTP2Stream, endsStream: Bool) {
-        let answer = stream.responder.answer(to: refusal.refusal)
+        var wire = refusal.refusal
+        wire.wantsPage = self.block.wantsPage
+        let answer = stream.responder.answer(to: wire)
         if refusal.isMalformed {
             stream.refuse()
         } else {

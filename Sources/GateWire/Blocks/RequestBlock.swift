@@ -15,6 +15,8 @@ package final class RequestBlock {
     private let takesWebSockets: Bool
     private let lines: FieldLines
     private var refusal: BlockRefusal?
+    /// What the fields after the first fault say of the sender.
+    private var signs = BrowserSigns()
     /// The values of `:method`, `:path` and `:authority` until the start line is written, and of all cookies.
     private var early = ByteBuffer()
     private var pseudo = PseudoFields()
@@ -37,6 +39,7 @@ package final class RequestBlock {
     package func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.lines.begin(names: names, into: buffer)
         self.refusal = nil
+        self.signs = BrowserSigns()
         self.early.clear()
         self.cookies.clear()
         self.pseudo = PseudoFields()
@@ -50,6 +53,9 @@ package final class RequestBlock {
     /// Whether so much has been decoded that no honest client can have meant it.
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
 
+    /// Whether a browser seems to have sent the block whose user waits for a page; for rejected ones.
+    package var wantsPage: Bool { self.signs.wantsPage || BrowserSigns(in: self.lines.bytes).wantsPage }
+
     /// Counts a field that is not kept, as those of a trailer section.
     package func skip(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
@@ -58,7 +64,7 @@ package final class RequestBlock {
     /// Takes the next field.
     package func append(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
-        guard self.refusal == nil else { return }
+        guard self.refusal == nil else { return self.signs.note(name: name, value: value) }
         do {
             try self.take(name, value)
         } catch {
@@ -79,6 +85,7 @@ package final class RequestBlock {
         do {
             return try self.head(message, line, endsStream: endsStream)
         } catch {
+            self.signs = BrowserSigns(in: message.bytes)
             throw .refused(error)
         }
     }
