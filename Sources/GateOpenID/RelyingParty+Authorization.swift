@@ -9,12 +9,14 @@ extension RelyingParty {
     /// - Parameters:
     ///   - returnPath: Where the person wanted to go; over 1280 bytes it becomes the front page.
     ///   - handover: What the caller wants back at the end, at most 256 bytes.
+    ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
     /// - Returns: The address for the redirect, and the attempt to seal into the browser's cookie.
     /// - Throws: `provider.unavailable` and the like if the provider's metadata cannot be had or it does not take the
     ///   request that is pushed.
     package func authorization(
         returnPath: ReturnPath,
-        handover: String?
+        handover: String?,
+        offersOtherAccounts: Bool = false
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (handover ?? "").utf8.count <= Attempt.maximumHandover else {
             throw Failure(.malformedRequest, "openid.handover_too_long", "a hand-over may have 256 bytes")
@@ -27,7 +29,7 @@ extension RelyingParty {
             now: self.clock.now,
             random: self.random
         )
-        var form = self.authorizationForm(for: attempt)
+        var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts)
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.enter() else {
                 let detail = "as many authorization requests as half of max_connections are being sent ahead already"
@@ -52,7 +54,7 @@ extension RelyingParty {
     /// The parameters of RFC 6749 §4.1.1, RFC 7636 §4.3 and OpenID Connect Core §3.1.2.1.
     ///
     /// What the file adds replaces none of them.
-    private func authorizationForm(for attempt: Attempt) -> Form {
+    private func authorizationForm(for attempt: Attempt, offersOtherAccounts: Bool) -> Form {
         var form = Form()
         form.append("response_type", "code")
         form.append("client_id", self.client.clientID)
@@ -67,6 +69,7 @@ extension RelyingParty {
             form.append("code_challenge_method", "S256")
         }
         if self.definition.responseMode == .formPost { form.append("response_mode", "form_post") }
+        if offersOtherAccounts, let field = self.definition.accountChoice { form.append(field.name, field.value) }
         for field in self.definition.authorizationParameters where form.single(field.name) == .absent {
             form.append(field.name, field.value)
         }

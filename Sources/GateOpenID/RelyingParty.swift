@@ -15,6 +15,8 @@ package final class RelyingParty: Sendable {
     package let definition: ProviderDefinition
     /// The callback address as the provider knows it.
     package let redirectURI: String
+    /// The id that the provider knows us by.
+    package var clientID: String { self.client.clientID }
     let client: ClientCredentials
     let clientAuthentication: ClientAuthenticationChoice
     let clock: WallClock

@@ -30,6 +30,8 @@ package struct ProviderDefinition: Sendable {
     package let pushesAuthorization: Bool
     /// What is added to the authorization request.
     package let authorizationParameters: [Form.Field]
+    /// What makes the provider offer another account than the one it knows; nil if nothing does.
+    package let accountChoice: Form.Field?
     /// The algorithms that ID tokens may be signed with.
     package let signatureAlgorithms: Set<SignatureAlgorithm>
     /// The audiences that an ID token may name beside us.
@@ -99,6 +101,7 @@ package struct ProviderDefinition: Sendable {
         self.responseMode = settings.responseMode ?? entry.responseMode
         self.pushesAuthorization = settings.pushesAuthorization
         self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
+        self.accountChoice = entry.accountChoice
         self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms
         try ProviderDefinition.check(algorithmsOf: settings)
         self.trustedAudiences = Set(settings.trustedAudiences)

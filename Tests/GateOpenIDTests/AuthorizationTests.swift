@@ -69,6 +69,21 @@ import Testing
         #expect(stage.transport.requests.isEmpty)
     }
 
+    @Test func `Z-03: another account is asked for once, whatever the file adds`() async throws {
+        var settings = Stage.settings(.github, id: "github")
+        settings.authorizationParameters = [Form.Field("prompt", "consent"), Form.Field("login", "ada")]
+        let stage = try Stage(settings)
+        let usual = try self.query(try await stage.begin().location)
+        #expect(usual["prompt"] == "consent" && usual["login"] == "ada")
+        let (location, _) = try await stage.party.authorization(
+            returnPath: .root,
+            handover: nil,
+            offersOtherAccounts: true
+        )
+        let query = try self.query(location)
+        #expect(query["prompt"] == "select_account" && query["login"] == "ada")
+    }
+
     @Test func `a hand-over comes back, unless it is too long`() async throws {
         let stage = try Stage()
         let attempt = try await stage.party.authorization(returnPath: .root, handover: "h").attempt

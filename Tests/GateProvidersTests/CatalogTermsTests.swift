@@ -66,6 +66,46 @@ import Testing
         }
     }
 
+    @Test func `Z-03: a provider is asked for another account in the words that it knows`() throws {
+        let expected: [ProviderType: String] = [
+            .google: "select_account", .microsoft: "select_account", .github: "select_account", .oidc: "login",
+            .keycloak: "login", .okta: "login", .auth0: "login",
+        ]
+        for type in ProviderType.all {
+            let choice = try ProviderDefinition(settings(type)).accountChoice
+            #expect(choice == expected[type].map { Form.Field("prompt", $0) }, "\(type.name)")
+        }
+    }
+
+    @Test func `X-04: the settings that decide who is admitted, and no others, are admission terms`() throws {
+        var google = settings(.google)
+        let before = google.admissionTerms.map { "\($0.name)=\($0.value)" }
+        #expect(before.first == "type=google" && before.count == 12)
+        google.clientSecret = Secret(text: "another secret")
+        google.name = "Staff"
+        google.scopes = ["openid"]
+        google.authorizationParameters = [Form.Field("prompt", "consent")]
+        google.profile = ["picture": ["id_token:/picture"]]
+        #expect(google.admissionTerms.map { "\($0.name)=\($0.value)" } == before)
+        let changes: [(String, (inout ProviderSettings) -> Void)] = [
+            ("client_id", { $0.clientID = "another" }), ("hosted_domains", { $0.hostedDomains = ["example.org"] }),
+            ("tenant", { $0.tenant = "consumers" }), ("tenants", { $0.tenants = ["a"] }),
+            ("workspaces", { $0.workspaces = ["T1"] }), ("issuer", { $0.issuer = "https://other.example" }),
+            ("base_url", { $0.baseURL = WebAddress("https://other.example") }),
+            ("trust_email", { $0.trustsEmail = true }),
+            ("reject_noreply", { $0.rejectsNoreply = true }), ("profile", { $0.profile = ["email": ["id_token:/x"]] }),
+        ]
+        for (name, change) in changes {
+            var changed = google
+            change(&changed)
+            #expect(changed.admissionTerms.map { "\($0.name)=\($0.value)" } != before, "\(name)")
+        }
+        var (one, two) = (google, google)
+        one.hostedDomains = ["a.example", "b.example"]
+        two.hostedDomains = ["b.example", "a.example"]
+        #expect(one.admissionTerms.map(\.value) == two.admissionTerms.map(\.value))
+    }
+
     @Test func `what the file says about the terms counts`() throws {
         for type in ProviderType.all {
             var provider = settings(type)

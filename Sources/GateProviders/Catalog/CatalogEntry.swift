@@ -13,6 +13,8 @@ struct CatalogEntry: Sendable {
     var nonce = ProviderDefinition.NonceRule.required
     var responseMode = ProviderDefinition.ResponseMode.query
     var authorizationParameters: [Form.Field] = []
+    /// What makes the provider offer another account than the one it knows; nil if nothing does.
+    var accountChoice: Form.Field?
     var signatureAlgorithms: Set<SignatureAlgorithm> = [.rs256]
     var keyRetention = Duration.seconds(3600)
     /// What the paths of API calls are appended to, without a trailing slash; nil if there is no API.
@@ -55,6 +57,8 @@ extension CatalogEntry {
             issuer: .exact(issuer),
             scopes: ["openid", "profile", "email"],
             clientAuthentication: .advertised,
+            // OpenID Connect Core §3.1.2.1: every provider knows `login`; where `select_account` is not known it is an error.
+            accountChoice: Form.Field("prompt", "login"),
             chains: self.standardChains
         )
     }

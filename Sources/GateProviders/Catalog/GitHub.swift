@@ -33,6 +33,7 @@ extension CatalogEntry {
             issuer: .exact("\(base)/login/oauth"),
             scopes: [],
             clientAuthentication: .secretPost,
+            accountChoice: Form.Field("prompt", "select_account"),
             signatureAlgorithms: [],
             apiBase: apiBase,
             apiHeaders: [

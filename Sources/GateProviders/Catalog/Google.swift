@@ -34,6 +34,7 @@ extension CatalogEntry {
             scopes: ["openid", "email", "profile"],
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
+            accountChoice: Form.Field("prompt", "select_account"),
             chains: self.googleChains,
             trust: EmailTrust(authority: .domainsAndTenants(["gmail.com", "googlemail.com"]))
         )

@@ -38,6 +38,7 @@ extension CatalogEntry {
             scopes: ["openid", "profile", "email"] + (looksUp ? ["User.Read"] : []),
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
+            accountChoice: Form.Field("prompt", "select_account"),
             keyRetention: .seconds(86_400),
             apiBase: graph,
             chains: self.microsoftChains,
