@@ -89,6 +89,8 @@ CODE = re.compile(
     r'(?<!path: )"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|profile|provider'
     r'|request|route|session|signin|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
 )
+# The code of a failure, wherever it is made; it may break over lines.
+FAILURE = re.compile(r'\bFailure\(\s*\.\w+,\s*"([^"\\]+)"')
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")
 NOT_CODES_IN = ("Sources/GateDemo/",)
@@ -307,17 +309,19 @@ def table_complaints(table, sources):
 
 
 def code_complaints(sources, documentation):
-    seen = set(re.findall(r"`([a-z_]+\.[a-z0-9_]+)`", documentation))
+    seen = set(re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)?)`", documentation))
     for source in sources:
         if not source.path.startswith("Sources/") or source.path.startswith(NOT_CODES_IN):
             continue
-        for number, line in enumerate(source.lines, 1):
-            if line.lstrip().startswith("//"):
-                continue
-            for code in CODE.findall(line):
-                if code not in seen:
-                    seen.add(code)
-                    yield Complaint(source.path, number, f"{code} is not explained; add it to docs/errors.md")
+        found = [
+            (number, code) for number, line in enumerate(source.lines, 1) if not line.lstrip().startswith("//")
+            for code in CODE.findall(line)
+        ]
+        found += [(source.text.count("\n", 0, match.start()) + 1, match[1]) for match in FAILURE.finditer(source.text)]
+        for number, code in sorted(found):
+            if code not in seen:
+                seen.add(code)
+                yield Complaint(source.path, number, f"{code} is not explained; add it to docs/errors.md")
 
 
 def swift_format_complaints(root):

@@ -142,6 +142,11 @@ class RepositoryTests(unittest.TestCase):
         self.assertEqual(found(check.code_complaints([source], "")), [(1, "openid.a is not explained")])
         self.assertEqual(found(check.code_complaints([source], "| `openid.a` | … |")), [])
 
+    def test_z_05_the_code_of_a_failure_is_found_whatever_its_form(self):
+        source = check.Source("Sources/A/A.swift", 'Failure(\n    .signInRequired,\n    "no_dot",\n    "detail"\n)\n')
+        self.assertEqual(found(check.code_complaints([source], "")), [(1, "no_dot is not explained")])
+        self.assertEqual(found(check.code_complaints([source], "| `no_dot` | 401 |")), [])
+
     def test_a_listed_file_without_unsafe_code_is_reported(self):
         self.assertEqual(len(list(check.unsafe_list_complaints([]))), len(check.UNSAFE))
 

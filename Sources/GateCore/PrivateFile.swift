@@ -117,7 +117,13 @@ package enum PrivateFile {
 package struct FileState: Sendable, Hashable {
     fileprivate let device: UInt
     fileprivate let number: UInt
-    fileprivate let size: Int
+    /// The length in bytes.
+    package let size: Int
     fileprivate let seconds: Int
     fileprivate let nanoseconds: Int
+
+    /// Whether both are states of one file, whatever was written to it in between.
+    package func isSameFile(as other: FileState) -> Bool {
+        self.device == other.device && self.number == other.number
+    }
 }

@@ -6,7 +6,10 @@
 /// the corpus it answers are those of return-URL attacks on other gateways: nothing in it may change meaning when a
 /// browser folds `\`, drops control characters, or decodes it once more.
 package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
-    /// Path and query, at most 2048 bytes of visible ASCII.
+    /// The longest path that is read, in bytes.
+    package static let longest = 8192
+
+    /// Path and query, at most 8192 bytes of visible ASCII.
     package let value: String
 
     /// The site's front page.
@@ -14,7 +17,7 @@ package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a path, or nil if it could be read as anything but a place on this site.
     package init?(_ text: String) {
-        guard text.utf8.count <= 2048, ReturnPath.isLocal(text.utf8) else { return nil }
+        guard text.utf8.count <= ReturnPath.longest, ReturnPath.isLocal(text.utf8) else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.compactMap { PercentEncoding.decode($0) }
         guard decoded.count == parts.count, let path = decoded.first, ReturnPath.isLocalDecoded(path) else {

@@ -18,13 +18,16 @@ package struct Sealer: Sendable {
     private struct Key: Sendable {
         let id: [UInt8]
         let secret: Secret
+        /// Makes and checks tags.
+        let authentication: SymmetricKey
     }
 
     /// A sealer with one secret or more, each at least 32 bytes: the first seals, all open.
     package init(_ secrets: [Secret], random: RandomBytes = .system) {
         self.keys = secrets.map { secret in
             let id = secret.withBytes { Array(SHA256.hash(data: Array("gatehouse/key-id/".utf8) + $0).prefix(8)) }
-            return Key(id: id, secret: secret)
+            let authentication = Sealer.derive(secret, part: [], salt: [], purpose: "authentication")
+            return Key(id: id, secret: secret, authentication: authentication)
         }
         self.random = random
     }
@@ -62,6 +65,27 @@ package struct Sealer: Sendable {
         else { return nil }
         let plain = try? AES.GCM.open(box, using: derived, authenticating: sealed[..<41] + Array(purpose.utf8))
         return plain.map(Array.init)
+    }
+
+    /// A tag by which ``authenticates(_:of:for:)`` recognizes a message: HMAC-SHA256, cut to `count` bytes (RFC 2104 §5).
+    package func tag(of message: [UInt8], for purpose: String, count: Int) -> [UInt8] {
+        guard let key = self.keys.first else { return [] }
+        return Array(HMAC<SHA256>.authenticationCode(for: Sealer.input(message, purpose), using: key.authentication))
+            .prefix(count).map { $0 }
+    }
+
+    /// Whether a tag was made for a message and a purpose, with any of the secrets.
+    package func authenticates(_ tag: [UInt8], of message: [UInt8], for purpose: String) -> Bool {
+        guard !tag.isEmpty else { return false }
+        let input = Sealer.input(message, purpose)
+        return self.keys.contains { key in
+            let code = Array(HMAC<SHA256>.authenticationCode(for: input, using: key.authentication))
+            return constantTimeEquals(Array(code.prefix(tag.count)), tag)
+        }
+    }
+
+    private static func input(_ message: [UInt8], _ purpose: String) -> [UInt8] {
+        Array("gatehouse/v1/\(purpose)/".utf8) + message
     }
 
     /// The key is used for one message only, so the nonce may be constant.

@@ -17,6 +17,9 @@ extension ProviderSettings {
             ("hosted_domains", ProviderSettings.joined(self.hostedDomains)),
             ("workspaces", ProviderSettings.joined(self.workspaces)), ("reject_noreply", "\(self.rejectsNoreply)"),
         ]
+        if !self.trustedAudiences.isEmpty {
+            terms.append(("trusted_audiences", ProviderSettings.joined(self.trustedAudiences)))
+        }
         let fields = ["subject", "tenant", "email", "email_verified", "groups", "roles"]
         for field in fields {
             guard let sources = self.profile[field] else { continue }

@@ -53,7 +53,9 @@ struct RequestPath {
         }
         guard !request.isAsterisk else { return .answered(status: 204) }
         guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
-        guard let route = self.route(of: request) else { return self.noSuchApp(host) }
+        guard let route = self.route(of: request) else {
+            return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
+        }
         guard !self.dependsOnParameters(request, route) else {
             return .refused(
                 Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's")
@@ -117,7 +119,15 @@ extension RequestPath {
         }
     }
 
-    private func route(of request: RequestHead) -> SiteRoute? {
+    /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.
+    private func isFront(_ request: RequestHead) -> Bool {
+        guard request.method == .get || request.method == .head else { return false }
+        guard request.authority.host == self.site.publicOrigin.host else { return false }
+        return request.path.withSpan(of: request.message) { $0.count == 1 }
+    }
+
+    /// The route of a request, whoever sends it.
+    func route(of request: RequestHead) -> SiteRoute? {
         let found = request.path.withSpan(of: request.message) { path in
             self.site.table.entry(host: request.authority.host, path: path)
         }
@@ -167,7 +177,9 @@ extension RequestPath {
         }
         switch lookup {
         case .unavailable(let failure): return .unavailable(failure)
-        case .none: return Ticket((0..<text.count).map { text[$0] }).map(Found.unknown) ?? .none
+        case .none:
+            let ticket = self.site.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
+            return ticket.map(Found.unknown) ?? .none
         case .done: return .none
         }
     }

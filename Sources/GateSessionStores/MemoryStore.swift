@@ -64,8 +64,8 @@ package final class MemoryStore: SessionStore {
     }
 
     /// Notes a use.
-    package func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
-        try self.use { (state) throws(Failure) in state.records[key]?.lastSeen = lastSeen }
+    package func noteUse(_ key: [UInt8], at instant: Instant) {
+        self.state.withLock { $0.records[key]?.lastSeen = instant }
     }
 
     /// Removes a record.
@@ -104,9 +104,11 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// How many sessions there are.
-    package func count() async throws(Failure) -> Int {
-        try self.use { (state) throws(Failure) in state.records.count }
+    /// How many sessions are live; costs one pass over everything.
+    package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
+        try self.use { (state) throws(Failure) in
+            state.records.values.count { lifetimes.remaining($0, at: now) > .zero }
+        }
     }
 
     /// Throws if the store is closed.

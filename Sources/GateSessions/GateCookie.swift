@@ -9,7 +9,7 @@ package import GateCore
 package struct GateCookie: Sendable, Hashable {
     /// How long an attempt to sign in or a hand-over may take, in seconds.
     package static let attemptSeconds = 600
-    /// How many attempts to sign in one browser may have open.
+    /// How many attempts to sign in, and how many session transfers on one host, one browser may have open.
     package static let mostAttempts = 5
 
     /// The name.
@@ -94,12 +94,32 @@ extension GateCookie {
     ///   - origin: The origin of the gate.
     /// - Returns: The cookies whose ``deletion`` goes beside the new one.
     package static func surplusAttempts(in header: CookieHeader, at origin: Origin) -> [GateCookie] {
-        let prefix = GateCookie.attemptPrefix(at: origin)
-        let tags = header.names(withPrefix: prefix).map { String($0.dropFirst(prefix.count)) }
         // Deleted as what a browser takes in every context; whether they were set so is not known.
-        let attempts = tags.compactMap { GateCookie.attempt($0, at: origin, isCrossSite: true) }
-        // A browser that had many tabs open is cleaned in steps, so that the answer's head stays small.
-        return Array(attempts.dropLast(GateCookie.mostAttempts - 1).prefix(GateCookie.mostDeletions))
+        self.surplus(in: header, prefix: GateCookie.attemptPrefix(at: origin)) { tag in
+            GateCookie.attempt(tag, at: origin, isCrossSite: true)
+        }
+    }
+
+    /// The cookies of session transfers to delete so that one more makes at most five.
+    ///
+    /// - Parameters:
+    ///   - header: What the browser sent.
+    ///   - origin: The origin of the app's host.
+    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    package static func surplusHandovers(in header: CookieHeader, at origin: Origin) -> [GateCookie] {
+        self.surplus(in: header, prefix: GateCookie.name(GateCookie.handoverBase, isSecure: origin.isSecure)) { tag in
+            GateCookie.handover(tag, at: origin)
+        }
+    }
+
+    private static func surplus(
+        in header: CookieHeader,
+        prefix: String,
+        cookie: (String) -> GateCookie?
+    ) -> [GateCookie] {
+        let cookies = header.names(withPrefix: prefix).compactMap { cookie(String($0.dropFirst(prefix.count))) }
+        // A browser that had many tabs open is cleaned in steps, so that the head of the response stays small.
+        return Array(cookies.dropLast(GateCookie.mostAttempts - 1).prefix(GateCookie.mostDeletions))
     }
 
     /// Whether a cookie name is one that only the gateway may set and read, pieces such as `_0` included.

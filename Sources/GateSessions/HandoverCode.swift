@@ -31,12 +31,17 @@ package struct HandoverCode: Sendable, Hashable {
 
     /// Opens a code that this gateway sealed and that has not expired; nil for everything else.
     package init?(sealed text: String, by sealer: Sealer, now: Instant) {
+        self.init(sealed: text, by: sealer)
+        guard now < self.expires else { return nil }
+    }
+
+    /// Opens a code that this gateway sealed, however long ago, to see where its user was going.
+    package init?(sealed text: String, by sealer: Sealer) {
         guard let json = SealedText.open(text, for: HandoverCode.purpose, with: sealer) else { return nil }
         guard let id = json["id"]?.string, let origin = json["origin"]?.origin,
             let path = json["path"]?.string.flatMap(ReturnPath.init), let binding = json["binding"]?.bytes(32),
-            let ticket = json["ticket"]?.bytes(32).flatMap(Ticket.init(bytes:)), let expires = json["expires"]?.integer
+            let ticket = json["ticket"]?.string.flatMap({ Ticket($0.utf8) }), let expires = json["expires"]?.integer
         else { return nil }
-        guard now < Instant(seconds: expires) else { return nil }
         self.id = id
         self.origin = origin
         self.path = path
@@ -63,9 +68,9 @@ package struct HandoverCode: Sendable, Hashable {
     /// - Parameters:
     ///   - origin: The origin that the code arrived at.
     ///   - cookie: The value of the cookie named after ``tag``, if the browser sent exactly one.
-    /// - Returns: The proof that ``SessionManager/redeem(_:gate:now:)`` wants.
+    /// - Returns: The proof that a session may begin.
     /// - Throws: `handover.wrong_origin` or `handover.other_browser`.
-    package func claim(
+    func claim(
         at origin: Origin,
         cookie: (some Collection<UInt8>)?
     ) throws(Failure) -> HandoverClaim {
@@ -79,10 +84,10 @@ package struct HandoverCode: Sendable, Hashable {
     }
 }
 
-/// A code that is proved to be where it belongs, but not yet spent.
-package struct HandoverClaim: Sendable {
+/// A code that is proved to be where it belongs.
+struct HandoverClaim: Sendable {
     /// The code.
-    package let code: HandoverCode
+    let code: HandoverCode
 
     fileprivate init(code: HandoverCode) {
         self.code = code

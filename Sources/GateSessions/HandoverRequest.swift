@@ -27,11 +27,16 @@ package struct HandoverRequest: Sendable, Hashable {
 
     /// Opens a request that this gateway sealed and that has not expired; nil for everything else.
     package init?(sealed text: String, by sealer: Sealer, now: Instant) {
+        self.init(sealed: text, by: sealer)
+        guard now < self.expires else { return nil }
+    }
+
+    /// Opens a request that this gateway sealed, however long ago, to see where its user was going.
+    package init?(sealed text: String, by sealer: Sealer) {
         guard let json = SealedText.open(text, for: HandoverRequest.purpose, with: sealer) else { return nil }
         guard let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
             let binding = json["binding"]?.bytes(32), let expires = json["expires"]?.integer
         else { return nil }
-        guard now < Instant(seconds: expires) else { return nil }
         self.origin = origin
         self.path = path
         self.binding = binding

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Tells every cache in this process that the sessions of a family have ended.
 ///
-/// A body is called on the thread that ended the session, after the store has forgotten it and before the person is
-/// told; it has to pass the news on to its own event loop and return.
+/// A body is called on the thread that ends the session, before the store is asked to forget it and before the user gets
+/// a response; it has to pass the news on to its own event loop and return.
 package final class RevocationFeed: Sendable {
     private struct State {
         var bodies: [Int: @Sendable ([UInt8]) -> Void] = [:]

@@ -13,6 +13,8 @@ extension Session {
         ]
         members["id_token"] = self.idToken?.withText { .string($0) }
         members["end_session"] = self.endSession.map(JSON.string)
+        members["admission"] = self.admission.map(JSON.string)
+        members["origin"] = self.origin.map { .string($0.text) }
         return JSON.object(members).encoded
     }
 
@@ -32,7 +34,9 @@ extension Session {
             created: Instant(seconds: created),
             lastSeen: lastSeen,
             idToken: json["id_token"]?.string.map(Secret.init(text:)),
-            endSession: json["end_session"]?.string
+            endSession: json["end_session"]?.string,
+            admission: json["admission"]?.string,
+            origin: json["origin"]?.string.flatMap { Ticket($0.utf8) }
         )
     }
 }

@@ -17,9 +17,15 @@ package struct Session: Sendable, Hashable {
     /// When the session was last used, in steps of a minute.
     package internal(set) var lastSeen: Instant
     /// The provider's ID token, as a hint for its end-session endpoint.
-    package let idToken: Secret?
+    package internal(set) var idToken: Secret?
     /// The provider's end-session endpoint.
     package let endSession: String?
+    /// The fingerprint of the provider's settings that admitted the user; nil for sessions of an earlier version.
+    var admission: String?
+    /// The ticket of the session at the gateway's host that this one was transferred from; nil for the first of a family.
+    ///
+    /// The ID token is looked up there at sign-out, so that it is kept once.
+    var origin: Ticket?
 
     /// The name of the provider the person signed in with.
     package var provider: String { self.profile.provider }
@@ -65,5 +71,11 @@ package struct SessionLifetimes: Sendable, Hashable {
     package init(idle: Duration, absolute: Duration) {
         self.idle = idle
         self.absolute = absolute
+    }
+
+    /// How much longer a record lives if it is not used again; zero or less if it is over.
+    package func remaining(_ record: SessionRecord, at now: Instant) -> Duration {
+        let end = min(record.expires, record.created.advanced(by: self.absolute))
+        return min(end, record.lastSeen.advanced(by: self.idle)).since(now)
     }
 }

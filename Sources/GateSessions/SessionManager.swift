@@ -10,9 +10,11 @@ package struct SessionManager: Sendable {
     package let store: any SessionStore
     /// How long sessions live.
     package let lifetimes: SessionLifetimes
+    let random: RandomBytes
     private let sealer: Sealer
     private let feed: RevocationFeed
-    private let random: RandomBytes
+    private let admissions: Admissions?
+    private let bareTickets = BareTickets()
 
     /// How much time passes before a use is noted again, so that browsing does not become writing.
     package static let touchStep = Duration.seconds(60)
@@ -20,19 +22,41 @@ package struct SessionManager: Sendable {
     static let clockLeeway = Duration.seconds(300)
 
     /// Sessions in a store, under the gateway's secret.
+    ///
+    /// - Parameters:
+    ///   - store: Where the records are.
+    ///   - sealer: Seals them.
+    ///   - lifetimes: How long sessions live.
+    ///   - feed: Hears of families that end.
+    ///   - admissions: Whom the providers admit; nil if that does not matter.
+    ///   - random: What tickets and ids are made of.
     package init(
         store: any SessionStore,
         sealer: Sealer,
         lifetimes: SessionLifetimes,
         feed: RevocationFeed,
+        admissions: Admissions? = nil,
         random: RandomBytes = .system
     ) {
         self.store = store
         self.sealer = sealer
         self.lifetimes = lifetimes
         self.feed = feed
+        self.admissions = admissions
         self.random = random
     }
+
+    /// Reads the value of a session cookie; nil unless this gateway issued it for that host, as far as can be told without
+    /// the store.
+    package func ticket(_ text: some Collection<UInt8>, host: String) -> Ticket? {
+        guard let ticket = Ticket(text) else { return nil }
+        guard !ticket.isBare else { return ticket }
+        let purpose = SessionManager.ticketPurpose(host)
+        return self.sealer.authenticates(ticket.tag, of: ticket.bytes, for: purpose) ? ticket : nil
+    }
+
+    /// Whether the settings that admitted a session are still in force.
+    package func admits(_ session: Session) -> Bool { self.admissions?.admits(session) ?? true }
 
     /// Begins a session after a sign-in, always with a new ticket, id and family.
     ///
@@ -68,46 +92,20 @@ package struct SessionManager: Sendable {
             created: now,
             lastSeen: now,
             idToken: signIn.idToken.flatMap { $0.count <= Session.longestIDToken ? $0 : nil },
-            endSession: signIn.endSession
+            endSession: signIn.endSession,
+            admission: self.admissions?.fingerprint(of: signIn.profile.provider),
+            origin: nil
         )
     }
 
-    /// Begins a session on another host for the browser whose ticket for `gate` this is; nil if that has no session.
-    ///
-    /// It shares family and end with the first one. If that one is ended meanwhile, this one is not left behind.
-    func issue(
-        from ticket: Ticket,
-        of gate: String,
-        to host: String,
-        now: Instant
-    ) async throws(Failure) -> IssuedSession? {
-        guard let first = try await self.session(for: ticket, host: gate, now: now) else { return nil }
-        let session = Session(
-            id: self.random.token(16),
-            family: first.family,
-            profile: first.profile,
-            host: host,
-            created: first.created,
-            lastSeen: now,
-            idToken: first.idToken,
-            endSession: first.endSession
-        )
-        let issued = try await self.insert(session)
-        guard try await self.store.record(for: ticket.storeKey) != nil else {
-            try await self.store.remove(issued.ticket.storeKey)
-            return nil
-        }
-        return issued
-    }
-
-    /// The live session of a ticket on a host, or nil if it is unknown, unreadable, over, or of another host.
+    /// The live session of a ticket on a host, or nil if it is unknown, unreadable, over, of another host, or was admitted by
+    /// settings that have changed since.
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
-        guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
+        guard let record = try await self.record(of: ticket) else { return nil }
         guard var session = self.open(record, with: ticket), session.host == host else { return nil }
-        guard self.isLive(session, record: record, now: now) else { return nil }
+        guard self.isLive(session, record: record, now: now), self.admits(session) else { return nil }
         if now >= record.lastSeen.advanced(by: SessionManager.touchStep) {
-            // A store that can still be read but not written, as on a full disk, must not turn people away.
-            try? await self.store.touch(record.key, lastSeen: now)
+            self.store.noteUse(record.key, at: now)
             session.lastSeen = now
         }
         return session
@@ -122,16 +120,29 @@ package struct SessionManager: Sendable {
     /// Ends the session of a ticket and all of its family; gives back the session if it could be read.
     ///
     /// When this returns, store and caches have forgotten it. A throw means that it may still be alive.
+    ///
+    /// - Parameter ticket: The ticket of any session of the family.
+    /// - Returns: The session with the ID token of its family; nil if there is none.
+    /// - Throws: When the store cannot be read, or for a bare ticket when there are too many of them.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
-        guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
+        guard let record = try await self.record(of: ticket) else { return nil }
+        var session = self.open(record, with: ticket)
+        if let origin = session?.origin, let first = try? await self.store.record(for: origin.storeKey) {
+            session?.idToken = self.open(first, with: origin)?.idToken
+        }
         try await self.endFamily(record.family)
-        return self.open(record, with: ticket)
+        return session
     }
 
-    /// Ends all sessions of a family.
+    /// Ends all sessions of a family, first in the caches of this process: a store may be slow.
     package func endFamily(_ family: [UInt8]) async throws(Failure) {
-        try await self.store.removeFamily(family)
         self.feed.publish(family)
+        try await self.store.removeFamily(family)
+    }
+
+    /// How many sessions are live.
+    package func count(now: Instant) async throws(Failure) -> Int {
+        try await self.store.count(at: now, within: self.lifetimes)
     }
 
     /// Removes what is over from the store; to be called now and then, says how many sessions went.
@@ -150,6 +161,21 @@ package struct SessionManager: Sendable {
 }
 
 extension SessionManager {
+    /// The record of a ticket; look-ups of tickets that may be forged are bounded.
+    private func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
+        if ticket.isBare { try self.bareTickets.admit() }
+        return try await self.store.record(for: ticket.storeKey)
+    }
+
+    /// A ticket of these bytes for a host.
+    func signed(_ bytes: [UInt8], host: String) -> Ticket {
+        let purpose = SessionManager.ticketPurpose(host)
+        return Ticket(bytes: bytes, tag: self.sealer.tag(of: bytes, for: purpose, count: Ticket.tagCount))
+    }
+
+    /// Names the host, so that a ticket of one host needs no look-up on another.
+    private static func ticketPurpose(_ host: String) -> String { "ticket/\(host)" }
+
     /// Whether a session is within both lifetimes; the sealed time of creation counts, not the one beside it.
     private func isLive(_ session: Session, record: SessionRecord, now: Instant) -> Bool {
         guard now < record.expires, now < session.created.advanced(by: self.lifetimes.absolute) else { return false }
@@ -157,15 +183,18 @@ extension SessionManager {
         return session.created <= now.advanced(by: SessionManager.clockLeeway)
     }
 
-    private func insert(_ session: Session) async throws(Failure) -> IssuedSession {
-        let fresh = try self.sealed(session)
+    func insert(_ session: Session, as ticket: Ticket? = nil) async throws(Failure) -> IssuedSession {
+        let fresh = try self.sealed(session, as: ticket)
         try await self.store.insert(fresh.record)
         return fresh.issued
     }
 
-    /// A session with a new ticket, and the record that only this ticket opens.
-    private func sealed(_ session: Session) throws(Failure) -> (record: SessionRecord, issued: IssuedSession) {
-        let ticket = Ticket(from: self.random)
+    /// A session with a ticket, a new one unless there is one, and the record that only this ticket opens.
+    private func sealed(
+        _ session: Session,
+        as ticket: Ticket? = nil
+    ) throws(Failure) -> (record: SessionRecord, issued: IssuedSession) {
+        let ticket = ticket ?? self.signed(self.random.bytes(32), host: session.host)
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
         guard !sealed.isEmpty else {

@@ -40,13 +40,17 @@ package protocol SessionStore: Sendable {
     /// Adds a record under a key that is not taken yet.
     func insert(_ record: SessionRecord) async throws(Failure)
 
-    /// Notes when a session was last used; nothing happens if it is gone.
-    func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure)
+    /// Notes that a session was used; nothing happens if it is gone.
+    ///
+    /// Never waits: a store may write it later, and ``record(for:)`` returns it from now on.
+    func noteUse(_ key: [UInt8], at instant: Instant)
 
     /// Removes the record under a key, if there is one.
     func remove(_ key: [UInt8]) async throws(Failure)
 
     /// Removes all records of a family.
+    ///
+    /// When this returns, none of them is returned any more, also if it could not be written yet.
     func removeFamily(_ family: [UInt8]) async throws(Failure)
 
     /// Removes sessions past their end or unused for `idle`, and spent ids past theirs; says how many sessions.
@@ -60,17 +64,52 @@ package protocol SessionStore: Sendable {
     /// Notes the use of an id and adds a record, in one step; false, and no record, if the id was used before.
     func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool
 
-    /// How many sessions there are, expired ones not yet removed included.
-    func count() async throws(Failure) -> Int
+    /// How many sessions are live: those that are over and not removed yet do not count.
+    func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int
 
     /// Throws what is wrong if the store cannot be read and written now.
     func check() async throws(Failure)
+
+    /// What has become of the file that the store is kept in; nil if nothing, or if there is no file.
+    ///
+    /// May read a little from a disk.
+    func fault() -> StoreFault?
 
     /// Ends the use of the store; afterwards everything throws.
     func close() async
 }
 
+/// What somebody may do to the file of a store while it is in use.
+///
+/// The store goes on with what it has; a restart would not find it again.
+package enum StoreFault: String, Sendable, CaseIterable {
+    /// There is no file at the path any more.
+    case deleted
+    /// Another file is at the path.
+    case replaced
+    /// The file is shorter than it has to be.
+    case truncated
+    /// What is in the file makes no sense.
+    case damaged
+}
+
+/// What a store reports beside the results of its calls.
+package enum StoreEvent: Sendable, Equatable {
+    /// A sign-out holds in memory, but could not be written to the store.
+    ///
+    /// - Parameters:
+    ///   - pending: How many families wait.
+    ///   - isKept: Whether it outlives a restart all the same.
+    ///   - reason: Why it could not be written.
+    case revocationPending(pending: Int, isKept: Bool, reason: String)
+    /// All sign-outs that waited are written.
+    case revocationsWritten
+}
+
 extension SessionStore {
+    /// A store without a file has no fault of that kind.
+    package func fault() -> StoreFault? { nil }
+
     /// One step after the other, for stores without transactions: when the second fails, the id is spent for nothing.
     package func insert(
         _ record: SessionRecord,

@@ -1,41 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-package import GateCore
+internal import GateCore
 
-/// What a browser holds to show that it is signed in: 256 random bits that exist nowhere else.
+/// What a browser holds to show that it is signed in: 256 random bits that exist nowhere else, and a tag of the gateway.
 ///
-/// The store knows only a hash of it, and the record there opens only with it, so a stolen database opens nothing.
+/// The store knows only a hash of it, and the record there opens only with it, so a stolen database opens nothing. The
+/// tag is a message authentication code: a forged ticket is rejected without a look-up in the store.
 package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-    /// The length of the text form.
-    package static let textCount = 43
+    /// The length of the text form: 42 bytes of base64url.
+    package static let textCount = 56
+    /// The length of the text form of tickets without a tag, as earlier versions issued them.
+    package static let bareTextCount = 43
+    /// The bytes of a tag.
+    static let tagCount = 10
+    private static let byteCount = 32
 
     let bytes: [UInt8]
+    /// The tag; empty for a ticket of an earlier version.
+    let tag: [UInt8]
 
-    /// A fresh ticket.
-    package init(from random: RandomBytes) {
-        self.bytes = random.bytes(32)
-    }
-
-    /// Reads the text form, or nil unless it is exactly what ``text`` would give.
-    package init?(_ text: some Collection<UInt8>) {
-        guard text.count == Ticket.textCount, let bytes = Base64URL.decode(text) else { return nil }
-        self.init(bytes: bytes)
-    }
-
-    init?(bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
+    /// A ticket of 32 bytes with its tag.
+    init(bytes: [UInt8], tag: [UInt8]) {
         self.bytes = bytes
+        self.tag = tag
     }
 
-    /// The value of the cookie: 43 characters of base64url.
-    package var text: String { Base64URL.encode(self.bytes) }
+    /// Reads the text form, or nil unless it is exactly what ``text`` would give; whether the tag is ours, only
+    /// ``SessionManager/ticket(_:host:)`` knows.
+    package init?(_ text: some Collection<UInt8>) {
+        guard text.count == Ticket.textCount || text.count == Ticket.bareTextCount else { return nil }
+        guard let bytes = Base64URL.decode(text) else { return nil }
+        self.init(bytes: Array(bytes.prefix(Ticket.byteCount)), tag: Array(bytes.dropFirst(Ticket.byteCount)))
+    }
+
+    /// The value of the cookie.
+    package var text: String { Base64URL.encode(self.bytes + self.tag) }
+
+    /// Whether the ticket is one of an earlier version, which only the store can tell from a forged one.
+    package var isBare: Bool { self.tag.isEmpty }
 
     /// The name of the record in the store, from which the ticket cannot be found again.
     package var storeKey: [UInt8] { digest("session/key", self.bytes) }
 
     /// The ticket's part in the key of the record; unrelated to ``storeKey``.
     var sealingPart: [UInt8] { digest("session/part", self.bytes) }
+
+    /// The bytes of the ticket that the same browser gets on another host; always the same ones, so that it has one session
+    /// there however often it is sent there.
+    func bytes(for host: String) -> [UInt8] { digest("session/transfer", Array("\(host)/".utf8) + self.bytes) }
 
     /// A mark instead of the value.
     package var description: String { "<ticket>" }

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: restart, theft of the database, revocation, hand-over to apps on hosts of their own."""
 
+import base64
+import os
 import shutil
+import signal
 import sqlite3
 import threading
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
+from support.processes import eventually
 from support.raw import Wire, request
 from support.upstream import Upstream
 
@@ -341,3 +346,161 @@ def test_scripts_get_401_with_an_address_and_no_redirect(gateway):
                 answer.json["sign_in"].startswith("http://") and not answer.all("location") and
                 not answer.all("set-cookie")
             )
+
+
+# What other processes do to the database.
+
+
+def hold(gateway):
+    """Another process that holds the database."""
+    connection = sqlite3.connect(next((gateway.folder / "state").glob("*.db")), isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    return connection
+
+
+def make_due(gateway, seconds=7200):
+    """Makes the last use of all sessions so old that it has to be written; the gateway must not run."""
+    with sqlite3.connect(next((gateway.folder / "state").glob("*.db"))) as database:
+        database.execute(f"UPDATE session SET seen = seen - {seconds}")
+
+
+def test_u_01_a_database_that_another_process_holds_stalls_no_signed_in_user(stand):
+    """U-01: look-ups whose last use is due are answered at once; sign-ins are told to come later."""
+    stand.start()
+    tickets = []
+    for _ in range(20):
+        browser = Browser(stand)
+        assert browser.sign_in("mock", "/x").status == 200
+        tickets.append(browser.ticket())
+    stand.stop()
+    make_due(stand)
+    stand.start()
+    held = hold(stand)
+    began = time.monotonic()
+    assert [status(stand, ticket) for ticket in tickets] == [200] * 20
+    assert time.monotonic() - began < 2
+    late = Browser(stand)
+    assert late.send("GET", late.authorize(late.begin("mock"))).status == 503
+    held.execute("ROLLBACK")
+    rows = "SELECT COUNT(*) FROM session WHERE seen > strftime('%s', 'now') - 600"
+    eventually(lambda: held.execute(rows).fetchone()[0] == 20, "the last uses are written")
+    held.close()
+
+
+def test_u_02_a_sign_out_holds_while_the_database_cannot_be_written(stand):
+    """U-02: at once, also after a kill before there was room, and reported."""
+    stand.start()
+    browser = Browser(stand)
+    browser.sign_in("mock", "/x")
+    ticket = browser.ticket()
+    held = hold(stand)
+    assert browser.sign_out().status == 303
+    assert status(stand, ticket) == 401
+    eventually(lambda: "sign-out not written yet" in stand.log, "the log says so")
+    assert stand.metric("gatehouse_revocations_pending") == 1
+    os.kill(stand.process.pid, signal.SIGKILL)
+    stand.process.child.wait()
+    stand.process = None
+    held.execute("ROLLBACK")
+    assert held.execute("SELECT COUNT(*) FROM session").fetchone()[0] == 1
+    stand.start()
+    assert status(stand, ticket) == 401
+    eventually(lambda: held.execute("SELECT COUNT(*) FROM session").fetchone()[0] == 0, "the session is removed")
+    held.close()
+
+
+@pytest.mark.parametrize("fault", ["deleted", "replaced", "truncated"])
+def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(fault, stand):
+    """U-03: log, metric and status say so."""
+    stand.start()
+    browser = Browser(stand)
+    browser.sign_in("mock", "/x")
+    path = next((stand.folder / "state").glob("*.db"))
+    assert stand.metric("gatehouse_session_store_fault") == 0 and stand.operation("/status").json()["store_fault"] is None
+    if fault == "deleted":
+        path.unlink()
+    elif fault == "replaced":
+        copy = path.with_suffix(".copy")
+        shutil.copy(path, copy)
+        copy.replace(path)
+    else:
+        os.truncate(path, 0)
+    assert stand.metric("gatehouse_session_store_fault") == 1
+    assert stand.operation("/status").json()["store_fault"] == fault
+    eventually(lambda: f"session store {fault}" in stand.log and "session.store_fault" in stand.log, "the log says so")
+    if fault != "truncated":
+        assert status(stand, browser.ticket()) == 200
+
+
+def test_z_02_sessions_that_are_over_are_not_counted(stand):
+    """Z-02: the gauge goes by the idle time-out of the configuration."""
+    stand.configuration["sessions"] = {"idle_timeout": "2h", "lifetime": "60d"}
+    stand.start()
+    browsers = [Browser(stand) for _ in range(2)]
+    for browser in browsers:
+        browser.sign_in("mock", "/x")
+    assert stand.metric("gatehouse_sessions") == 2
+    stand.stop()
+    make_due(stand, 7201)
+    stand.start()
+    browsers[0].sign_in("mock", "/x")
+    assert stand.metric("gatehouse_sessions") == 1
+
+
+def test_x_04_a_reload_that_tightens_a_provider_ends_its_sessions(stand, provider_server):
+    """X-04: the next request of a session that other settings admitted leads to a new sign-in."""
+    other = provider_server.realm("other")
+    other.reset()
+    stand.configuration["providers"]["other"] = oidc(other.issuer)
+    stand.start()
+    browser, third = Browser(stand), Browser(stand)
+    browser.sign_in("mock", "/x")
+    third.sign_in("other", "/x")
+    assert status(stand, browser.ticket()) == 200 and status(stand, third.ticket()) == 200
+    stand.configuration["providers"]["mock"]["client_id"] = "another"
+    stand.write()
+    stand.reload()
+    eventually(lambda: status(stand, browser.ticket()) == 401, "the session does not count any more")
+    assert request(stand.port, "/oauth2/userinfo", fields=[("Cookie", f"gatehouse={browser.ticket()}")]).status == 401
+    assert status(stand, third.ticket()) == 200
+    stand.stop()
+    stand.start()
+    assert status(stand, browser.ticket()) == 401 and status(stand, third.ticket()) == 200
+
+
+def test_x_17_forged_tickets_never_reach_the_store(ada, gateway):
+    """X-17: the store is asked for tickets of ours only; those of the version before are still taken."""
+    forged = base64.urlsafe_b64encode(os.urandom(42)).decode()
+    assert len(forged) == len(ada.ticket()) and status(gateway, forged) == 401
+    bare = base64.urlsafe_b64encode(base64.urlsafe_b64decode(ada.ticket())[:32]).decode().rstrip("=")
+    assert len(bare) == 43 and status(gateway, bare) == 200
+    codes = {status(gateway, base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")) for _ in range(5)}
+    assert codes == {401} and status(gateway, ada.ticket()) == 200
+
+
+def test_x_07_many_transfers_make_one_session(gateway, realm):
+    """X-07: in one browser, one after the other and with the cookie of the host lost in between."""
+    browser, _ = handed_over(gateway)
+    first = browser.ticket("own.localhost")
+    count = gateway.metric("gatehouse_sessions")
+    for _ in range(10):
+        browser.cookies["own.localhost"] = {}
+        assert browser.visit(f"http://own.localhost:{gateway.port}/x").status == 200
+        assert browser.ticket("own.localhost") == first
+    assert gateway.metric("gatehouse_sessions") == count
+
+
+def test_x_08_a_code_that_went_astray_is_spent(gateway, realm):
+    """X-08: shown in another browser it is rejected, and then worth nothing in its own."""
+    browser, address = code_of(gateway)
+    assert Browser(gateway).send("GET", address).status == 400
+    answer = browser.send("GET", address)
+    assert answer.status == 400 and browser.ticket("own.localhost") is None and "handover.spent" in answer.text
+
+
+def test_x_15_transfer_cookies_are_bounded(gateway):
+    """X-15: forty navigations that nobody follows leave five cookies."""
+    browser = Browser(gateway)
+    for number in range(40):
+        assert browser.send("GET", f"http://own.localhost:{gateway.port}/x{number}").status == 303
+    assert len(browser.cookies["own.localhost"]) == 5

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func `a client may do at once what it may do in a minute, then a step at a time`() throws {
-        var table = RateTable(capacity: 8)
+        var table = RateTable<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         for _ in 0..<30 {
             let wait = table.take(ada, perMinute: 30, at: .seconds(5))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `after a quiet minute a bucket is full and no fuller`() throws {
-        var table = RateTable(capacity: 8)
+        var table = RateTable<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         _ = table.take(ada, perMinute: 2, at: .zero)
         for _ in 0..<2 {
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `who is refused does not wait longer for having asked`() throws {
-        var table = RateTable(capacity: 8)
+        var table = RateTable<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         _ = table.take(ada, perMinute: 1, at: .zero)
         for second in 1...59 {
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `asking how long to wait takes nothing`() throws {
-        var table = RateTable(capacity: 8)
+        var table = RateTable<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         #expect(table.wait(of: ada, perMinute: 1, at: .zero) == nil)
         _ = table.take(ada, perMinute: 1, at: .zero)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `no rate is no bound, and nothing is remembered for it`() throws {
-        var table = RateTable(capacity: 8)
+        var table = RateTable<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         for _ in 0..<1000 {
             let wait = table.take(ada, perMinute: 0, at: .zero)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `the table never knows more than its capacity, and forgets who was seen longest ago`() throws {
-        var table = RateTable(capacity: 100)
+        var table = RateTable<ClientNetwork>(capacity: 100)
         let first = try Self.client("10.0.0.1")
         let regular = try Self.client("10.0.0.2")
         _ = table.take(first, perMinute: 1, at: .zero)

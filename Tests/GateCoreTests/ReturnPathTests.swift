@@ -35,7 +35,7 @@ import Testing
         #expect(ReturnPath(text) == nil)
     }
 
-    @Test(arguments: [(2048, true), (2049, false)])
+    @Test(arguments: [(8192, true), (8193, false)])
     func `a path has a bound`(length: Int, isGood: Bool) {
         #expect((ReturnPath("/" + String(repeating: "a", count: length - 1)) != nil) == isGood)
     }

@@ -90,4 +90,20 @@ import Testing
         #expect(constantTimeEquals([1, 2], [1, 2]) && !constantTimeEquals([1, 2], [1, 3]))
         #expect(!constantTimeEquals([1], [1, 2]))
     }
+
+    @Test func `a tag is for one message and one purpose, under any of the secrets`() {
+        let old = Secret([UInt8](repeating: 1, count: 32))
+        let new = Secret([UInt8](repeating: 2, count: 32))
+        let tag = Sealer([old]).tag(of: [1, 2, 3], for: "a", count: 10)
+        #expect(tag.count == 10)
+        let rotated = Sealer([new, old])
+        #expect(rotated.authenticates(tag, of: [1, 2, 3], for: "a"))
+        #expect(!rotated.authenticates(tag, of: [1, 2, 4], for: "a"))
+        #expect(!rotated.authenticates(tag, of: [1, 2, 3], for: "b"))
+        #expect(!rotated.authenticates([], of: [1, 2, 3], for: "a"))
+        #expect(!Sealer([new]).authenticates(tag, of: [1, 2, 3], for: "a"))
+        #expect(
+            rotated.tag(of: [1, 2, 3], for: "a", count: 10) == Sealer([new]).tag(of: [1, 2, 3], for: "a", count: 10)
+        )
+    }
 }

@@ -362,11 +362,16 @@ private let sessionCookie = "__Host-gatehouse"
         let code = try await self.withCode(rig, browser)
         let stolen = try await Browser(rig).open(code, "Accept: */*\r\n")
         #expect(stolen.status == 400 && stolen.code == "handover.other_browser")
+        // X-08: a code that went astray is spent.
+        let spent = try await browser.open(code, "Accept: */*\r\n")
+        #expect(spent.status == 400 && spent.code == "handover.spent")
+        let second = try await self.withCode(rig, browser)
         browser.jar["desk.example.com"] = browser.jar["shop.example.com"]
-        let elsewhere = try await browser.open(code.replacing("shop.", with: "desk."), "Accept: */*\r\n")
+        let elsewhere = try await browser.open(second.replacing("shop.", with: "desk."), "Accept: */*\r\n")
         #expect(elsewhere.status == 400 && elsewhere.code == "handover.wrong_origin")
+        let third = try await self.withCode(rig, browser)
         rig.clock.advance(by: 60)
-        let late = try await browser.open(code, "Accept: */*\r\n")
+        let late = try await browser.open(third, "Accept: */*\r\n")
         #expect(late.status == 400 && late.code == "handover.code")
     }
 

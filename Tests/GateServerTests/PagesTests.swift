@@ -3,6 +3,7 @@
 import GateCore
 import GateHTTP
 import GateSessions
+import GateWire
 import HTTPTypes
 import Testing
 
@@ -69,8 +70,22 @@ import Testing
     }
 
     @Test func `values in pages are escaped`() {
-        let page = Pages.signOut(action: "\"><script>", user: "<b>&\"Eve\"")
-        #expect(!page.contains("<script>") && !page.contains("<b>"))
+        var eve = Profile(provider: "staff", issuer: "https://id.staff.example", subject: "e")
+        eve.name = "<b>&\"Eve\""
+        eve.email = "<i>@example.org"
+        let user = PageContext.User(eve, provider: "<u>", isSignedIn: true)
+        let page = Pages.signOut(action: "\"><script>", user: user)
+        #expect(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>") && !page.contains("<u>"))
+        let button = PageButton(address: "\"><script>", text: "<i>")
+        for page in [
+            Pages.apps([button], user: user, signOut: "\"><script>"),
+            Pages.error(title: "<i>", text: "<b>", code: "<i>", incident: "<i>", user: user, buttons: [button]),
+            Pages.signedOut(address: "\"><script>", remark: "<i>"),
+        ] {
+            #expect(
+                !page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>") && !page.contains("<u>")
+            )
+        }
         let chooser = Pages.chooser([PageButton(address: "javascript:\"><i>", text: "<i>")], app: "<i>")
         #expect(!chooser.contains("<i>"))
     }
@@ -79,17 +94,28 @@ import Testing
 @Suite struct AdviceTests {
     @Test(
         arguments: [
-            (Failure.Kind.malformedRequest, "openid.attempt_lost", "Sign in again"),
-            (.malformedRequest, "handover.code", "Sign in again"), (.malformedRequest, "request.refused", nil),
-            (.forbidden, "policy.refused", "Sign in with another account"),
-            (.forbidden, "openid.access_denied", "Try another account"), (.forbidden, "request.cross_site", nil),
-            (.providerFailed, "provider.unavailable", "Sign in again"), (.upstreamFailed, "upstream.unreachable", nil),
-        ] as [(Failure.Kind, StaticString, String?)]
+            (Failure.Kind.malformedRequest, "openid.attempt_lost", ["Sign in again"]),
+            (.malformedRequest, "handover.code", ["Sign in again"]), (.malformedRequest, "request.refused", []),
+            (.forbidden, "policy.refused", ["Sign in with another account", "Sign out", "Show my apps"]),
+            (.forbidden, "policy.groups_unknown", ["Sign in again", "Sign out", "Show my apps"]),
+            (.forbidden, "openid.access_denied", ["Sign in with another account"]),
+            (.forbidden, "request.cross_site", []), (.providerFailed, "provider.unavailable", ["Sign in again"]),
+            (.upstreamFailed, "upstream.unreachable", []), (.signInRequired, "session.none", ["Sign in"]),
+            (.noSuchRoute, "route.none", ["Show my apps"]),
+        ] as [(Failure.Kind, StaticString, [String])]
     )
-    func `a person is offered what they can do`(kind: Failure.Kind, code: StaticString, link: String?) {
-        let advice = Advice(for: Failure(kind, code, ""))
-        #expect(advice.link?.text == link)
-        #expect(advice.link.map { $0.path == "/oauth2/sign_in" } ?? true)
+    func `a user is offered what they can do`(kind: Failure.Kind, code: StaticString, texts: [String]) throws {
+        let gate = try #require(Origin(scheme: "https", host: Rig.gate))
+        let context = PageContext()
+        let buttons = Advice(for: Failure(kind, code, "")).steps.map { $0.button(at: gate, in: context) }
+        #expect(buttons.map(\.text) == texts)
+        #expect(buttons.allSatisfy { $0.address.hasPrefix("https://gate.example.com/oauth2/") })
+    }
+
+    @Test(arguments: [(400, "request.target"), (408, "wire.too_slow"), (414, "x.y"), (431, "x.y"), (501, "x.y")])
+    func `bytes that are no request have advice as well`(status: Int, code: String) {
+        let advice = Advice(for: WireRefusal(status, "request.target"))
+        #expect(!advice.title.isEmpty && !advice.text.isEmpty && advice.steps.isEmpty)
     }
 }
 

@@ -5,6 +5,7 @@ import GRDB
 import GateCore
 import GateSessionStores
 import GateSessions
+import Synchronization
 import Testing
 
 @Suite struct SQLiteStoreTests {
@@ -33,29 +34,29 @@ import Testing
     }
 
     @Test func `a session survives a restart`() async throws {
-        let before = try SQLiteStore(path: self.path)
+        let before = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(before)
         #expect(try await before.spend([1], until: noon.plus(60)))
         await before.close()
-        let after = try SQLiteStore(path: self.path)
+        let after = try SQLiteStore(path: self.path, patience: ages)
         let found = try await self.manager(after).session(for: issued.ticket, host: "gate.example.com", now: noon)
         #expect(found == issued.session)
         #expect(try await !after.spend([1], until: noon.plus(60)))
     }
 
     @Test func `a process that is killed loses nothing that was said to be stored`() async throws {
-        let running = try SQLiteStore(path: self.path)
+        let running = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(running)
         let copy = try self.copiedFiles()
-        let found = try await self.manager(try SQLiteStore(path: copy))
+        let found = try await self.manager(try SQLiteStore(path: copy, patience: ages))
             .session(for: issued.ticket, host: "gate.example.com", now: noon)
         #expect(found == issued.session)
     }
 
     @Test func `a copied database opens nothing without the gateway's secret or without the ticket`() async throws {
-        let running = try SQLiteStore(path: self.path)
+        let running = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(running)
-        let copy = try SQLiteStore(path: try self.copiedFiles())
+        let copy = try SQLiteStore(path: try self.copiedFiles(), patience: ages)
         let host = "gate.example.com"
         let stranger = self.manager(copy, secret: Secret([UInt8](repeating: 8, count: 32)))
         #expect(try await stranger.session(for: issued.ticket, host: host, now: noon) == nil)
@@ -64,17 +65,17 @@ import Testing
         let purpose = "session/\(Base64URL.encode(record.key))"
         #expect(sealer.open(record.sealed, for: purpose) == nil)
         #expect(sealer.open(record.sealed, for: purpose, part: record.key) == nil)
-        #expect(Ticket(Base64URL.encode(record.key).utf8).map(\.storeKey) != record.key)
+        #expect(Ticket(Base64URL.encode(record.key).utf8)?.storeKey != record.key)
     }
 
     @Test func `nothing in the files can be read`() async throws {
-        let store = try SQLiteStore(path: self.path)
+        let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         _ = try await self.manager(store).spend(SingleUse("attempt", "attempt-id-in-clear", until: noon.plus(60)))
         let folder = "\(self.folder.path)/state"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.contains("sessions.db-wal"))
-        let ticket = try #require(Base64URL.decode(issued.ticket.text))
+        let ticket = try #require(Base64URL.decode(issued.ticket.text)).prefix(32)
         let hidden = [
             "ada.lovelace", "example.com", "google", "104729384756102938475", "attempt-id-in-clear",
             issued.ticket.text, issued.session.id, issued.session.family,
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func `folder and files are the owner's alone`() async throws {
-        let store = try SQLiteStore(path: self.path)
+        let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         #expect(try self.folder.mode("state") == 0o700)
         for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
@@ -99,7 +100,7 @@ import Testing
     @Test func `a file that is no database is named, with what to do`() throws {
         try FileManager.default.createDirectory(atPath: "\(self.folder.path)/state", withIntermediateDirectories: true)
         try Data(repeating: UInt8(ascii: "x"), count: 8192).write(to: URL(filePath: self.path))
-        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path) }
+        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
         #expect(failure?.code == "session.store_damaged")
         #expect(failure?.detail.contains(self.path) == true)
         #expect(failure?.detail.contains("move it away") == true)
@@ -107,27 +108,27 @@ import Testing
     }
 
     @Test func `a database of a newer version is left alone`() async throws {
-        let store = try SQLiteStore(path: self.path)
+        let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         await store.close()
         let queue = try DatabaseQueue(path: self.path)
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9-future')") }
         try queue.close()
-        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path) }
+        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
         #expect(failure?.code == "session.store_newer")
     }
 
     @Test func `a folder in the place of the file is named`() throws {
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
-        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path) }
+        let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
         #expect(failure?.detail.contains(self.path) == true)
     }
 
     @Test func `a full disk stops writing and not reading`() async throws {
-        let store = try SQLiteStore(path: self.path)
+        let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         await store.close()
-        let small = try SQLiteStore(path: self.path, pageLimit: 1)
+        let small = try SQLiteStore(path: self.path, pageLimit: 1, patience: ages)
         let failure = await #expect(throws: Failure.self) {
             var large = record(9)
             large.sealed = [UInt8](repeating: 1, count: 1_000_000)
@@ -139,8 +140,156 @@ import Testing
         #expect(found == issued.session)
     }
 
+    /// Another process that writes to the database, or holds it.
+    private func holding(_ store: SQLiteStore, _ body: () async throws -> Void) async throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: self.path, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+        do {
+            try await body()
+        } catch {
+            try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+            throw error
+        }
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+    }
+
+    @Test func `U-01: a look-up does not wait for the database that another process holds`() async throws {
+        let store = try SQLiteStore(path: self.path, patience: ages)
+        let issued = try await self.signIn(store)
+        let manager = self.manager(store)
+        let host = "gate.example.com"
+        try await self.holding(store) {
+            let began = ContinuousClock.now
+            for minute in 1...20 {
+                let now = noon.plus(Int64(minute) * 120)
+                let found = try await manager.session(for: issued.ticket, host: host, now: now)
+                #expect(found?.lastSeen == now)
+            }
+            // Each wait for the lock would take two seconds.
+            #expect(ContinuousClock.now - began < .seconds(20))
+            // What could not be written yet counts all the same.
+            #expect(try await store.record(for: issued.ticket.storeKey)?.lastSeen == noon.plus(2400))
+            #expect(try await manager.session(for: issued.ticket, host: host, now: noon.plus(5400)) != nil)
+        }
+        #expect(await store.flushUses())
+        let again = try SQLiteStore(path: self.path, patience: ages)
+        #expect(try await again.record(for: issued.ticket.storeKey)?.lastSeen == noon.plus(5400))
+    }
+
+    @Test func `U-01: uses that wait are written when the store is closed`() async throws {
+        let store = try SQLiteStore(path: self.path, patience: ages)
+        try await store.insert(record(1))
+        store.noteUse(record(1).key, at: noon.plus(60))
+        store.noteUse(record(2).key, at: noon.plus(60))
+        await store.close()
+        let again = try SQLiteStore(path: self.path, patience: ages)
+        #expect(try await again.record(for: record(1).key)?.lastSeen == noon.plus(60))
+        #expect(try await again.record(for: record(2).key) == nil)
+    }
+
+    @Test func `U-02: a sign-out holds though the database cannot be written, also after a kill`() async throws {
+        let events = StoreEvents()
+        let store = try SQLiteStore(path: self.path, patience: ages) { events.note($0) }
+        let issued = try await self.signIn(store)
+        try await store.insert(record(2, family: 2))
+        let host = "gate.example.com"
+        try await self.holding(store) {
+            let ended = try await self.manager(store).end(issued.ticket)
+            #expect(ended == issued.session)
+            #expect(try await self.manager(store).session(for: issued.ticket, host: host, now: noon) == nil)
+            guard case .revocationPending(1, true, let reason)? = events.all.first else {
+                Issue.record("\(events.all)")
+                return
+            }
+            #expect(reason.contains(self.path))
+        }
+        // As if the process had been killed before the database could be written.
+        let copy = try self.copiedFiles()
+        #expect(try await SQLiteStore(path: copy, patience: ages).record(for: issued.ticket.storeKey) == nil)
+        #expect(try await SQLiteStore(path: copy, patience: ages).record(for: record(2).key) != nil)
+        await store.close()
+        let after = try SQLiteStore(path: self.path, patience: ages)
+        #expect(try await after.record(for: issued.ticket.storeKey) == nil)
+        let slots = try Data(contentsOf: URL(filePath: "\(self.path)-revoked"))
+        #expect(slots.count == 65_536 && slots.allSatisfy { $0 == 0 })
+        #expect(try self.folder.mode("state/sessions.db-revoked") == 0o600)
+    }
+
+    @Test(arguments: StoreFault.allCases)
+    func `U-03: a file that is not what was opened is noticed`(fault: StoreFault) async throws {
+        let store = try SQLiteStore(path: self.path, patience: ages)
+        _ = try await self.signIn(store)
+        #expect(store.fault() == nil)
+        let folder = "\(self.folder.path)/state"
+        switch fault {
+        case .deleted:
+            try FileManager.default.removeItem(atPath: self.path)
+        case .replaced:
+            _ = try SQLiteStore(path: "\(folder)/other.db", patience: ages)
+            try FileManager.default.removeItem(atPath: self.path)
+            try FileManager.default.moveItem(atPath: "\(folder)/other.db", toPath: self.path)
+        case .truncated:
+            try #require(FileHandle(forUpdatingAtPath: self.path)).truncate(atOffset: 0)
+        case .damaged:
+            // Pages that the store reads afresh hold nonsense.
+            try Data(repeating: 0x55, count: 40_960).write(to: URL(filePath: "\(folder)/nonsense"))
+            let other = try DatabaseQueue(path: self.path)
+            try await other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+            try other.close()
+            let file = try #require(FileHandle(forUpdatingAtPath: self.path))
+            let length = try file.seekToEnd()
+            try file.seek(toOffset: 4096)
+            try file.write(contentsOf: Data(repeating: 0x55, count: Int(length) - 4096))
+            try file.close()
+            let failure = await #expect(throws: Failure.self) {
+                for number: UInt8 in 1...9 { _ = try await store.record(for: record(number).key) }
+                for number: UInt8 in 1...9 { try await store.insert(record(number)) }
+            }
+            #expect(failure?.kind == .overloaded)
+        }
+        #expect(store.fault() == fault)
+    }
+
+    @Test func `Z-02: sessions that are over do not count, though they are not removed yet`() async throws {
+        let store = try SQLiteStore(path: self.path, patience: ages)
+        for number: UInt8 in 1...5 { try await store.insert(record(number)) }
+        let manager = SessionManager(
+            store: store,
+            sealer: Sealer([self.secret]),
+            lifetimes: SessionLifetimes(idle: .seconds(300), absolute: .seconds(900)),
+            feed: RevocationFeed()
+        )
+        store.noteUse(record(1).key, at: noon.plus(280))
+        #expect(await store.flushUses())
+        #expect(try await manager.count(now: noon.plus(300)) == 5)
+        #expect(try await manager.count(now: noon.plus(301)) == 1)
+        #expect(try await manager.removeExpired(now: noon.plus(301)) == 4)
+        store.noteUse(record(1).key, at: noon.plus(899))
+        #expect(await store.flushUses())
+        #expect(try await manager.count(now: noon.plus(999)) == 1)
+        #expect(try await manager.count(now: noon.plus(1000)) == 0)
+    }
+
+    @Test func `Z-02: the sweep goes by the idle time-out of the configuration`() async throws {
+        let store = try SQLiteStore(path: self.path, patience: ages)
+        var long = record(1)
+        long.expires = noon.plus(100 * 86_400)
+        try await store.insert(long)
+        let manager = SessionManager(
+            store: store,
+            sealer: Sealer([self.secret]),
+            lifetimes: SessionLifetimes(idle: .seconds(60 * 86_400), absolute: .seconds(100 * 86_400)),
+            feed: RevocationFeed()
+        )
+        #expect(try await manager.removeExpired(now: noon.plus(59 * 86_400)) == 0)
+        #expect(try await manager.count(now: noon.plus(59 * 86_400)) == 1)
+        #expect(try await manager.removeExpired(now: noon.plus(61 * 86_400)) == 1)
+    }
+
     @Test func `a failure names the file but nothing that was to be written`() async throws {
-        let store = try SQLiteStore(path: self.path)
+        let store = try SQLiteStore(path: self.path, patience: ages)
         try await store.insert(record(1))
         let failure = await #expect(throws: Failure.self) { try await store.insert(record(1)) }
         #expect(failure?.detail.contains(self.path) == true)
@@ -150,12 +299,21 @@ import Testing
 
     /// Copies the files as they are now, write-ahead log included, and says where the copy is.
     private func copiedFiles() throws -> String {
-        let target = "\(self.folder.path)/copy"
+        let target = "\(self.folder.path)/copy-\(UUID())"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-        for suffix in ["", "-wal"] {
+        for suffix in ["", "-wal", "-revoked"] {
             let copied = "\(target)/sessions.db\(suffix)"
             try FileManager.default.copyItem(atPath: self.path + suffix, toPath: copied)
         }
         return "\(target)/sessions.db"
     }
+}
+
+/// What a store reported, in order.
+private final class StoreEvents: Sendable {
+    private let events = Mutex<[StoreEvent]>([])
+
+    var all: [StoreEvent] { self.events.withLock { $0 } }
+
+    func note(_ event: StoreEvent) { self.events.withLock { $0.append(event) } }
 }

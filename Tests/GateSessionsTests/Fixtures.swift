@@ -62,10 +62,10 @@ final class ScriptedStore: SessionStore {
         }
     }
 
-    func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
-        try self.write { state in
+    func noteUse(_ key: [UInt8], at instant: Instant) {
+        self.state.withLock { state in
             state.touches += 1
-            state.records[key]?.lastSeen = lastSeen
+            state.records[key]?.lastSeen = instant
         }
     }
 
@@ -86,7 +86,9 @@ final class ScriptedStore: SessionStore {
         }
     }
 
-    func count() async throws(Failure) -> Int { self.state.withLock { $0.records.count } }
+    func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
+        self.state.withLock { $0.records.values.count { lifetimes.remaining($0, at: now) > .zero } }
+    }
 
     func check() async throws(Failure) {}
 
@@ -121,12 +123,17 @@ struct Rig {
     }
 
     /// The same store under another manager.
-    func manager(secrets: [Secret], absolute: Duration = .seconds(8 * 3600)) -> SessionManager {
+    func manager(
+        secrets: [Secret] = [gateSecret],
+        absolute: Duration = .seconds(8 * 3600),
+        admissions: Admissions? = nil
+    ) -> SessionManager {
         SessionManager(
             store: self.store,
             sealer: Sealer(secrets),
             lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: absolute),
-            feed: self.feed
+            feed: self.feed,
+            admissions: admissions
         )
     }
 

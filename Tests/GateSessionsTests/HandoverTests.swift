@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateSessions
 import Synchronization
 import Testing
+
+@testable import GateSessions
 
 @Suite struct HandoverTests {
     private let gate = "gate.example.com"
@@ -19,6 +20,21 @@ import Testing
 
     private var request: HandoverRequest {
         HandoverRequest(origin: self.wiki, path: self.path, binding: self.binding, now: noon)
+    }
+
+    private func redeem(
+        _ code: HandoverCode,
+        cookie: String? = "",
+        now: Instant = noon
+    ) async throws -> IssuedSession? {
+        let text = cookie == "" ? self.binding.text : cookie
+        return try await self.rig.manager.redeem(
+            code,
+            at: self.wiki,
+            cookie: text?.utf8.map { $0 },
+            gate: self.gate,
+            now: now
+        )
     }
 
     private func code(for ticket: Ticket) -> HandoverCode {
@@ -79,9 +95,7 @@ import Testing
         let code = try #require(HandoverCode(sealed: text, by: self.rig.sealer, now: noon.plus(5)))
         #expect(code.tag == self.binding.tag)
         #expect(code.path == self.path)
-        let claim = try code.claim(at: self.wiki, cookie: self.binding.text.utf8)
-        let issued = try await self.rig.manager.redeem(claim, gate: self.gate, now: noon.plus(5))
-        let second = try #require(issued)
+        let second = try #require(try await self.redeem(code, now: noon.plus(5)))
         #expect(second.ticket != first.ticket)
         #expect(second.session.id != first.session.id)
         #expect(second.session.family == first.session.family)
@@ -95,8 +109,8 @@ import Testing
 
     @Test func `signing out on one host signs out on all`() async throws {
         let first = try await self.rig.signedIn()
-        let claim = try self.code(for: first.ticket).claim(at: self.wiki, cookie: self.binding.text.utf8)
-        let second = try #require(try await self.rig.manager.redeem(claim, gate: self.gate, now: noon))
+        let code = self.code(for: first.ticket)
+        let second = try #require(try await self.redeem(code))
         #expect(try await self.rig.manager.end(second.ticket) == second.session)
         #expect(try await self.rig.manager.session(for: first.ticket, host: self.gate, now: noon) == nil)
         #expect(self.rig.store.state.withLock { $0.records.isEmpty })
@@ -104,25 +118,61 @@ import Testing
 
     @Test func `a code works once`() async throws {
         let first = try await self.rig.signedIn()
-        let claim = try self.code(for: first.ticket).claim(at: self.wiki, cookie: self.binding.text.utf8)
-        #expect(try await self.rig.manager.redeem(claim, gate: self.gate, now: noon) != nil)
+        let code = self.code(for: first.ticket)
+        #expect(try await self.redeem(code) != nil)
         let failure = await #expect(throws: Failure.self) {
-            try await self.rig.manager.redeem(claim, gate: self.gate, now: noon)
+            try await self.redeem(code)
         }
         #expect(failure?.code == "handover.spent")
         #expect(self.rig.store.state.withLock { $0.records.count } == 2)
     }
 
-    @Test func `a code in another browser is refused and not spent`() async throws {
+    @Test func `X-08: a code in another browser is rejected and spent all the same`() async throws {
         let first = try await self.rig.signedIn()
-        let code = self.code(for: first.ticket)
         let other = HandoverBinding(from: RandomBytes { [UInt8](repeating: 4, count: $0) })
-        for cookie in [other.text, "", "nonsense", self.binding.text + "A"] {
-            let failure = #expect(throws: Failure.self) { try code.claim(at: self.wiki, cookie: cookie.utf8) }
-            #expect(failure?.code == "handover.other_browser")
+        for cookie in [other.text, "nonsense", self.binding.text + "A", nil] {
+            self.rig.store.state.withLock { $0.spent = [] }
+            let code = self.code(for: first.ticket)
+            let stray = await #expect(throws: Failure.self) { try await self.redeem(code, cookie: cookie) }
+            #expect(stray?.code == "handover.other_browser")
+            let late = await #expect(throws: Failure.self) { try await self.redeem(code) }
+            #expect(late?.code == "handover.spent")
         }
-        #expect(throws: Failure.self) { try code.claim(at: self.wiki, cookie: nil as [UInt8]?) }
-        #expect(self.rig.store.state.withLock { $0.spent.isEmpty })
+        #expect(self.rig.store.state.withLock { $0.records.count } == 1)
+    }
+
+    @Test func `X-07: however often a browser is sent to a host, it has one session there`() async throws {
+        let first = try await self.rig.signedIn()
+        var seen: Set<Ticket> = []
+        for round in 0..<20 {
+            self.rig.store.state.withLock { $0.spent = [] }
+            let issued = try await self.redeem(self.code(for: first.ticket), now: noon.plus(Int64(round)))
+            seen.insert(try #require(issued).ticket)
+        }
+        #expect(seen.count == 1 && self.rig.store.state.withLock { $0.records.count } == 2)
+    }
+
+    @Test func `X-07: a transferred session that idled out is replaced`() async throws {
+        let first = try await self.rig.signedIn()
+        let second = try #require(try await self.redeem(self.code(for: first.ticket)))
+        self.rig.store.state.withLock { $0.spent = [] }
+        // The session at the gateway's host was used meanwhile, the one of the app was not.
+        self.rig.store.noteUse(first.ticket.storeKey, at: noon.plus(3000))
+        let third = try #require(try await self.redeem(self.code(for: first.ticket), now: noon.plus(3600)))
+        #expect(third.ticket == second.ticket && third.session.id != second.session.id)
+        #expect(self.rig.store.state.withLock { $0.records.count } == 2)
+    }
+
+    @Test func `X-07: a transferred session has no copy of the ID token, and finds it at sign-out`() async throws {
+        var signIn = SignIn(profile: .ada)
+        signIn.idToken = Secret(text: "header.claims.signature")
+        signIn.endSession = "https://accounts.example.com/end"
+        let first = try await self.rig.manager.issue(signIn, host: self.gate, now: noon)
+        let second = try #require(try await self.redeem(self.code(for: first.ticket)))
+        #expect(second.session.idToken == nil && second.session.endSession == signIn.endSession)
+        let ended = try await self.rig.manager.end(second.ticket)
+        #expect(ended?.idToken == signIn.idToken && ended?.id == second.session.id)
+        #expect(self.rig.store.state.withLock { $0.records.isEmpty })
     }
 
     @Test(arguments: [
@@ -137,17 +187,17 @@ import Testing
 
     @Test func `a session that ended before the code came back is not handed over`() async throws {
         let first = try await self.rig.signedIn()
-        let claim = try self.code(for: first.ticket).claim(at: self.wiki, cookie: self.binding.text.utf8)
+        let code = self.code(for: first.ticket)
         _ = try await self.rig.manager.end(first.ticket)
-        #expect(try await self.rig.manager.redeem(claim, gate: self.gate, now: noon) == nil)
+        #expect(try await self.redeem(code) == nil)
     }
 
     @Test func `a sign-out in the middle of a hand-over leaves no session behind`() async throws {
         let first = try await self.rig.signedIn()
-        let claim = try self.code(for: first.ticket).claim(at: self.wiki, cookie: self.binding.text.utf8)
+        let code = self.code(for: first.ticket)
         let key = first.ticket.storeKey
         self.rig.store.state.withLock { $0.afterInsert = { $0.records[key] = nil } }
-        #expect(try await self.rig.manager.redeem(claim, gate: self.gate, now: noon) == nil)
+        #expect(try await self.redeem(code) == nil)
         #expect(self.rig.store.state.withLock { $0.records.isEmpty })
     }
 

@@ -2,25 +2,73 @@
 
 import Crypto
 import GateCore
-import GateSessions
 import Testing
 
-@Suite struct TicketTests {
-    private let ticket = Ticket(from: RandomBytes { [UInt8](repeating: 0xA5, count: $0) })
+@testable import GateSessions
 
-    @Test func `a ticket is 43 characters and reads back as itself`() {
-        #expect(self.ticket.text.utf8.count == 43)
+@Suite struct TicketTests {
+    private let ticket: Ticket
+
+    init() throws {
+        let issued = Rig().manager.signed([UInt8](repeating: 0xA5, count: 32), host: "gate.example.com")
+        self.ticket = issued
+    }
+
+    @Test func `a ticket is 56 characters and reads back as itself`() {
+        #expect(self.ticket.text.utf8.count == 56)
         #expect(Ticket(self.ticket.text.utf8) == self.ticket)
     }
 
     @Test(arguments: [
         "", "a", String(repeating: "A", count: 42), String(repeating: "A", count: 44),
+        String(repeating: "A", count: 55), String(repeating: "A", count: 57), String(repeating: "A", count: 55) + "=",
         String(repeating: "A", count: 42) + "=", String(repeating: "A", count: 42) + "B",
         String(repeating: "A", count: 42) + "+", "\"" + String(repeating: "A", count: 42),
         " " + String(repeating: "A", count: 42),
     ])
     func `only the one spelling of 32 bytes is a ticket`(text: String) {
         #expect(Ticket(text.utf8) == nil)
+    }
+
+    @Test func `X-17: a ticket that this gateway did not issue is rejected without the store`() async throws {
+        let rig = Rig()
+        let issued = try await rig.signedIn()
+        let host = "gate.example.com"
+        #expect(rig.manager.ticket(issued.ticket.text.utf8, host: host) == issued.ticket)
+        #expect(rig.manager.ticket(issued.ticket.text.utf8, host: "wiki.example.com") == nil)
+        let text = Array(issued.ticket.text.utf8)
+        for position in text.indices {
+            var forged = text
+            forged[position] = text[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(rig.manager.ticket(forged, host: host) == nil, "\(position)")
+        }
+        let stranger = rig.manager(secrets: [Secret([UInt8](repeating: 9, count: 32))])
+        #expect(stranger.ticket(text, host: host) == nil)
+    }
+
+    @Test func `X-17: a ticket outlives the rotation of the secret`() async throws {
+        let rig = Rig()
+        let issued = try await rig.signedIn()
+        let rotated = rig.manager(secrets: [Secret([UInt8](repeating: 9, count: 32)), gateSecret])
+        #expect(rotated.ticket(issued.ticket.text.utf8, host: "gate.example.com") == issued.ticket)
+    }
+
+    @Test func `X-17: a ticket of an earlier version counts, at a bounded rate`() async throws {
+        let rig = Rig()
+        let issued = try await rig.signedIn()
+        let bare = Base64URL.encode(issued.ticket.bytes)
+        let ticket = try #require(rig.manager.ticket(bare.utf8, host: "gate.example.com"))
+        #expect(ticket.isBare && bare.utf8.count == 43)
+        #expect(try await rig.manager.session(for: ticket, host: "gate.example.com", now: noon) != nil)
+        let forged = Ticket(bytes: [UInt8](repeating: 1, count: 32), tag: [])
+        let failure = await #expect(throws: Failure.self) {
+            for _ in 0...(10 * BareTickets.burst) {
+                _ = try await rig.manager.session(for: forged, host: "gate.example.com", now: noon)
+            }
+        }
+        #expect(failure?.code == "session.bare_tickets" && failure?.kind == .overloaded)
+        // Those who have signed in since do not notice.
+        #expect(try await rig.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
     }
 
     @Test func `the store key is a hash that is set apart from other uses`() {

@@ -21,13 +21,20 @@ extension Endpoints {
         guard let wanted = HandoverRequest(sealed: text, by: self.site.sealer, now: request.now),
             self.site.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
-        let route = self.site.route(host: wanted.origin.host, path: wanted.path)
-        guard let ticket = request.ticket, let session = try await self.session(of: request),
+        let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
+        guard !request.wantsOtherAccount, let ticket = request.ticket,
+            let session = try await self.session(of: request),
             self.site.accepted(by: route).contains(where: { $0.id == session.provider })
         else {
             let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
-            return Rendering.redirect(to: self.site.invitation.signInAddress(here, route: route))
+            let address = self.site.invitation.signInAddress(
+                here,
+                route: route,
+                otherAccount: request.wantsOtherAccount
+            )
+            return Rendering.redirect(to: address)
         }
+        try self.site.transfers.admit(session.familyKey)
         let code = HandoverCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
@@ -41,10 +48,20 @@ extension Endpoints {
         let cookie = GateCookie.handover(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?
         if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
-        let claim = try code.claim(at: request.origin, cookie: value)
-        let gate = self.site.publicOrigin.host
-        guard let issued = try await self.site.sessions.redeem(claim, gate: gate, now: request.now) else {
-            return self.site.invitation.redirect(to: code.path, on: request.origin, route: nil)
+        let issued = try await self.site.sessions.redeem(
+            code,
+            at: request.origin,
+            cookie: value,
+            gate: self.site.publicOrigin.host,
+            now: request.now
+        )
+        guard let issued else {
+            return self.site.invitation.redirect(
+                to: code.path,
+                on: request.origin,
+                route: nil,
+                cookies: request.cookies
+            )
         }
         self.begun(issued)
         var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")

@@ -10,19 +10,30 @@ internal import GateSessions
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
     func signIn(_ request: OwnRequest) -> Answer {
-        let path = request.returnPath
+        let path = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let otherAccount = request.wantsOtherAccount
         guard self.isAtGate(request) else {
-            return self.site.invitation.redirect(to: path, on: request.origin, route: nil)
+            return self.site.invitation.redirect(
+                to: path,
+                on: request.origin,
+                route: nil,
+                cookies: request.cookies,
+                otherAccount: otherAccount
+            )
         }
         let destination = self.destination(of: path, now: request.now)
         let accepted = self.site.accepted(by: destination)
-        let buttons = self.buttons(for: accepted, returningTo: path)
+        let buttons = self.buttons(for: accepted, returningTo: path, otherAccount: otherAccount)
         if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
         return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
     }
 
-    private func buttons(for providers: [SiteProvider], returningTo path: ReturnPath) -> [PageButton] {
-        let query = Form([Form.Field("rd", path.value)]).encoded
+    private func buttons(
+        for providers: [SiteProvider],
+        returningTo path: ReturnPath,
+        otherAccount: Bool = false
+    ) -> [PageButton] {
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [OwnRequest.otherAccount] : [])).encoded
         return providers.map { provider in
             PageButton(
                 address: "\(self.site.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
@@ -39,7 +50,8 @@ extension Endpoints {
         let attempt =
             parts[1] == OwnAddress.callback.rawValue
             ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
-        let path = attempt?.returnPath ?? request.returnPath
+        let asked = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let path = attempt?.returnPath ?? asked
         let accepted = self.site.accepted(by: self.destination(of: path, now: request.now))
         return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
     }
@@ -67,8 +79,9 @@ extension Endpoints {
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
-            returnPath: request.returnPath,
-            handover: isCrossSite ? request.ticket?.text : nil
+            returnPath: self.site.carried(request.returnPath, on: request.origin.host, for: request.client),
+            handover: isCrossSite ? request.ticket?.text : nil,
+            offersOtherAccounts: request.wantsOtherAccount
         )
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
@@ -125,7 +138,12 @@ extension Endpoints {
             guard try await self.site.sessions.spend(once) else { throw spent }
             let failure = refusal.failure(of: profile, app: destination.name)
             self.site.metrics.signIn(provider: profile.provider, result: failure.code)
-            throw failure
+            var context = PageContext()
+            context.user = self.site.user(of: profile, isSignedIn: false)
+            context.app = destination.name
+            context.provider = profile.provider
+            context.place = PageContext.Place(origin: self.site.publicOrigin, path: attempt.returnPath)
+            return self.site.rendering.answer(to: failure, for: request.visitor, context: context)
         }
         var known = GateSessions.SignIn(profile: profile)
         known.idToken = signIn.idToken.map { Secret(text: $0) }
@@ -168,20 +186,5 @@ extension Endpoints {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return GateCookie.attempt(tag, at: self.site.publicOrigin, isCrossSite: isCrossSite)
-    }
-
-    /// The route of the app that a return path leads to, also when the way goes through a hand-over.
-    func destination(of path: ReturnPath, now: Instant) -> SiteRoute? {
-        guard let request = self.handoverRequest(in: path, now: now) else {
-            return self.site.route(host: self.site.publicOrigin.host, path: path)
-        }
-        return self.site.route(host: request.origin.host, path: request.path)
-    }
-
-    private func handoverRequest(in path: ReturnPath, now: Instant) -> HandoverRequest? {
-        let sides = path.value.split(separator: "?", maxSplits: 1)
-        guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
-        guard let text = Form(encoded: sides[1])?["request"] else { return nil }
-        return HandoverRequest(sealed: text, by: self.site.sealer, now: now)
     }
 }

@@ -2,22 +2,51 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateOpenID
 internal import GateSessions
+internal import HTTPTypes
 
 extension Endpoints {
+    /// An ID token longer than this many bytes is left out of the address of a provider's sign-out: servers bound the
+    /// length of addresses, and `client_id` suffices.
+    private static let longestHint = 4096
+
     /// The page with the button; a mere link must not sign anybody out.
     func signOutPage(_ request: OwnRequest) async throws(Failure) -> Answer {
-        guard let session = try await self.session(of: request) else {
-            return Rendering.page(200, Pages.signedOut(address: "\(self.site.publicOrigin)/oauth2/sign_in"))
-        }
-        let profile = session.profile
-        let query = Form([Form.Field("rd", request.returnPath.value)]).encoded
+        guard let session = try await self.session(of: request) else { return self.signedOutPage(request) }
+        let path = request.returnPath
+        let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
         let html = Pages.signOut(
-            action: "\(request.origin)/oauth2/sign_out?\(query)",
-            user: profile.name ?? profile.email ?? profile.user
+            action: "\(request.origin)/oauth2/sign_out\(query)",
+            user: self.site.user(of: session)
         )
         let target = session.endSession.flatMap { WebAddress($0) }.map { " \($0.origin)" } ?? ""
-        return Rendering.page(200, html, formTargets: "'self'\(target)")
+        let gate = self.isAtGate(request) ? "" : " \(self.site.publicOrigin)"
+        return Rendering.page(200, html, formTargets: "'self'\(gate)\(target)")
+    }
+
+    /// The page for a browser without a session on this host, which may have one at the gateway's.
+    private func signedOutPage(_ request: OwnRequest) -> Answer {
+        guard self.isAtGate(request) else {
+            return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/sign_out")
+        }
+        let state = (request.query?["state"]).flatMap {
+            SignOutState(sealed: $0, by: self.site.sealer, now: request.now)
+        }
+        let isOurs = state.map { self.site.origin(of: $0.origin.host) == $0.origin } ?? false
+        if let state, isOurs, state.path != .root { return Rendering.redirect(to: "\(state.origin)\(state.path)") }
+        let address = "\(self.site.publicOrigin)/oauth2/sign_in"
+        return Rendering.page(200, Pages.signedOut(address: address, remark: self.remark(on: state)))
+    }
+
+    /// What a sign-out means for the session at the provider.
+    private func remark(on state: SignOutState?) -> String {
+        guard let state else { return "You may still be signed in at the sign-in service that you used." }
+        let provider = self.site.provider(state.provider)?.name ?? state.provider
+        guard state.includesProvider else {
+            return "You may still be signed in at \(provider). On a shared computer, sign out there as well."
+        }
+        return "You are signed out at \(provider) as well."
     }
 
     /// Ends the session everywhere, first in the store, then in the browser, then at the provider if it can.
@@ -33,6 +62,8 @@ extension Endpoints {
         }
         var answer = Rendering.redirect(to: self.afterwards(request, ended))
         answer.addCookie(GateCookie.session(at: request.origin).deletion)
+        // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
+        answer.head.headerFields[.clearSiteData] = "\"cache\""
         return answer
     }
 
@@ -51,11 +82,30 @@ extension Endpoints {
 
     /// The provider's own end of session if it has one (OpenID Connect RP-Initiated Logout §2), else the page asked for.
     private func afterwards(_ request: OwnRequest, _ session: Session?) -> String {
-        let back = request.returnPath == .root ? "/oauth2/sign_out" : request.returnPath.value
-        guard let endpoint = session?.endSession.flatMap({ WebAddress($0) }) else { return "\(request.origin)\(back)" }
+        let path = request.returnPath
+        guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
+        let endpoint = session.endSession.flatMap { WebAddress($0) }
+        let state = SignOutState(
+            provider: session.provider,
+            includesProvider: endpoint != nil,
+            origin: request.origin,
+            path: path,
+            now: request.now
+        )
+        let back = Form.Field("state", state.sealed(by: self.site.sealer))
+        guard let endpoint else {
+            guard path == .root else { return "\(request.origin)\(path)" }
+            return "\(self.site.publicOrigin)/oauth2/sign_out?\(Form([back]).encoded)"
+        }
         var form = Form()
-        session?.idToken?.withText { form.append("id_token_hint", $0) }
+        if let hint = session.idToken, hint.count <= Endpoints.longestHint {
+            hint.withText { form.append("id_token_hint", $0) }
+        }
+        if let provider = self.site.provider(session.provider) {
+            form.append("client_id", provider.relyingParty.clientID)
+        }
         form.append("post_logout_redirect_uri", "\(self.site.publicOrigin)/oauth2/sign_out")
+        form.append(back.name, back.value)
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
         return "\(WebAddress(origin: endpoint.origin, path: endpoint.path, query: query))"
     }

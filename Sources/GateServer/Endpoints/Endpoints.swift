@@ -18,14 +18,18 @@ struct Endpoints: Sendable {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
-            let others = request.visitor.wantsPage ? self.otherWays(for: request, after: error) : []
-            return self.site.rendering.answer(
-                to: error,
-                for: request.visitor,
-                others: others,
-                provider: self.provider(of: request)
-            )
+            var context = request.visitor.wantsPage ? self.context(of: request, after: error) : PageContext()
+            context.provider = self.provider(of: request)
+            return self.site.rendering.answer(to: error, for: request.visitor, context: context)
         }
+    }
+
+    /// What the page about a failure may offer: to go on where the user was going.
+    private func context(of request: OwnRequest, after failure: Failure) -> PageContext {
+        var context = PageContext()
+        context.place = self.place(of: request)
+        context.others = self.otherWays(for: request, after: failure)
+        return context
     }
 
     /// The provider that the path of a sign-in names, if it is one of the file.
@@ -37,14 +41,17 @@ struct Endpoints: Sendable {
 
     /// Whether the answer waits for nobody.
     func isImmediate(_ request: OwnRequest) -> Bool {
-        self.steps(of: request).first.flatMap { OwnAddress(rawValue: $0) }?.isImmediate ?? true
+        self.address(of: request)?.isImmediate ?? true
+    }
+
+    /// The endpoint that a path names; `/` is the list of apps where no app has it.
+    func address(of request: OwnRequest) -> OwnAddress? {
+        request.path == "/" ? .apps : self.steps(of: request).first.flatMap { OwnAddress(rawValue: $0) }
     }
 
     private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
-        let parts = self.steps(of: request)
-        let provider = parts.dropFirst().joined(separator: "/")
-        guard let address = parts.first.flatMap({ OwnAddress(rawValue: $0) }),
-            provider.isEmpty || address.takesProvider
+        let provider = self.steps(of: request).dropFirst().joined(separator: "/")
+        guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
         else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
         switch address {
@@ -55,7 +62,9 @@ struct Endpoints: Sendable {
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .userinfo: return try await self.userinfo(request)
+        case .apps: return try await self.apps(request)
         case .handover: return try await self.handover(request)
+        case .resume: return try self.resume(request)
         case .keys: return self.jwks()
         case .style: return self.asset("text/css; charset=utf-8", Pages.style)
         case .icon: return self.asset("image/svg+xml", Pages.icon)
@@ -63,7 +72,7 @@ struct Endpoints: Sendable {
     }
 
     /// What the path says behind `/oauth2/`.
-    private func steps(of request: OwnRequest) -> [String] {
+    func steps(of request: OwnRequest) -> [String] {
         let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return steps.dropFirst(2).map { String(Substring($0)) }
     }

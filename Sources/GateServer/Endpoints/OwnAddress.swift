@@ -14,8 +14,12 @@ enum OwnAddress: String, CaseIterable {
     case signOut = "sign_out"
     /// The profile of the signed-in person.
     case userinfo
+    /// The apps that the user may open.
+    case apps
     /// Carries a session from the gate to an app's own host.
     case handover
+    /// Leads on to an address that was too long to travel through a sign-in.
+    case resume = "return"
     /// The keys that verify assertions.
     case keys = "jwks.json"
     /// The style sheet of our pages.
@@ -26,19 +30,19 @@ enum OwnAddress: String, CaseIterable {
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {
-        case .signIn, .userinfo, .keys, .style, .icon: [.get, .head]
+        case .signIn, .userinfo, .apps, .keys, .style, .icon: [.get, .head]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .callback: [.get, .post]
-        case .handover: [.get]
+        case .handover, .resume: [.get]
         }
     }
 
     /// Whether the answer waits for nobody, so that it can be given however many wait for a provider.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .keys, .style, .icon: true
-        case .start, .callback, .signOut, .userinfo, .handover: false
+        case .signIn, .resume, .keys, .style, .icon: true
+        case .start, .callback, .signOut, .userinfo, .apps, .handover: false
         }
     }
 

@@ -26,6 +26,8 @@ struct OwnRequest: Sendable {
     /// Whether a person opened the address, as far as the browser says: it is no part of another page, nothing that a
     /// script fetches and nothing that is fetched ahead. https://www.w3.org/TR/fetch-metadata/
     let isNavigation: Bool
+    /// The ticket in the one well-formed session cookie of ours, or nil.
+    let ticket: Ticket?
     private let fetchSite: String?
     private let fromOrigin: String?
 
@@ -49,6 +51,11 @@ struct OwnRequest: Sendable {
         self.isNavigation =
             mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
             && purpose?.contains("prefetch") != true
+        var ticket: Ticket?
+        if case .value(let text) = self.cookies.lookup(GateCookie.session(at: self.origin).name) {
+            ticket = site.sessions.ticket(text, host: self.origin.host)
+        }
+        self.ticket = ticket
         self.fetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }
@@ -68,17 +75,18 @@ struct OwnRequest: Sendable {
         }
     }
 
-    /// The ticket in the one well-formed session cookie, or nil.
-    var ticket: Ticket? {
-        guard case .value(let text) = self.cookies.lookup(GateCookie.session(at: self.origin).name) else { return nil }
-        return Ticket(text)
-    }
-
     /// What a provider has the browser bring back: the form that it posts, or the query.
     var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
 
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
-    var returnPath: ReturnPath {
-        (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } ?? .root
-    }
+    var returnPath: ReturnPath { self.statedPath ?? .root }
+
+    /// The place on this site that `rd` names; nil if it names none.
+    var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
+
+    /// What the address of a sign-in carries when the provider is to offer another account.
+    static let otherAccount = Form.Field("prompt", "select_account")
+
+    /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
+    var wantsOtherAccount: Bool { self.query?[OwnRequest.otherAccount.name] == OwnRequest.otherAccount.value }
 }

@@ -61,6 +61,7 @@ package final class Gateway: Sendable {
     let pulses: [LoopPulse]
     let listeners = Mutex<[Listener]>([])
     let operations = Mutex<[Listener]>([])
+    private let storeWatch = StoreWatch()
 
     /// All metrics of the process.
     static let registry: PrometheusRegistry = {
@@ -157,6 +158,12 @@ package final class Gateway: Sendable {
         try await gateway.open(plans)
         gateway.metrics.reloaded(ok: true)
         return gateway
+    }
+
+    /// What has become of the file of the session store; a change is logged.
+    func storeFault() -> StoreFault? {
+        let site = self.state.withLock { $0.site }
+        return self.storeWatch.look(at: site.sessions.store, log: site.log)
     }
 
     /// The addresses that are served, as a person would open them.

@@ -63,6 +63,7 @@ final class GatewayReport: Sendable {
         Gauge(label: "gatehouse_requests_in_flight").record(await self.gateway.requestsInFlight())
         self.recordOverload()
         if let sessions = await self.sessionCount() { Gauge(label: "gatehouse_sessions").record(sessions) }
+        Gauge(label: "gatehouse_session_store_fault").record(self.gateway.storeFault() == nil ? 0 : 1)
         self.gateway.pinWatch.record()
         for provider in self.gateway.state.withLock({ $0.site.providers }) {
             let party = provider.relyingParty
@@ -132,6 +133,7 @@ final class GatewayReport: Sendable {
             "overload": self.overload(),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil),
+            "store_fault": self.gateway.storeFault().map { .string($0.rawValue) } ?? .null,
             "upstreams": .array(await self.gateway.upstreamStatus().map { UpstreamReport.json($0.app, $0.status) }),
             "provider_hosts": self.gateway.pinWatch.hostsJSON,
             "security_events": self.gateway.pinWatch.eventsJSON,
@@ -141,7 +143,7 @@ final class GatewayReport: Sendable {
 
     /// The number of stored sessions; nil when the store cannot answer.
     private func sessionCount() async -> Int? {
-        try? await self.gateway.state.withLock { $0.site }.sessions.store.count()
+        try? await self.gateway.state.withLock { $0.site }.sessions.count(now: WallClock.system.now)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateSessions
 internal import Synchronization
 internal import UnixSignals
 
@@ -33,6 +34,7 @@ extension Gateway {
         let background = [
             Task { await self.watchFiles { reloads.request() } },
             Task { await self.tidyRepeatedly() },
+            Task { await self.watchStoreRepeatedly() },
             Task { await self.surveyRepeatedly() },
         ]
         let work = [
@@ -118,10 +120,20 @@ extension Gateway {
         await self.workshop.survey(self.state.withLock { $0.site })
     }
 
+    /// Removes sessions that are over.
     private func tidyRepeatedly() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(60))
-            await self.workshop.tidy()
+            let sessions = self.state.withLock { $0.site }.sessions
+            _ = try? await sessions.removeExpired(now: WallClock.system.now)
+        }
+    }
+
+    /// Looks whether the file of the session store is still the one that was opened.
+    private func watchStoreRepeatedly() async {
+        while !Task.isCancelled {
+            _ = self.storeFault()
+            try? await Task.sleep(for: .seconds(10))
         }
     }
 }

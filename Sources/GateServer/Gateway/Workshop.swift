@@ -29,6 +29,10 @@ actor Workshop {
     private var store: (settings: StoreSettings, store: any SessionStore)?
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: SiteProvider] = [:]
+    private let transfers = TransferLimiter()
+    private let longPaths = LongPaths()
+    /// The admission settings at the start, with which sessions of an earlier version count.
+    private var firstAdmissions: [String: String]?
 
     init(log: SiteLog, feed: RevocationFeed, watch: PinWatch, signIns: SignInGuard, descriptors: Int) {
         self.signIns = signIns
@@ -54,11 +58,15 @@ actor Workshop {
             idle: configuration.sessions.idleTimeout,
             absolute: configuration.sessions.lifetime
         )
+        let admissions = Dictionary(
+            configuration.providers.map { ($0.id, Admissions.fingerprint(of: $0.admissionTerms)) }
+        ) { first, _ in first }
         let sessions = SessionManager(
             store: store,
             sealer: sealer,
             lifetimes: lifetimes,
             feed: self.feed,
+            admissions: Admissions(admissions, earlier: self.firstAdmissions ?? admissions),
             random: self.random
         )
         let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
@@ -85,9 +93,12 @@ actor Workshop {
             clock: self.clock,
             random: self.random,
             limits: SiteLimits(configuration.gateway, descriptors: self.descriptors),
-            signIns: self.signIns
+            signIns: self.signIns,
+            transfers: self.transfers,
+            longPaths: self.longPaths
         )
         let site = Site(parts, routes: routes, providers: providers.map(\.provider))
+        self.firstAdmissions = self.firstAdmissions ?? admissions
         self.keep(store: store, for: configuration.sessions.store)
         self.keep(lines, for: configuration.providers)
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
@@ -113,12 +124,6 @@ actor Workshop {
             plans.append(plan)
         }
         return plans
-    }
-
-    /// Drops sessions that have expired; called now and then.
-    func tidy() async {
-        guard let store = self.store?.store else { return }
-        _ = try? await store.removeExpired(at: self.clock.now, idle: .seconds(30 * 86_400))
     }
 
     /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
@@ -158,8 +163,11 @@ actor Workshop {
         case .memory:
             return MemoryStore()
         case .sqlite(let path):
-            try PrivateFile.makeFolder(PrivateFile.folder(of: path))
-            return try SQLiteStore(path: path)
+            let (log, metrics) = (self.log, self.metrics)
+            return try SQLiteStore(path: path) { event in
+                log.store(event)
+                metrics.store(event)
+            }
         }
     }
 

@@ -22,8 +22,8 @@ final class SignInGuard: Sendable {
     private static let shardCount = 16
 
     private final class Shard: Sendable {
-        let started = Mutex(RateTable(capacity: SignInGuard.addresses / SignInGuard.shardCount))
-        let failed = Mutex(RateTable(capacity: SignInGuard.addresses / SignInGuard.shardCount))
+        let started = Mutex(RateTable<ClientNetwork>(capacity: SignInGuard.addresses / SignInGuard.shardCount))
+        let failed = Mutex(RateTable<ClientNetwork>(capacity: SignInGuard.addresses / SignInGuard.shardCount))
     }
 
     private let shards = (0..<SignInGuard.shardCount).map { _ in Shard() }

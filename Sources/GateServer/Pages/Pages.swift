@@ -7,7 +7,7 @@ struct PageButton: Sendable, Hashable {
     let address: String
     let text: String
 
-    fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
+    var values: [String: String] { ["address": self.address, "text": self.text] }
 }
 
 /// The gateway's own pages.
@@ -29,27 +29,43 @@ enum Pages {
         text: String,
         code: String,
         incident: String,
-        buttons: [PageButton]
+        user: PageContext.User? = nil,
+        buttons: [PageButton] = []
     ) -> String {
         let values: [String: Any] = [
             "text": text, "code": code, "incident": incident, "buttons": buttons.map(\.values),
             "hasButtons": !buttons.isEmpty,
         ]
-        return self.render(self.errorTemplate, title: title, values)
+        return self.render(self.errorTemplate, title: title, values.merging(self.values(of: user)) { $1 })
     }
 
     /// The page with the button that signs out.
-    static func signOut(action: String, user: String?) -> String {
+    static func signOut(action: String, user: PageContext.User) -> String {
         self.render(
             self.signOutTemplate,
             title: "Sign out",
-            ["action": action, "user": user ?? "", "hasUser": user != nil]
+            self.values(of: user).merging(["action": action]) { $1 }
         )
     }
 
-    /// The page after that.
-    static func signedOut(address: String) -> String {
-        self.render(self.signedOutTemplate, title: "You are signed out", ["address": address])
+    /// The page after that; `remark` says what it means for the provider.
+    static func signedOut(address: String, remark: String) -> String {
+        let values = ["address": address, "remark": remark]
+        return self.render(self.signedOutTemplate, title: "You are signed out", values)
+    }
+
+    /// The page that lists the apps that a user may open.
+    static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
+        let values: [String: Any] = ["apps": apps.map(\.values), "hasApps": !apps.isEmpty, "signOut": signOut]
+        return self.render(self.appsTemplate, title: "Your apps", values.merging(self.values(of: user)) { $1 })
+    }
+
+    private static func values(of user: PageContext.User?) -> [String: Any] {
+        guard let user else { return ["hasUser": false] }
+        return [
+            "hasUser": true, "isSignedIn": user.isSignedIn, "user": user.name, "account": user.account,
+            "hasAccount": !user.account.isEmpty,
+        ]
     }
 
     private static func render(_ template: MustacheTemplate?, title: String, _ values: [String: Any]) -> String {
@@ -96,6 +112,10 @@ enum Pages {
 
     private static let errorTemplate = try? MustacheTemplate(
         string: """
+            {{#hasUser}}
+            <p>{{#isSignedIn}}You are signed in as{{/isSignedIn}}{{^isSignedIn}}You used the account of{{/isSignedIn}}
+            <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+            {{/hasUser}}
             <p>{{text}}</p>
             {{#hasButtons}}
             <ul class="providers">
@@ -111,7 +131,7 @@ enum Pages {
 
     private static let signOutTemplate = try? MustacheTemplate(
         string: """
-            {{#hasUser}}<p>You are signed in as <strong>{{user}}</strong>.</p>{{/hasUser}}
+            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
             <form method="post" action="{{action}}">
             <button class="button" type="submit">Sign out</button>
             </form>
@@ -121,8 +141,24 @@ enum Pages {
 
     private static let signedOutTemplate = try? MustacheTemplate(
         string: """
-            <p>You may still be signed in at the provider you came from.</p>
+            <p>{{remark}}</p>
             <p><a class="button" href="{{address}}">Sign in again</a></p>
+
+            """
+    )
+
+    private static let appsTemplate = try? MustacheTemplate(
+        string: """
+            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+            {{#hasApps}}
+            <ul class="providers">
+            {{#apps}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/apps}}
+            </ul>
+            {{/hasApps}}
+            {{^hasApps}}<p>There is no app here that this account may open.</p>{{/hasApps}}
+            <p class="fine"><a href="{{signOut}}">Sign out</a></p>
 
             """
     )
@@ -155,6 +191,7 @@ enum Pages {
         .button:hover { border-color: var(--accent); color: var(--accent); }
         .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }
+        .fine a { color: inherit; }
         code { font-family: ui-monospace, monospace; }
 
         """

@@ -18,20 +18,14 @@ struct Rendering: Sendable {
     /// - Parameters:
     ///   - failure: What went wrong.
     ///   - visitor: Who is to be told.
-    ///   - others: What a page offers instead.
-    ///   - provider: The provider that the request was about, for the log.
+    ///   - context: What a page may say of the request.
     /// - Returns: The answer, complete.
-    func answer(
-        to failure: Failure,
-        for visitor: Visitor,
-        others: [PageButton] = [],
-        provider: String? = nil
-    ) -> Answer {
+    func answer(to failure: Failure, for visitor: Visitor, context: PageContext = PageContext()) -> Answer {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident, provider: provider)
+        self.log.refused(failure, incident: incident, for: visitor, provider: context.provider)
         var answer =
             visitor.wantsPage
-            ? self.page(failure, incident: incident, others: others)
+            ? self.page(failure, incident: incident, context: context)
             : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
         switch failure.kind {
         case .overloaded: answer.head.headerFields[.retryAfter] = Rendering.retryAfter(failure)
@@ -60,13 +54,30 @@ struct Rendering: Sendable {
         }
     }
 
-    /// The answer to bytes that are no request.
-    ///
-    /// Whoever sent them is hardly a person, so there is no page.
-    func answer(to refusal: WireRefusal) -> Answer {
+    /// The response for scripts that come without a fitting session, with the address that a user would have to open.
+    func challenge(_ failure: Failure, signIn address: String) -> Answer {
         let incident = self.random.token(9)
-        self.log.refusedBytes(refusal.reason, incident: incident)
-        var answer = Rendering.json(refusal.status, code: refusal.reason, incident: incident)
+        self.log.refused(failure, incident: incident, for: Visitor(wantsPage: false))
+        let members: JSON = [
+            "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
+        ]
+        var answer = Rendering.json(Rendering.status(of: failure), members)
+        answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
+        return answer
+    }
+
+    /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
+    func answer(to refusal: WireRefusal, for visitor: Visitor) -> Answer {
+        let incident = self.random.token(9)
+        self.log.refusedBytes(refusal, incident: incident, for: visitor)
+        let advice = Advice(for: refusal)
+        var answer =
+            visitor.wantsPage
+            ? Rendering.page(
+                refusal.status,
+                Pages.error(title: advice.title, text: advice.text, code: refusal.reason, incident: incident)
+            )
+            : Rendering.json(refusal.status, code: refusal.reason, incident: incident)
         if refusal.status == 405 {
             answer.head.headerFields[.allow] = RequestMethod.allCases.map(\.rawValue).joined(separator: ", ")
         }
@@ -101,16 +112,18 @@ struct Rendering: Sendable {
         return Answer(303, fields: fields)
     }
 
-    private func page(_ failure: Failure, incident: String, others: [PageButton]) -> Answer {
-        let advice = Advice(for: failure)
+    private func page(_ failure: Failure, incident: String, context: PageContext) -> Answer {
+        let advice = Advice(for: failure, in: context)
+        // The user is named where it matters which account was used.
+        let isAboutAccount = failure.kind == .forbidden && failure.code.hasPrefix("policy.")
         let html = Pages.error(
             title: advice.title,
             text: advice.text,
             code: failure.code,
             incident: incident,
-            buttons: others.isEmpty
-                ? advice.link.map { [PageButton(address: "\(self.publicOrigin)\($0.path)", text: $0.text)] } ?? []
-                : others
+            user: isAboutAccount ? context.user : nil,
+            buttons: context.others.isEmpty
+                ? advice.steps.map { $0.button(at: self.publicOrigin, in: context) } : context.others
         )
         return Rendering.page(Rendering.status(of: failure), html)
     }
@@ -139,6 +152,7 @@ struct Rendering: Sendable {
 
     private static let protections: [(HTTPField.Name, String)] = [
         (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
+        (.crossOriginOpenerPolicy, "same-origin"),
     ]
 }
 
@@ -155,6 +169,8 @@ extension HTTPField.Name {
     static let requestID = HTTPField.Name(known: "X-Request-Id")
     static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     static let xFrameOptions = HTTPField.Name(known: "X-Frame-Options")
+    static let crossOriginOpenerPolicy = HTTPField.Name(known: "Cross-Origin-Opener-Policy")
+    static let clearSiteData = HTTPField.Name(known: "Clear-Site-Data")
 
     /// A name of ours, which is always a token.
     private init(known name: StaticString) {

@@ -12,22 +12,37 @@ struct SignInInvitation {
     let site: Site
 
     /// The answer to a request for a route that needs a session.
-    func answer(for request: RequestHead, route: SiteRoute) -> Answer {
-        let target = request.method == .get || request.method == .head ? ReturnPath(request.target) : nil
-        let path = target ?? ReturnPath(route.route.path) ?? .root
-        guard Visitor(request).wantsPage else { return self.challenge(path, route: route) }
-        return self.redirect(to: path, on: route.route.origin, route: route)
+    ///
+    /// - Parameters:
+    ///   - request: The request; one that revalidates what a cache has is redirected as any other.
+    ///   - route: The route.
+    ///   - client: The client, asked for only when something has to be kept for it.
+    /// - Returns: A redirect for a browser's navigation, else 401.
+    func answer(for request: RequestHead, route: SiteRoute, client: @autoclosure () -> IPAddress? = nil) -> Answer {
+        guard Visitor(request).wantsPage else { return self.challenge(request, route: route) }
+        let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
+        let cookies = CookieHeader(field ?? [])
+        let path = self.site.returnPath(of: request, on: route, client: client())
+        return self.redirect(to: path, on: route.route.origin, route: route, cookies: cookies)
     }
 
     /// Sends a browser to sign in and then back to a place on an origin of ours.
-    func redirect(to path: ReturnPath, on origin: Origin, route: SiteRoute?) -> Answer {
-        guard origin.host == self.site.publicOrigin.host else { return self.handOver(path, on: origin) }
-        return Rendering.redirect(to: self.signInAddress(path, route: route))
+    func redirect(
+        to path: ReturnPath,
+        on origin: Origin,
+        route: SiteRoute?,
+        cookies: CookieHeader,
+        otherAccount: Bool = false
+    ) -> Answer {
+        guard origin.host == self.site.publicOrigin.host else {
+            return self.handOver(path, on: origin, cookies: cookies, otherAccount: otherAccount)
+        }
+        return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
     }
 
     /// The page that offers the providers, or the only provider's own start.
-    func signInAddress(_ path: ReturnPath, route: SiteRoute?) -> String {
-        let query = Form([Form.Field("rd", path.value)]).encoded
+    func signInAddress(_ path: ReturnPath, route: SiteRoute?, otherAccount: Bool = false) -> String {
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [OwnRequest.otherAccount] : [])).encoded
         let accepted = self.site.accepted(by: route)
         if accepted.count == 1, let only = accepted.first {
             return "\(self.site.publicOrigin)/oauth2/start/\(only.id)?\(query)"
@@ -36,12 +51,20 @@ struct SignInInvitation {
     }
 
     /// Sends a browser from an app's own host to the gate; the cookie set here binds what comes back to this browser.
-    private func handOver(_ path: ReturnPath, on origin: Origin) -> Answer {
+    private func handOver(
+        _ path: ReturnPath,
+        on origin: Origin,
+        cookies: CookieHeader,
+        otherAccount: Bool
+    ) -> Answer {
         let binding = HandoverBinding(from: self.site.random)
-        let bounded = path.value.utf8.count <= HandoverBounds.path ? path : .root
-        let request = HandoverRequest(origin: origin, path: bounded, binding: binding, now: self.site.clock.now)
-        let query = Form([Form.Field("request", request.sealed(by: self.site.sealer))]).encoded
+        let request = HandoverRequest(origin: origin, path: path, binding: binding, now: self.site.clock.now)
+        let sealed = Form.Field("request", request.sealed(by: self.site.sealer))
+        let query = Form([sealed] + (otherAccount ? [OwnRequest.otherAccount] : [])).encoded
         var answer = Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/handover?\(query)")
+        for old in GateCookie.surplusHandovers(in: cookies, at: origin) {
+            answer.addCookie(old.deletion)
+        }
         if let cookie = GateCookie.handover(binding.tag, at: origin) {
             answer.addCookie(cookie.setting(binding.text))
         }
@@ -49,22 +72,51 @@ struct SignInInvitation {
     }
 
     /// The answer for scripts, with the address that a person would have to open.
-    private func challenge(_ path: ReturnPath, route: SiteRoute) -> Answer {
+    private func challenge(_ request: RequestHead, route: SiteRoute) -> Answer {
+        let isRead = request.method == .get || request.method == .head
+        let asked = isRead ? ReturnPath(request.target) : nil
+        let isShort = asked.map { $0.value.utf8.count <= ReturnBounds.gate } ?? false
+        let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let address =
             route.route.origin.host == self.site.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
-        var answer = Rendering.json(401, ["error": "sign_in_required", "sign_in": .string(address)])
-        answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
-        return answer
+        let failure = Failure(.signInRequired, "sign_in_required", "\(route.name) needs a session that it accepts")
+        return self.site.rendering.challenge(failure, signIn: address)
     }
 }
 
-/// Bounds of a hand-over.
-enum HandoverBounds {
-    /// The longest path that is carried; a longer one becomes the front page, so that the whole address still fits an
-    /// attempt's cookie.
-    static let path = 512
+/// The longest return paths that travel as they are, in bytes; longer ones go through ``LongPaths``.
+enum ReturnBounds {
+    /// On an app's own host, so that the whole address of a session transfer still fits an attempt's cookie.
+    static let ownHost = 512
+    /// On the gateway's host, so that the cookie of an attempt stays small.
+    static let gate = 1280
+}
+
+extension Site {
+    /// A path that is short enough to travel: itself, or a reference to it.
+    func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
+        let bound = host == self.publicOrigin.host ? ReturnBounds.gate : ReturnBounds.ownHost
+        guard path.value.utf8.count > bound else { return path }
+        let place = LongPaths.Place(path: path, isWhole: true)
+        return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
+    }
+
+    /// Where a request's browser is to come back to: the path that was asked for, or that of the app if the request was
+    /// none that may be repeated.
+    func returnPath(of request: RequestHead, on route: SiteRoute, client: @autoclosure () -> IPAddress?) -> ReturnPath {
+        let front = ReturnPath(route.route.path) ?? .root
+        guard request.method == .get || request.method == .head else { return front }
+        let target = request.target
+        let host = route.route.origin.host
+        if let path = ReturnPath(target) {
+            return path.value.utf8.count <= ReturnBounds.ownHost ? path : self.carried(path, on: host, for: client())
+        }
+        guard target.utf8.count > ReturnPath.longest else { return front }
+        let place = LongPaths.Place(path: front, isWhole: false)
+        return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
+    }
 }
 
 extension Answer {

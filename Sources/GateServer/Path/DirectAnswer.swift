@@ -16,6 +16,9 @@ struct DirectAnswer: Sendable {
     /// What caches are told if the request was open to all; nil if that makes no difference.
     private let openCaching: String?
 
+    /// Whether it leads elsewhere.
+    var isRedirect: Bool { self.answer.head.headerFields[.location] != nil }
+
     /// The answer of an app; nil if its requests are forwarded.
     init?(_ app: AppSettings) {
         let edits = app.traffic.responseHeaders

@@ -89,9 +89,9 @@ extension GatewayResponder {
         switch verdict {
         case .answered where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
             self.refuseWebSocket()
-        case .refused(let failure): self.answer(self.site.rendering.answer(to: failure, for: Visitor(request, self)))
+        case .refused(let failure): self.refuse(failure, request)
         case .answered(let status): self.answer(Answer(status))
-        case .signInNeeded(let route): self.answer(self.site.invitation.answer(for: request, route: route))
+        case .signInNeeded(let route): self.invite(request, to: route)
         case .needsSession(let ticket):
             self.holdBody()
             self.lookUp(ticket)
@@ -162,7 +162,7 @@ extension GatewayResponder {
 
     func answer(to refusal: WireRefusal) -> Answer {
         self.site.metrics.refused(refusal.reason)
-        return self.site.rendering.answer(to: refusal)
+        return self.site.rendering.answer(to: refusal, for: Visitor(wantsPage: refusal.wantsPage))
     }
 
     /// Sends an answer of our own and ends the request.

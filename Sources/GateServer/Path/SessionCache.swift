@@ -8,19 +8,20 @@ internal import NIOCore
 
 /// The text of a session cookie, in a form that can be compared and hashed without allocating.
 struct CookieKey: Hashable {
-    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
 
-    /// Reads the 43 characters of a ticket; nil for any other length.
+    /// Reads the 56 characters of a ticket, or the 43 of one without a tag; nil for any other length.
     init?(_ text: Span<UInt8>) {
-        guard text.count == Ticket.textCount else { return nil }
+        guard text.count == Ticket.textCount || text.count == Ticket.bareTextCount else { return nil }
         func word(_ start: Int) -> UInt64 {
             var value: UInt64 = 0
+            guard start < text.count else { return 0 }
             for index in start..<min(start + 8, text.count) {
                 value = value << 8 | UInt64(text[index])
             }
             return value
         }
-        self.words = (word(0), word(8), word(16), word(24), word(32), word(40))
+        self.words = (word(0), word(8), word(16), word(24), word(32), word(40), word(48))
     }
 
     /// A number that is the same for this cookie in every process, and never 0.
@@ -29,15 +30,17 @@ struct CookieKey: Hashable {
         return max(1, Mix.mix(Mix.mix(words.0 ^ words.3) ^ Mix.mix(words.1 ^ words.4) ^ words.2 ^ words.5))
     }
 
-    static func == (left: CookieKey, right: CookieKey) -> Bool { left.words == right.words }
+    static func == (left: CookieKey, right: CookieKey) -> Bool {
+        let (left, right) = (left.words, right.words)
+        return left.0 == right.0 && left.1 == right.1 && left.2 == right.2 && left.3 == right.3 && left.4 == right.4
+            && left.5 == right.5 && left.6 == right.6
+    }
 
+    /// Hashes 24 of the characters: they are random, and only tickets of sessions become keys of a table.
     func hash(into hasher: inout Hasher) {
         hasher.combine(self.words.0)
         hasher.combine(self.words.1)
         hasher.combine(self.words.2)
-        hasher.combine(self.words.3)
-        hasher.combine(self.words.4)
-        hasher.combine(self.words.5)
     }
 }
 
@@ -84,10 +87,10 @@ final class SessionCache {
         }
     }
 
-    /// Forgets what was decided under an earlier configuration.
-    func forgetStandings() {
-        for entry in self.entries.values {
-            entry.forgetStandings()
+    /// Forgets what was decided under an earlier configuration, and the sessions that the new one does not admit.
+    func adopt(_ isAdmitted: (Session) -> Bool) {
+        for (key, entry) in self.entries {
+            if isAdmitted(entry.session) { entry.forgetStandings() } else { self.remove(key) }
         }
     }
 

@@ -130,6 +130,8 @@ final class LoopState {
 
     /// Remembers what the store said, or was told, of a session.
     func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
+        // The look-up may have begun under a configuration that has been replaced since.
+        guard self.site.sessions.admits(session) else { return }
         guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
         let left = manager.remaining(session, now: self.clock.now)
         self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
@@ -139,7 +141,7 @@ final class LoopState {
     func replace(with site: Site) {
         self.site = site
         self.weigh()
-        self.sessions.forgetStandings()
+        self.sessions.adopt { site.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))

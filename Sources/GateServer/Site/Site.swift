@@ -35,6 +35,8 @@ final class Site: Sendable {
     /// The bounds of connections, requests and sign-ins.
     let limits: SiteLimits
     let signIns: SignInGuard
+    let transfers: TransferLimiter
+    let longPaths: LongPaths
     /// Which groups of each provider's people are needed, by the provider's name.
     private let demands: [String: GroupDemand]
     private let origins: [String: Origin]
@@ -62,6 +64,8 @@ final class Site: Sendable {
         self.random = parts.random
         self.limits = parts.limits
         self.signIns = parts.signIns
+        self.transfers = parts.transfers
+        self.longPaths = parts.longPaths
         self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
         var origins = [parts.publicOrigin.host: parts.publicOrigin]
         for route in routes {
@@ -82,6 +86,15 @@ final class Site: Sendable {
 
     /// The scan for the session cookie; its name is the same on all hosts, since all have the scheme of `public_url`.
     func sessionCookie(on host: String) -> CookieScan { self.sessionScan }
+
+    /// The user of a session, as pages have it.
+    func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
+
+    /// A user, as pages have it.
+    func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
+        let provider = self.provider(profile.provider)?.name ?? profile.provider
+        return PageContext.User(profile, provider: provider, isSignedIn: isSignedIn)
+    }
 
     /// The provider of a name.
     func provider(_ id: String) -> SiteProvider? { self.providers.first { $0.id == id } }
@@ -122,6 +135,12 @@ struct SiteProvider: Sendable {
     /// Those who wait for this provider, so few that the others' people still find room.
     let waiting = Turnstile(limit: 400)
 
+    /// The name for people, as its button has it.
+    var name: String {
+        let prefix = "Sign in with "
+        return self.buttonText.hasPrefix(prefix) ? String(self.buttonText.dropFirst(prefix.count)) : self.buttonText
+    }
+
     /// The failure when too many wait.
     var busy: Failure { Failure(.overloaded, "provider.busy", "too many people wait for \(self.id) already") }
 }
@@ -140,4 +159,6 @@ struct SiteParts {
     let random: RandomBytes
     var limits = SiteLimits()
     var signIns = SignInGuard()
+    var transfers = TransferLimiter()
+    var longPaths = LongPaths()
 }

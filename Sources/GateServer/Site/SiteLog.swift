@@ -3,6 +3,8 @@
 internal import GateCore
 internal import GateProviderHTTP
 internal import GateProxy
+internal import GateSessions
+internal import GateWire
 internal import Logging
 internal import NIOCore
 
@@ -11,26 +13,83 @@ internal import NIOCore
 /// No line holds a token, a cookie, a query or a name that a visitor chose freely.
 struct SiteLog: Sendable {
     let logger: Logger
+    /// Bounds the lines that clients can cause as many of as they like.
+    private let limiter = LogLimiter()
 
-    /// A visitor was shown an error page.
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// A request was rejected with a page or with JSON that shows the incident.
     ///
+    /// Each kind of failure has a limit of its own, and so have pages, so that a flood of one hides nothing else.
     /// A failed sign-in names its provider, as it is called in the file.
-    func refused(_ failure: Failure, incident: String, provider: String? = nil) {
+    func refused(_ failure: Failure, incident: String, for visitor: Visitor, provider: String? = nil) {
+        // What the operator switched on is no reason to worry, and must not hide what is.
+        let isMaintenance = failure.code == "route.maintenance"
+        let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
+        let key = LogLimiter.Key(kind: kind, isPage: visitor.wantsPage)
+        guard let hidden = self.limiter.admit(key) else { return }
         var metadata: Logger.Metadata = [
             "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
             "detail": "\(SiteLog.plain(failure.detail))",
         ]
         metadata["provider"] = provider.map { "\($0)" }
-        self.logger.log(
-            level: failure.code == "route.maintenance" ? .debug : SiteLog.level(of: failure.kind),
-            "refused",
-            metadata: metadata
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.logger.log(level: isMaintenance ? .info : SiteLog.level(of: failure.kind), "refused", metadata: metadata)
+    }
+
+    /// Bytes that are no request were rejected.
+    func refusedBytes(_ refusal: WireRefusal, incident: String, for visitor: Visitor) {
+        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "noRequest", isPage: visitor.wantsPage)) else {
+            return
+        }
+        var metadata: Logger.Metadata = [
+            "code": "\(refusal.reason)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
+            "incident": "\(incident)", "status": "\(refusal.status)",
+        ]
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.logger.info("refused", metadata: metadata)
+    }
+
+    /// The session store reports something.
+    func store(_ event: StoreEvent) {
+        switch event {
+        case .revocationPending(let pending, let isKept, let reason):
+            let restart = isKept ? "it outlives a restart" : "a restart before it is written would undo it"
+            self.logger.error(
+                "sign-out not written yet",
+                metadata: [
+                    "code": "session.revocation_pending", "pending": "\(pending)",
+                    "detail": "\(SiteLog.plain("the session has ended, and \(restart): \(reason)"))",
+                ]
+            )
+        case .revocationsWritten:
+            self.logger.notice("sign-outs written")
+        }
+    }
+
+    /// The file of the session store is not what it was when it was opened.
+    func storeFault(_ fault: StoreFault) {
+        let advice =
+            switch fault {
+            case .deleted: "there is no file at sessions.store any more"
+            case .replaced: "another file is at sessions.store; this process still uses the one that it opened"
+            case .truncated: "the file at sessions.store was cut short"
+            case .damaged: "the file at sessions.store cannot be read in parts"
+            }
+        self.logger.error(
+            "session store \(fault.rawValue)",
+            metadata: [
+                "code": "session.store_fault", "fault": "\(fault.rawValue)",
+                "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
+            ]
         )
     }
 
-    /// Somebody sent what is no request; at debug, since anybody can send as much of it as they like.
-    func refusedBytes(_ reason: String, incident: String) {
-        self.logger.debug("no request", metadata: ["code": "\(reason)", "incident": "\(incident)"])
+    /// The file of the session store is in order again.
+    func storeSound() {
+        self.logger.notice("session store is in order again")
     }
 
     /// An app gave no proper answer.
@@ -174,17 +233,14 @@ struct SiteLog: Sendable {
     /// Who has to act decides.
     private static func level(of kind: Failure.Kind) -> Logger.Level {
         switch kind {
-        case .signInRequired, .noSuchRoute: .debug
-        case .malformedRequest, .forbidden, .methodNotAllowed, .tooLarge, .tooMany: .info
+        case .signInRequired, .noSuchRoute, .malformedRequest, .forbidden, .methodNotAllowed, .tooLarge, .tooMany: .info
         case .providerFailed, .upstreamFailed, .upstreamTimedOut, .overloaded: .warning
         case .internalFault: .error
         }
     }
 
-    /// At most so many characters, control characters replaced, so that no text can forge or flood a line.
+    /// Printable text of a bounded length, so that no text can forge or flood a line.
     private static func plain(_ text: String, limit: Int = 500) -> String {
-        String(
-            text.prefix(limit).map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } ? $0 : "?" }
-        )
+        PrintableText.escaped(text, limit: limit)
     }
 }

@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateProviderHTTP
 internal import GateProxy
+internal import GateSessions
 internal import Metrics
 
 /// The counters that do not belong to a route.
@@ -50,6 +51,16 @@ struct SiteMetrics: Sendable {
     /// A session ended because somebody signed out.
     func signedOut() {
         Counter(label: "gatehouse_sign_outs_total").increment()
+    }
+
+    /// The session store reports something.
+    func store(_ event: StoreEvent) {
+        switch event {
+        case .revocationPending(let pending, _, _):
+            Gauge(label: "gatehouse_revocations_pending").record(pending)
+        case .revocationsWritten:
+            Gauge(label: "gatehouse_revocations_pending").record(0)
+        }
     }
 
     /// A call to a provider failed.

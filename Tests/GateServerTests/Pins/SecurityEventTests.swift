@@ -212,7 +212,7 @@ import Testing
             )
         )
         #expect(lines.all.map { "\($0.level)" } == [severity.rawValue])
-        #expect(lines.all.first?.values["host"] == "all" && lines.all.first?.values["detail"] == "CN=a?b?")
+        #expect(lines.all.first?.values["host"] == "all" && lines.all.first?.values["detail"] == "CN=a\\nb\\u{7F}")
     }
 
     @Test func `an event that is told is counted, one that is kept quiet is not`() throws {

@@ -99,6 +99,15 @@ extension Answer {
     var code: String? { (try? JSON(parsing: self.body))?["error"]?.string }
 }
 
+/// The addresses of the buttons and links of a page, by their texts.
+func links(_ page: Answer) -> [String: String] {
+    var links: [String: String] = [:]
+    for match in page.text.matches(of: /<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/) {
+        links[String(match.2)] = String(match.1).replacing("&amp;", with: "&")
+    }
+    return links
+}
+
 /// Sessions in the order in which they began.
 private final class NotedSessions: Sendable {
     private let sessions = Mutex<[IssuedSession]>([])

@@ -69,9 +69,8 @@ final class SwitchedStore: SessionStore {
         try await self.memory.insert(record)
     }
 
-    func touch(_ key: [UInt8], lastSeen: Instant) async throws(Failure) {
-        try self.note("touch")
-        try await self.memory.touch(key, lastSeen: lastSeen)
+    func noteUse(_ key: [UInt8], at instant: Instant) {
+        self.memory.noteUse(key, at: instant)
     }
 
     func remove(_ key: [UInt8]) async throws(Failure) {
@@ -94,9 +93,9 @@ final class SwitchedStore: SessionStore {
         return try await self.memory.spend(id, until: until)
     }
 
-    func count() async throws(Failure) -> Int {
+    func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try self.note("count")
-        return try await self.memory.count()
+        return try await self.memory.count(at: now, within: lifetimes)
     }
 
     func check() async throws(Failure) { try self.note("check") }

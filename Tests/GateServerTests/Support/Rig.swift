@@ -34,7 +34,9 @@ struct Rig {
 
     init(
         trusting proxies: [String] = [],
+        without gone: Set<String> = [],
         log: SiteLog? = nil,
+        admissions: Admissions? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -52,6 +54,7 @@ struct Rig {
                 sealer: sealer,
                 lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
                 feed: self.feed,
+                admissions: admissions,
                 random: random
             ),
             sealer: sealer,
@@ -62,7 +65,7 @@ struct Rig {
             clock: self.clock.clock,
             random: random
         )
-        var apps = try Rig.apps()
+        var apps = try Rig.apps().filter { !gone.contains($0.route.app) }
         for index in apps.indices { app(&apps[index]) }
         let routes = try apps.enumerated().map { try SiteRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import GateCore
+internal import Synchronization
+
+/// The families that have ended and whose records are still in the database, because it could not be written.
+///
+/// They are held in memory and in a file beside the database whose room was taken beforehand, so that a full disk cannot
+/// bring a session back after a restart. The file is a row of slots of 32 bytes; a slot of zeros is free.
+final class PendingRevocations: Sendable {
+    private struct State {
+        var families: Set<[UInt8]> = []
+        /// How many slots of the file are in use.
+        var slots = 0
+        var hasFile = false
+    }
+
+    private static let slotBytes = 32
+    private static let slotCount = 2048
+    private static let fileBytes = slotBytes * slotCount
+
+    private let path: String
+    private let state = Mutex(State())
+
+    /// Reads the file, or makes it; without room for it the families are held in memory only.
+    init(path: String) {
+        self.path = path
+        self.state.withLock { state in
+            let bytes = (try? PrivateFile.read(path, limit: Self.fileBytes)) ?? []
+            for slot in 0..<(bytes.count / Self.slotBytes) {
+                let family = Array(bytes[(slot * Self.slotBytes)..<((slot + 1) * Self.slotBytes)])
+                guard family.contains(where: { $0 != 0 }) else { continue }
+                state.families.insert(family)
+                state.slots = slot + 1
+            }
+            state.hasFile = bytes.count == Self.fileBytes || (state.families.isEmpty && self.makeFile())
+        }
+    }
+
+    /// The families whose records have to go.
+    var families: Set<[UInt8]> { self.state.withLock { $0.families } }
+
+    /// How many there are.
+    var count: Int { self.state.withLock { $0.families.count } }
+
+    /// Whether a family has ended.
+    func contains(_ family: [UInt8]) -> Bool { self.state.withLock { $0.families.contains(family) } }
+
+    /// Takes note in memory that a family ends now.
+    func insert(_ family: [UInt8]) { self.state.withLock { _ = $0.families.insert(family) } }
+
+    /// Takes note on disk that a family has ended; false if only memory knows it.
+    func keep(_ family: [UInt8]) -> Bool {
+        self.state.withLock { state in
+            guard state.hasFile, state.slots < Self.slotCount, family.count == Self.slotBytes else { return false }
+            guard self.overwrite(family, at: UInt64(state.slots * Self.slotBytes)) else { return false }
+            state.slots += 1
+            return true
+        }
+    }
+
+    /// The records of a family are gone from the database.
+    func remove(_ family: [UInt8]) {
+        self.state.withLock { state in
+            state.families.remove(family)
+            // Slots are freed after the last family only. What a failure leaves in them is removed again, which is harmless.
+            guard state.families.isEmpty, state.slots > 0 || !state.hasFile else { return }
+            let isFree = self.overwrite([UInt8](repeating: 0, count: Self.fileBytes), at: 0)
+            state.hasFile = isFree || self.makeFile()
+            if state.hasFile { state.slots = 0 }
+        }
+    }
+}
+
+extension PendingRevocations {
+    /// Makes the file, all slots free.
+    private func makeFile() -> Bool {
+        (try? PrivateFile.write([UInt8](repeating: 0, count: Self.fileBytes), to: self.path)) != nil
+    }
+
+    /// Overwrites some of the file, which needs no more room on the disk.
+    private func overwrite(_ bytes: [UInt8], at offset: UInt64) -> Bool {
+        guard let file = FileHandle(forUpdatingAtPath: self.path) else { return false }
+        do {
+            try file.seek(toOffset: offset)
+            try file.write(contentsOf: Data(bytes))
+            try file.synchronize()
+            try file.close()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// What a provider brings back as `state` when the browser has signed out there.
+///
+/// OpenID Connect RP-Initiated Logout §2. Sealed, so that the page after a sign-out shows nothing that somebody else made
+/// up and leads nowhere that the sign-out was not meant to lead.
+package struct SignOutState: Sendable, Hashable {
+    /// How long the user may stay at the provider.
+    package static let lifetime = Duration.seconds(600)
+    /// The longest return path that is carried; a provider puts the state into an address.
+    package static let longestPath = 512
+    private static let purpose = "sign-out/state"
+
+    /// The name of the provider.
+    package let provider: String
+    /// Whether the browser was sent to the provider to sign out there as well.
+    package let includesProvider: Bool
+    /// Where the user signed out.
+    package let origin: Origin
+    /// Where the user wants to go afterwards.
+    package let path: ReturnPath
+    private let expires: Instant
+
+    /// The state of a sign-out that happens now.
+    package init(provider: String, includesProvider: Bool, origin: Origin, path: ReturnPath, now: Instant) {
+        self.provider = provider
+        self.includesProvider = includesProvider
+        self.origin = origin
+        self.path = path.value.utf8.count <= SignOutState.longestPath ? path : .root
+        self.expires = now.advanced(by: SignOutState.lifetime)
+    }
+
+    /// Opens a state that this gateway sealed and that has not expired; nil for everything else.
+    package init?(sealed text: String, by sealer: Sealer, now: Instant) {
+        guard let json = SealedText.open(text, for: SignOutState.purpose, with: sealer) else { return nil }
+        guard let provider = json["provider"]?.string, let includesProvider = json["complete"]?.bool,
+            let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
+            let expires = json["expires"]?.integer
+        else { return nil }
+        guard now < Instant(seconds: expires) else { return nil }
+        self.provider = provider
+        self.includesProvider = includesProvider
+        self.origin = origin
+        self.path = path
+        self.expires = Instant(seconds: expires)
+    }
+
+    /// The state as text for an address.
+    package func sealed(by sealer: Sealer) -> String {
+        let members: [String: JSON] = [
+            "provider": .string(self.provider), "complete": .bool(self.includesProvider),
+            "origin": .string("\(self.origin)"), "path": .string(self.path.value),
+            "expires": .int(self.expires.seconds),
+        ]
+        return SealedText.seal(members, for: SignOutState.purpose, with: sealer)
+    }
+}

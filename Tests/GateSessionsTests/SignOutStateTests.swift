@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import Testing
+
+@Suite struct SignOutStateTests {
+    private let sealer = Sealer([gateSecret])
+    private let state: SignOutState
+
+    init() throws {
+        let origin = try #require(Origin(scheme: "https", host: "wiki.example.com"))
+        let path = try #require(ReturnPath("/page?q=1"))
+        self.state = SignOutState(provider: "google", includesProvider: true, origin: origin, path: path, now: noon)
+    }
+
+    @Test func `W-03: a state comes back as it was sent, for ten minutes`() {
+        let text = self.state.sealed(by: self.sealer)
+        #expect(text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) })
+        #expect(SignOutState(sealed: text, by: self.sealer, now: noon.plus(599)) == self.state)
+        #expect(SignOutState(sealed: text, by: self.sealer, now: noon.plus(600)) == nil)
+    }
+
+    @Test func `W-03: nobody else can make a state`() {
+        let stranger = Sealer([Secret([UInt8](repeating: 8, count: 32))])
+        #expect(SignOutState(sealed: self.state.sealed(by: stranger), by: self.sealer, now: noon) == nil)
+        for text in ["", "x", String(repeating: "A", count: 400)] {
+            #expect(SignOutState(sealed: text, by: self.sealer, now: noon) == nil)
+        }
+    }
+
+    @Test func `a long path is not put into an address`() throws {
+        let path = try #require(ReturnPath("/" + String(repeating: "a", count: SignOutState.longestPath)))
+        let long = SignOutState(
+            provider: "google",
+            includesProvider: false,
+            origin: self.state.origin,
+            path: path,
+            now: noon
+        )
+        #expect(long.path == .root && long.sealed(by: self.sealer).utf8.count < 512)
+    }
+}
