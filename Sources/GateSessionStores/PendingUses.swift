@@ -58,19 +58,32 @@ final class PendingUses: Sendable {
     /// - Returns: Whether everything is written.
     @discardableResult
     func flush() async -> Bool {
-        while let batch = self.nextBatch() {
-            do {
-                try await self.connection.write { database in try PendingUses.write(batch, to: database) }
-                self.state.withLock { $0.writing = [:] }
-            } catch {
-                self.state.withLock { state in
-                    state.waiting.merge(state.writing) { max($0, $1) }
-                    state.writing = [:]
-                }
-                return false
+        while true {
+            switch self.next() {
+            case .batch(let batch):
+                guard await self.write(batch) else { return false }
+            case .otherWrite:
+                // The connection does one thing after the other, so this one ends after that one.
+                try? await self.connection.read { _ in }
+                await Task.yield()
+            case .nothing:
+                return true
             }
         }
-        return true
+    }
+
+    private func write(_ batch: [(key: [UInt8], seen: Instant)]) async -> Bool {
+        do {
+            try await self.connection.write { database in try PendingUses.write(batch, to: database) }
+            self.state.withLock { $0.writing = [:] }
+            return true
+        } catch {
+            self.state.withLock { state in
+                state.waiting.merge(state.writing) { max($0, $1) }
+                state.writing = [:]
+            }
+            return false
+        }
     }
 
     /// Writes what waits a last time and takes no more.
@@ -95,16 +108,25 @@ extension PendingUses {
         }
     }
 
-    /// Moves some of what waits to what is being written; nil if nothing waits or a write is in progress.
-    private func nextBatch() -> [(key: [UInt8], seen: Instant)]? {
+    /// What a flush has to do next.
+    private enum Step {
+        case batch([(key: [UInt8], seen: Instant)])
+        /// Another flush writes.
+        case otherWrite
+        case nothing
+    }
+
+    /// Moves some of what waits to what is being written.
+    private func next() -> Step {
         self.state.withLock { state in
-            guard state.writing.isEmpty, !state.waiting.isEmpty else { return nil }
+            guard state.writing.isEmpty else { return .otherWrite }
+            guard !state.waiting.isEmpty else { return .nothing }
             let batch = state.waiting.prefix(PendingUses.batch)
             for (key, seen) in batch {
                 state.writing[key] = seen
                 state.waiting[key] = nil
             }
-            return batch.map { (key: $0.key, seen: $0.value) }
+            return .batch(batch.map { (key: $0.key, seen: $0.value) })
         }
     }
 

