@@ -40,7 +40,7 @@ class Registry(Upstream):
         connection.body(request)
         path = request.target.partition("?")[0]
         if request.method == "PUT":
-            self.puts.append((request.target, json.loads(request.body)["name"]))
+            self.puts.append((request.target.lower(), json.loads(request.body)["name"]))
             kind, body = "application/json", b'{"ok":true}'
         elif path.endswith(".tgz"):
             kind, body = "application/octet-stream", self.archive

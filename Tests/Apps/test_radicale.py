@@ -76,7 +76,7 @@ def contacts_session(url, fields):
             text = re.sub(r'[0-9a-f]{32,}|\w{3}, \d\d \w{3} [^<]*GMT', "X", response.text)
             seen.append((method, path, response.status_code, response.headers.get("Location"), text))
 
-        ask("DELETE", "/ada/book/")
+        session.delete(f"{url}/ada/book/")
         ask("GET", "/.well-known/carddav")
         ask(
             "MKCOL", "/ada/book/", '<?xml version="1.0"?><mkcol xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav">'

@@ -11,6 +11,12 @@ from harness.apps import run, webdav
 #: cadaver and litmus send no cookies.
 ENTRY = {"public": ["/open/"]}
 
+#: What differs from run to run: times, tokens, entity tags, free space.
+VARIES = (
+    r"opaquelocktoken:[-\w]+|\d{4}-\d\d-\d\d[T ][\d:.]+Z?|\w{3}, \d\d \w{3} [^<]*GMT|\d+-\d+-\d+|Second-\d+"
+    r"|quota-[-a-z]+>\d+"
+)
+
 
 @pytest.fixture(scope="module")
 def app(started):
@@ -34,46 +40,45 @@ def curl_session(app, folder):
     """All methods of RFC 4918 by curl: the status and body of each."""
     def client(url, fields):
         empty(app)
-        seen = []
+        # Locks outlive their files.
+        seen, name = [], "through" if fields else "direct"
 
         def curl(method, path, *headers, data=None):
+            path, headers = path.replace("NAME", name), [header.replace("NAME", name) for header in headers]
             command = [
                 "curl", "-s", *(["-I"] if method == "HEAD" else ["-X", method]), "-o", folder / "body", "-w",
                 "%{http_code}", f"{url}{path}"
             ]
-            for header in (*headers, *(f"{name}: {value}" for name, value in fields.items())):
+            for header in (*headers, *(f"{key}: {value}" for key, value in fields.items())):
                 command += ["-H", header]
             if data is not None:
                 command += ["--data-binary", "@-"]
             (folder / "body").write_bytes(b"")
             status = run(*command, data=data).stdout.decode()
             body = (folder / "body").read_text()
-            body = re.sub(
-                r"opaquelocktoken:[-\w]+|<ns\d+:getlastmodified>[^<]*|\d{4}-\d\d-\d\dT[\d:]+Z|\w{3}, \d\d \w{3} [^<]*GMT",
-                "X", body
-            )
+            body = re.sub(VARIES, "X", "" if method == "HEAD" else body)
             seen.append((method, path, status, body))
             return status
 
         curl("OPTIONS", "/")
-        curl("MKCOL", "/folder/")
-        curl("PUT", "/folder/a%20b%25.txt", "Content-Type: text/plain", data=b"text")
-        curl("PUT", "/folder/large", data=b"0123456789" * 300_000)
-        curl("PROPFIND", "/folder/", "Depth: 1", "Content-Type: application/xml", data=PROPERTIES)
-        curl("PROPFIND", "/folder/", "Depth: 0")
-        curl("PROPPATCH", "/folder/a%20b%25.txt", "Content-Type: application/xml", data=PATCH)
-        curl("COPY", "/folder/a%20b%25.txt", f"Destination: {url}/folder/copy.txt", "Overwrite: F")
-        curl("MOVE", "/folder/copy.txt", f"Destination: {url}/folder/moved.txt")
-        curl("MOVE", "/folder/moved.txt", f"Destination: {url}/folder/a%20b%25.txt", "Overwrite: F")
-        curl("LOCK", "/folder/moved.txt", "Timeout: Second-100", "Content-Type: application/xml", data=LOCK)
-        curl("PUT", "/folder/moved.txt", data=b"locked")
-        curl("GET", "/folder/moved.txt")
-        curl("HEAD", "/folder/large", "Range: bytes=0-3")
-        curl("GET", "/folder/large", "Range: bytes=5-9,20-24")
-        curl("DELETE", "/folder/")
-        curl("DELETE", "/folder/a%20b%25.txt")
-        curl("PROPFIND", "/folder/", "Depth: infinity")
-        return [tuple(part.replace(url, "BASE") for part in one) for one in seen]
+        curl("MKCOL", "/NAME/")
+        curl("PUT", "/NAME/a%20b%25.txt", "Content-Type: text/plain", data=b"text")
+        curl("PUT", "/NAME/large", data=b"0123456789" * 300_000)
+        curl("PROPFIND", "/NAME/", "Depth: 1", "Content-Type: application/xml", data=PROPERTIES)
+        curl("PROPFIND", "/NAME/", "Depth: 0")
+        curl("PROPPATCH", "/NAME/a%20b%25.txt", "Content-Type: application/xml", data=PATCH)
+        curl("COPY", "/NAME/a%20b%25.txt", f"Destination: {url}/NAME/copy.txt", "Overwrite: F")
+        curl("MOVE", "/NAME/copy.txt", f"Destination: {url}/NAME/moved.txt")
+        curl("MOVE", "/NAME/moved.txt", f"Destination: {url}/NAME/a%20b%25.txt", "Overwrite: F")
+        curl("LOCK", "/NAME/moved.txt", "Timeout: Second-100", "Content-Type: application/xml", data=LOCK)
+        curl("PUT", "/NAME/moved.txt", data=b"locked")
+        curl("GET", "/NAME/moved.txt")
+        curl("HEAD", "/NAME/large", "Range: bytes=0-3")
+        curl("GET", "/NAME/large", "Range: bytes=5-9,20-24")
+        curl("DELETE", "/NAME/")
+        curl("DELETE", "/NAME/a%20b%25.txt")
+        curl("PROPFIND", "/NAME/", "Depth: infinity")
+        return [tuple(part.replace(url, "BASE").replace(name, "NAME") for part in one) for one in seen]
 
     return client
 
@@ -127,5 +132,6 @@ def litmus_session(app, folder):
 def test_y_04_litmus(fronts, app, tmp_path):
     """The WebDAV test suite has the same results as at the app itself."""
     front = fronts("webdav", app.port, ENTRY)
-    seen = front.both(litmus_session(app, tmp_path))
+    # A `#` in a request is rejected; the client of `expect100` goes away before it has a response.
+    seen = front.both(litmus_session(app, tmp_path), ignore=["^DELETE .*#ment: ", "/expect100: "])
     assert len(seen) > 60

@@ -73,7 +73,7 @@ def run(*command, cwd=None, env=None, data=None, check=True, timeout=120):
     return done
 
 
-def apache(folder, name, modules, configuration):
+def apache(folder, name, modules, configuration, server_name="localhost"):
     """Apache with these modules and this part of a configuration; `{folder}` is its folder."""
     app = App(folder, name)
     account = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
@@ -83,7 +83,7 @@ def apache(folder, name, modules, configuration):
         if one != "unixd"
     )
     (app.folder / "apache.conf").write_text(
-        f"{loads}ServerName localhost\nListen 127.0.0.1:{app.port}\nPidFile {app.folder}/apache.pid\n{account}"
+        f"{loads}ServerName {server_name}\nListen 127.0.0.1:{app.port}\nPidFile {app.folder}/apache.pid\n{account}"
         f"ErrorLog /proc/self/fd/2\nDefaultRuntimeDir {app.folder}\nMutex file:{app.folder}\nThreadsPerChild 16\n"
         f"DocumentRoot {app.folder}\nStartServers 1\nServerLimit 2\nMaxRequestWorkers 32\n" +
         configuration.replace("{folder}", str(app.folder))
@@ -111,7 +111,7 @@ def git_server(folder):
     )
 
 
-def subversion_server(folder):
+def subversion_server(folder, server_name="localhost"):
     """Apache with Subversion: one repository at `/svn`."""
     repository = Path(folder) / "svn"
     run("svnadmin", "create", repository)
@@ -121,6 +121,7 @@ def subversion_server(folder):
         "svn",
         ["dav", "dav_svn"],
         f"<Location /svn>\nDAV svn\nSVNPath {repository}\nRequire all granted\n</Location>\n",
+        server_name,
     )
 
 

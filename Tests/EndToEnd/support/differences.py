@@ -89,9 +89,12 @@ def request_fields(message):
 def response_fields(message, other):
     """What of a response's fields must arrive; `other` is the response it is compared with."""
     there = {name.lower() for name, _ in other.fields}
-    return Counter((name.lower(), value) for name, value in message.fields
-                   if name.lower() not in RESPONSE and not name.lower().startswith(tuple(RESPONSE_PREFIXES)) and
-                   (name.lower() in there or name.lower() not in RESPONSE_ADDED))
+    unlisted = lambda name: name not in RESPONSE and not name.startswith(tuple(RESPONSE_PREFIXES))
+    pairs = [(name.lower(), value) for name, value in message.fields if unlisted(name.lower())]
+    pairs = [pair for pair in pairs if pair[0] in there or pair[0] not in RESPONSE_ADDED]
+    # Equal lengths are merged into one, RFC 9112 §6.3.
+    lengths = {pair for pair in pairs if pair[0] == "content-length"}
+    return Counter([pair for pair in pairs if pair not in lengths] + list(lengths))
 
 
 def request_differences(sent, arrived):
