@@ -56,6 +56,7 @@ class Stage:
         at_canaille = {
             name: {
                 "client_secret": SECRET, "redirect_uris": callbacks[name],
+                "post_logout_redirect_uris": [f"{self.origin}/oauth2/sign_out"],
                 "token_endpoint_auth_method": "client_secret_basic", **CANAILLE.get(name, {})
             }
             for name in ENTRIES if name.startswith("canaille")
@@ -101,6 +102,16 @@ def stage(tmp_path_factory):
 
 
 BOTH = ["glewlwyd", "canaille"]
+
+
+def test_w_03_canaille_signs_out_and_sends_the_browser_back(stage):
+    """W-03: with `client_id` and the registered address Canaille redirects back, and the page knows that it worked."""
+    browser, _ = stage.sign_in("canaille", "/w03")
+    assert browser.visit("/oauth2/start/canaille").url.startswith(stage.origin), "Canaille knows the browser"
+    end = browser.visit("/oauth2/sign_out", "POST", {})
+    assert end.status == 200 and end.url.startswith(f"{stage.origin}/oauth2/sign_out?state="), browser.history
+    assert "You are signed out at" in end.text and "as well." in end.text
+    assert browser.visit("/oauth2/start/canaille").url.startswith(stage.canaille.origin), "Canaille asks again"
 
 
 @pytest.mark.parametrize("name", BOTH)
