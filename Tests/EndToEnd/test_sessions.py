@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -407,6 +408,46 @@ def test_u_02_a_sign_out_holds_while_the_database_cannot_be_written(stand):
     assert status(stand, ticket) == 401
     eventually(lambda: held.execute("SELECT COUNT(*) FROM session").fetchone()[0] == 0, "the session is removed")
     held.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 2 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_room(small_disk, stand):
+    """U-02: users stay signed in, sign-ins get 503, and a kill and a start on the full disk undo no sign-out."""
+    stand.configuration["gateway"]["state"] = str(small_disk / "state")
+    stand.start()
+    leaves, stays = Browser(stand), Browser(stand)
+    tickets = []
+    for browser in (leaves, stays):
+        browser.sign_in("mock", "/x")
+        tickets.append(browser.ticket())
+    filler = small_disk / "filler"
+    with pytest.raises(OSError), open(filler, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    late = Browser(stand)
+    assert late.send("GET", late.authorize(late.begin("mock"))).status == 503
+    assert leaves.sign_out().status == 303
+    assert [status(stand, ticket) for ticket in tickets] == [401, 200]
+    os.kill(stand.process.pid, signal.SIGKILL)
+    stand.process.child.wait()
+    stand.process = None
+    stand.start()
+    assert [status(stand, ticket) for ticket in tickets] == [401, 200]
+    filler.unlink()
+    eventually(lambda: "sign-outs written" in stand.log, "the sign-out is written", 20)
+    with sqlite3.connect(small_disk / "state/sessions.db") as database:
+        assert database.execute("SELECT COUNT(*) FROM session").fetchone()[0] == 1
+    assert [status(stand, ticket) for ticket in tickets] == [401, 200]
 
 
 @pytest.mark.parametrize("fault", ["deleted", "replaced", "truncated"])
