@@ -49,7 +49,7 @@ def samples():
     for app in APPS:
         for number, one in enumerate(SAMPLES[app]):
             waits = list(rows(*one["request"][:3], one["response"][0]))
-            marks = [pytest.mark.xfail(strict=True, raises=AssertionError, reason=" ".join(waits))] if waits else []
+            marks = [pytest.mark.xfail(strict=False, raises=AssertionError, reason=" ".join(waits))] if waits else []
             method, target = one["request"][0].split(" ")[:2]
             yield pytest.param(
                 app, number, id=f"{app}-{number}-{method}-{re.sub(r'[^!-~]', '?', target)[:60]}", marks=marks
