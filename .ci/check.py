@@ -41,6 +41,7 @@ UNSAFE = {
     "Sources/GateSockets/SocketOutput.swift": "hands bytes to send and sendmsg",
     "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
     "Sources/GateServer/Gateway/ServiceNotice.swift": "sends a datagram to the service manager's socket",
+    "Sources/GateServer/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
     "Sources/GateServer/Overload/DescriptorLimit.swift": "reads and raises the limit of file descriptors",
     "Sources/GateServer/Site/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",

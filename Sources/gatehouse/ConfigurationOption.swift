@@ -5,16 +5,19 @@ internal import Foundation
 internal import GateConfiguration
 internal import GateCore
 internal import GateProviders
+internal import GateServer
 
 /// The option that names the configuration file.
 struct ConfigurationOption: ParsableArguments {
     @Option(name: .long, help: "The configuration file.")
     var config = "providers.yaml"
 
-    /// Reads the file and prints what is to be said about it to standard error.
+    /// Reads the file and shows its diagnostics.
     ///
-    /// - Throws: Exit code 1 if it cannot be used.
-    func load() throws -> ConfigurationResult {
+    /// - Parameter show: Where diagnostics go, standard error by default.
+    /// - Returns: The result, which has a configuration.
+    /// - Throws: Exit code 1 if the file cannot be used.
+    func load(show: ([Diagnostic]) -> Void = show) throws -> ConfigurationResult {
         let result = ConfigurationFile.load(path: self.config, environment: ProcessInfo.processInfo.environment)
         show(result.diagnostics)
         guard result.configuration != nil else { throw ExitCode(1) }
@@ -40,5 +43,13 @@ struct ConfigurationOption: ParsableArguments {
 func show(_ diagnostics: [Diagnostic]) {
     for diagnostic in diagnostics {
         complain(diagnostic.rendered)
+    }
+}
+
+/// Prints diagnostics among the lines of the log, which never waits for its reader.
+@Sendable
+func showInLog(_ diagnostics: [Diagnostic]) {
+    for diagnostic in diagnostics {
+        logWriter.append(diagnostic.rendered)
     }
 }

@@ -2,14 +2,15 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import GateServer
 
 /// The program; exits with 0 done, 1 the configuration or the thing checked is wrong, 2 wrong usage, 70 internal.
 @main
 struct GatehouseProgram {
     static func main() async {
-        // A peer that closes while we write must be an error of that write, not the end of the process.
-        signal(SIGPIPE, SIG_IGN)
-        defer { logLines.flush() }
+        OutputDescriptor.openMissing()
+        OutputDescriptor.ignoreSignals()
+        var code: Int32 = 0
         do {
             var command = try GatehouseCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -18,20 +19,23 @@ struct GatehouseProgram {
                 try command.run()
             }
         } catch {
-            GatehouseProgram.leave(after: error)
+            code = GatehouseProgram.report(error)
         }
+        logWriter.flush()
+        exit(commandOutput.end(code))
     }
 
-    private static func leave(after error: any Error) -> Never {
-        logLines.flush()
+    /// Prints why a command has ended, and returns its exit code.
+    private static func report(_ error: any Error) -> Int32 {
+        logWriter.flush()
         let code = GatehouseCommand.exitCode(for: error)
         let text = GatehouseCommand.fullMessage(for: error)
-        guard code != .success else {
-            print(text)
-            exit(0)
+        if code == .success {
+            say(text)
+        } else if !text.isEmpty {
+            complain(text)
         }
-        if !text.isEmpty { complain(text) }
-        exit(code == .validationFailure ? 2 : code.rawValue)
+        return code == .validationFailure ? 2 : code.rawValue
     }
 }
 
@@ -46,14 +50,4 @@ struct GatehouseCommand: AsyncParsableCommand {
             HealthCommand.self,
         ]
     )
-}
-
-/// Writes a line to standard output at once, also into a pipe.
-func say(_ text: String) {
-    FileHandle.standardOutput.write(Data((text + "\n").utf8))
-}
-
-/// Writes a line to standard error.
-func complain(_ text: String) {
-    FileHandle.standardError.write(Data((text + "\n").utf8))
 }

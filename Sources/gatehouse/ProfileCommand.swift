@@ -38,13 +38,13 @@ struct ProfileCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !self.table else { return print(ProfileTable.markdown, terminator: "") }
+        guard !self.table else { return commandOutput.write(ProfileTable.markdown) }
         let settings = try self.file.provider(named: self.provider ?? "")
         do throws(Failure) {
             let payloads = try ProviderPayloads(saved: try self.saved())
             let definition = try ProviderDefinition(settings)
             try ProfileCommand.check(payloads, of: definition)
-            print(ProfileRows.text(of: try definition.profile(from: payloads)))
+            say(ProfileRows.text(of: try definition.profile(from: payloads)))
         } catch {
             complain("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)

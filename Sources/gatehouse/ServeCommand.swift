@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let result = try self.file.load()
+        let result = try self.file.load(show: showInLog)
         var options = GatewayOptions(
             configurationFile: self.file.config,
             environment: ProcessInfo.processInfo.environment
@@ -66,8 +66,8 @@ struct ServeCommand: AsyncParsableCommand {
                 "addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)",
             ]
         )
-        guard await gateway.run(trap, show: show) else {
-            complain("gatehouse: some requests were cut off")
+        guard await gateway.run(trap, show: showInLog) else {
+            logWriter.append("gatehouse: some requests were cut off")
             throw ExitCode(1)
         }
     }
@@ -97,12 +97,12 @@ func started(
     }
 }
 
-/// The lines of this process's log.
-let logLines = LogLines()
+/// Writes the log of this process.
+let logWriter = LogWriter()
 
 /// A logger that writes lines to standard error.
 func makeLogger(level: Logger.Level) -> Logger {
-    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(lines: logLines) }
+    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(writer: logWriter) }
     logger.logLevel = level
     return logger
 }

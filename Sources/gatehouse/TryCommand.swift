@@ -58,6 +58,8 @@ struct TryCommand: AsyncParsableCommand {
             The provider must have this callback registered: \(trial.callback)
             """
         )
+        // Without the URL there is nothing to wait for.
+        guard commandOutput.isComplete else { throw ExitCode(1) }
         switch await trial.outcome(within: .seconds(self.wait)) {
         case .signedIn(let signIn):
             say("\n\(TrialReport.text(of: signIn, settings: settings))")

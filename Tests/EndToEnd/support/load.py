@@ -17,10 +17,12 @@ class Load:
     refused, or closed before a request was sent on it, is no failed request; `refused` counts them, and with
     `until_refused` such a client stops.
     """
-    def __init__(self, port, clients=8, path="/public/load", host="gate.localhost", pause=0, until_refused=False, each=0):
+    def __init__(
+        self, port, clients=8, path="/public/load", host="gate.localhost", pause=0, until_refused=False, each=0, fields=""
+    ):
         self.port, self.failed, self.count, self.refused, self.ended = port, [], 0, 0, threading.Event()
         self.until_refused, self.pause, self.each = until_refused, pause, each
-        self.request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        self.request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n".encode()
         self.threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
         for thread in self.threads:
             thread.start()

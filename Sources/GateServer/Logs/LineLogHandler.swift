@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import Logging
+
+/// A log handler whose lines read `time level message key=value …`, keys sorted, values quoted where they need it.
+package struct LineLogHandler: LogHandler {
+    /// Messages below it are not logged.
+    package var logLevel = Logger.Level.info
+    /// What each line ends with.
+    package var metadata = Logger.Metadata()
+
+    private let writer: LogWriter
+
+    /// A handler that appends lines to this writer.
+    package init(writer: LogWriter) {
+        self.writer = writer
+    }
+
+    /// A part of what each line ends with.
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    /// Appends a line.
+    package func log(event: LogEvent) {
+        let all = self.metadata.merging(event.metadata ?? [:]) { $1 }
+        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\(LineLogHandler.quoted("\($0.value)"))" }
+        self.writer.append("\(LineLogHandler.stamp()) \(event.level) \(event.message)\(pairs.joined())")
+    }
+
+    /// The time now in UTC, RFC 3339.
+    static func stamp() -> String {
+        Date().formatted(.iso8601)
+    }
+
+    private static func quoted(_ value: String) -> String {
+        guard value.isEmpty || value.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return value }
+        return "\"\(value.replacing("\"", with: "'"))\""
+    }
+}
