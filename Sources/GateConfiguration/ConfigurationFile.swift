@@ -4,6 +4,9 @@ internal import GateCore
 
 /// The configuration file: from bytes to values or diagnostics.
 package enum ConfigurationFile {
+    /// U+FEFF as UTF-8.
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// Reads the file at `path` and everything that it names.
     ///
     /// - Parameters:
@@ -23,9 +26,10 @@ package enum ConfigurationFile {
                 environment: environment,
                 files: .system
             )
+            let warnings = FileModeCheck(files: .system).diagnostics(of: path, read.configuration)
             return ConfigurationResult(
                 configuration: read.configuration,
-                diagnostics: read.diagnostics,
+                diagnostics: read.diagnostics + warnings,
                 files: [path] + read.files
             )
         case .missing: problem = "there is no file \(Scalar.quoted(path, limit: 4096)); name another with --config"
@@ -52,6 +56,8 @@ package enum ConfigurationFile {
         environment: [String: String],
         files: FileAccess = .system
     ) -> ConfigurationResult {
+        // Some editors put a byte order mark before UTF-8, which says nothing: RFC 3629 §6.
+        let bytes = bytes.starts(with: Self.byteOrderMark) ? Array(bytes.dropFirst(Self.byteOrderMark.count)) : bytes
         var reading = Reading(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
         let configuration = self.configuration(bytes, environment, &reading)
         return ConfigurationResult(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+package import GateCore
 
 /// Reads the files that a configuration names; passed in, so that a test needs none.
 package struct FileAccess: Sendable {
@@ -17,10 +18,15 @@ package struct FileAccess: Sendable {
     }
 
     private let body: @Sendable (String, Int) -> Outcome
+    private let modes: @Sendable (String) -> FileMode?
 
-    /// Access through `read`, which is told a path and the most bytes to return.
-    package init(_ read: @escaping @Sendable (String, Int) -> Outcome) {
+    /// Access through `read`, which is told a path and the most bytes to return, and `mode`.
+    package init(
+        _ read: @escaping @Sendable (String, Int) -> Outcome,
+        mode: @escaping @Sendable (String) -> FileMode? = { _ in nil }
+    ) {
         self.body = read
+        self.modes = mode
     }
 
     /// Reads at most `limit` bytes of the file at `path`.
@@ -28,8 +34,14 @@ package struct FileAccess: Sendable {
         self.body(path, limit)
     }
 
+    /// Who may read and change a file or folder; nil if that is not known.
+    package func mode(of path: String) -> FileMode? { self.modes(path) }
+
     /// The files of this machine.
-    package static let system = FileAccess { path, limit in
+    package static let system = FileAccess(read, mode: PrivateFile.mode)
+
+    @Sendable
+    private static func read(_ path: String, limit: Int) -> Outcome {
         guard FileManager.default.fileExists(atPath: path) else { return .missing }
         guard let file = FileHandle(forReadingAtPath: path) else { return .unreadable }
         defer { try? file.close() }

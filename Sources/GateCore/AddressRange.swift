@@ -75,6 +75,14 @@ package struct AddressRange: Sendable, Hashable {
     private let first: IPAddress
     private let prefixBits: Int
 
+    /// The networks whose addresses are not reached from the internet: loopback, private use, link-local, shared.
+    ///
+    /// RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598.
+    package static let internalNetworks = [
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "::1",
+        "fc00::/7", "fe80::/10",
+    ].compactMap { AddressRange($0) }
+
     /// Reads `address` or `address/bits`; nil if it is not one or has bits set behind the prefix.
     package init?(_ text: String) {
         let sides = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -87,6 +95,12 @@ package struct AddressRange: Sendable, Hashable {
         let from = self.prefixBits
         guard (from..<128).allSatisfy({ !first.bit($0) }) else { return nil }
     }
+
+    /// Whether it is a network of IPv4 addresses.
+    package var isIPv4: Bool { self.first.isIPv4 && self.prefixBits >= 96 }
+
+    /// The bits that all its addresses have in common, 0 for the network of all.
+    package var prefix: Int { self.isIPv4 ? self.prefixBits - 96 : self.prefixBits }
 
     /// Whether the address lies in the network.
     package func contains(_ address: IPAddress) -> Bool {

@@ -92,6 +92,13 @@ package enum PrivateFile {
         )
     }
 
+    /// Who may read and change a file or folder, its links followed; nil if there is none.
+    package static func mode(of path: String) -> FileMode? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return FileMode(bits: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid)
+    }
+
     /// The folder part of a path, `.` for a bare name.
     package static func folder(of path: String) -> String {
         let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

@@ -92,7 +92,7 @@ import Testing
             ("{ timeout: 61m }", "'61m' is out of range; it must be 0s to 1h"),
             (
                 "{ delay: 100ms }",
-                "'100ms' is not a duration; write a whole number and its unit, such as 30s, 15m, 12h or 7d"
+                "'100ms' is not a duration; write whole numbers with units, such as 30s, 15m, 1h30m or 7d"
             ),
         ]
     )
@@ -133,8 +133,8 @@ import Testing
             ("sign_ins_in_flight: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("sign_ins_per_minute: many", "'many' is not a whole number, 0 to 1000000"),
             ("failed_sign_ins_per_minute: many", "'many' is not a whole number, 0 to 1000000"),
-            ("memory: 15MiB", "'15MiB' is out of range; it must be 16MiB to 1024GiB"),
-            ("memory: 1025GiB", "'1025GiB' is out of range; it must be 16MiB to 1024GiB"),
+            ("memory: 63MiB", "'63MiB' is out of range; it must be 64MiB to 1024GiB"),
+            ("memory: 1025GiB", "'1025GiB' is out of range; it must be 64MiB to 1024GiB"),
             ("conections: 5", "unknown key 'conections' in the limits; did you mean 'connections'?"),
         ]
     )
@@ -178,7 +178,7 @@ import Testing
         let tls = "tls: [{ certificate: tls/good.pem, private_key: tls/good.key }]"
         let listeners = try self.gateway(
             "  listeners: [{ address: \"h:1\", \(tls), proxy_protocol: [10.0.0.0/8, \"::1\"] }, { address: \"h:2\", \(tls), "
-                + "http2: false }, { address: \"h:3\", http2: false }, { address: \"h:4\", \(tls), http2: true }]"
+                + "http2: false }, { address: \"127.0.0.1:3\", http2: false }, { address: \"h:4\", \(tls), http2: true }]"
         ).listeners
         #expect(listeners.map(\.http2) == [true, false, false, true])
         #expect(listeners.map(\.proxyProtocol.count) == [2, 0, 0, 0])

@@ -10,16 +10,18 @@ import Testing
     @Test(
         arguments: [
             ("30s", Duration.seconds(30)), ("15m", .seconds(900)), ("12h", .seconds(43_200)), ("7d", .seconds(604_800)),
-            ("0s", .zero), ("999999999d", .seconds(86_399_999_913_600)),
+            ("0s", .zero), ("999999999d", .seconds(86_399_999_913_600)), ("1h30m", .seconds(5400)),
+            ("1w", .seconds(604_800)), ("1w2d3h4m5s", .seconds(788_645)),
         ])
-    func `a duration is a whole number and a unit`(text: String, duration: Duration) {
+    func `Z-07: a duration is whole numbers with units, the longest first`(text: String, duration: Duration) {
         #expect(DurationText.parse(text) == duration)
     }
 
     @Test(arguments: [
-        "", "s", "12", "-1s", "+1s", "1.5h", "1 h", "1h30m", "1w", "10S", "9999999999s", "\u{0661}s", "1ms",
+        "", "s", "12", "-1s", "+1s", "1.5h", "1 h", "30m1h", "1h1h", "1h30", "1h-30m", "10S", "9999999999s",
+        "\u{0661}s", "1ms",
     ])
-    func `what is not a whole number and a unit is no duration`(text: String) {
+    func `what has no unit, or one twice or out of order, is no duration`(text: String) {
         #expect(DurationText.parse(text) == nil)
     }
 

@@ -150,7 +150,7 @@ import Testing
             ("{ path: \"/a b\" }", "'/a b' is not a path; it may hold 1024 visible ASCII characters, but no '#'"),
             (
                 "{ path: /, interval: 500ms }",
-                "'500ms' is not a duration; write a whole number and its unit, such as 30s, 15m, 12h or 7d"
+                "'500ms' is not a duration; write whole numbers with units, such as 30s, 15m, 1h30m or 7d"
             ),
             ("{ path: /, interval: 11m }", "'11m' is out of range; it must be 1s to 10m"),
             ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 60s"),

@@ -37,6 +37,25 @@ struct KnownProviders: Sendable {
         self.drafts[name]?.settings(id: name).flatMap { try? ProviderDefinition($0) }
     }
 
+    /// Why a subject cannot be one of a provider, in words that follow it; nil if it can.
+    func complaint(about subject: String, of name: String) -> String? {
+        guard let draft = self.drafts[name], let type = draft.type?.name else { return nil }
+        guard !(draft.profile?.contains { $0.name == "subject" } ?? false) else { return nil }
+        let email = EmailAddress(subject).map { "; for an email address write 'email: \($0)'" } ?? ""
+        if ["google", "github", "gitlab", "discord", "facebook"].contains(type) {
+            let isNumber = subject.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            return isNumber ? nil : "is not a \(type) id, which is a number\(email)"
+        }
+        guard ["microsoft", "apple", "slack", "linkedin"].contains(type), !email.isEmpty else { return nil }
+        return "is not a \(type) id\(email)"
+    }
+
+    /// The key that has a provider's groups looked up, as it could be written; nil if there is none.
+    func lookup(of name: String) -> String? {
+        guard let first = self.drafts[name]?.type?.lookups.first else { return nil }
+        return "groups: [\(first)]"
+    }
+
     /// Whether a person of this provider can have groups.
     func bringsGroups(_ name: String) -> Bool {
         guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
@@ -142,6 +161,10 @@ struct AccessCheck {
         if let user = draft.user {
             let name = Located(value: String(user.value.prefix { $0 != ":" }), mark: user.mark)
             self.checkAccepted(name, accepted, &reading)
+            let subject = String(user.value.dropFirst(name.value.count + 1))
+            if let complaint = self.known.complaint(about: subject, of: name.value) {
+                reading.error("this entry can never fit; \(Scalar.quoted(subject)) \(complaint)", at: user.mark)
+            }
             if let provider = draft.provider, provider.value != name.value {
                 let message = "this entry can never fit; the user is of \(Scalar.quoted(name.value))"
                 reading.error("\(message), not of \(Scalar.quoted(provider.value))", at: user.mark)
@@ -218,7 +241,9 @@ struct AccessCheck {
         guard !sources.isEmpty, !self.known.isUnreadable else { return }
         guard let first = bringing.first else {
             let list = sources.prefix(5).joined(separator: ", ")
-            let reason = "no groups come from \(list), unless 'profile' maps 'groups'"
+            let lookups = sources.compactMap { name in self.known.lookup(of: name).map { "'\($0)' in '\(name)'" } }
+            let help = lookups.isEmpty ? "'profile' maps 'groups'" : "\(lookups[0]) has them looked up"
+            let reason = "no groups come from \(list), unless \(help)"
             return reading.error("this entry can never fit; \(reason)", at: group.mark)
         }
         if isAllowing, bringing.count > 1 {

@@ -11,13 +11,14 @@ struct Assembly {
 
     /// The configuration; what is missing from it has been said in `reading`, whose errors decide whether it counts.
     func configuration(_ reading: inout Reading) -> Configuration? {
-        self.checkListeners(&reading)
+        if let gateway = self.draft.gateway { GatewayCheck(gateway: gateway).check(&reading) }
         let providers = self.draft.providers ?? []
         self.checkRedirects(providers, &reading)
         let known = KnownProviders(self.draft.providers)
         let apps = self.apps(known, &reading)
         if let publicURL = self.draft.gateway?.publicURL?.value {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
+            if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
         }
         guard let gateway = self.gateway else { return nil }
         var sessions = SessionSettings(
@@ -45,7 +46,11 @@ struct Assembly {
         var settings = GatewaySettings(publicURL: publicURL, stateFolder: draft.state ?? given ?? "./state")
         if let listeners = draft.listeners?.value { settings.listeners = listeners.compactMap(self.listener) }
         settings.operations = draft.operations?.value ?? settings.operations
-        settings.trustedProxies = draft.trustedProxies ?? []
+        settings.operationsHosts = draft.operationsHosts ?? []
+        settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
+        if let hsts = draft.hsts {
+            settings.hsts = if case .time(let time) = hsts { time } else { nil }
+        }
         settings.secrets = draft.secrets
         settings.limits = draft.limits
         settings.timeouts = draft.timeouts
@@ -61,33 +66,9 @@ struct Assembly {
         }
         var settings = ListenerSettings(address: address, certificates: certificates)
         settings.http2 = !certificates.isEmpty && draft.http2?.value ?? true
-        settings.proxyProtocol = draft.proxyProtocol ?? []
+        settings.redirectsToHTTPS = draft.redirect != nil
+        settings.proxyProtocol = (draft.proxyProtocol ?? []).map(\.value)
         return settings
-    }
-
-    /// No address twice, and the operations on none of the listeners.
-    private func checkListeners(_ reading: inout Reading) {
-        guard let gateway = self.draft.gateway else { return }
-        if let listeners = gateway.listeners, listeners.value.isEmpty {
-            reading.error("'listeners' is empty; remove it for 127.0.0.1:8080, or list an address", at: listeners.mark)
-        }
-        guard (gateway.listeners?.value.count ?? 0) <= 64 else {
-            let mark = gateway.listeners?.mark ?? .start
-            return reading.error("more than 64 listeners", at: mark)
-        }
-        let standard = GatewaySettings.standardListener
-        let addresses = gateway.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
-        for (index, address) in addresses.enumerated() {
-            guard let first = addresses[..<index].first(where: { $0.value.collides(with: address.value) }) else {
-                continue
-            }
-            let message = "'\(address.value)' is taken by the listener in line \(first.mark.line)"
-            reading.error(message, at: address.mark)
-        }
-        let operations = gateway.operations?.value ?? GatewaySettings.standardOperations
-        guard let taken = addresses.first(where: { $0.value.collides(with: operations) }) else { return }
-        let message = "'\(operations)' cannot be both a listener and the operations address, which is never public"
-        reading.error(message, at: gateway.operations?.mark ?? taken.mark)
     }
 
     /// That each provider would accept its callback; one with a server of its own is not known to refuse anything.

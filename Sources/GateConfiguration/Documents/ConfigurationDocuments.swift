@@ -53,8 +53,8 @@ package enum ConfigurationDocuments {
         - `${env:NAME}` and `${file:/path}` stand for the value of an environment variable or the text of a file of at
           most 64 KiB, without the line break at its end. A reference is a whole value, never a part of one. A secret
           that is written in clear is a warning.
-        - Durations are a whole number and a unit: `30s`, `15m`, `12h`, `7d`; where they may be shorter than a second,
-          `500ms` too. Sizes are a number of bytes, or have a unit: `32KiB`, `100MiB`, `1GiB`.
+        - Durations are whole numbers with units, the longest unit first: `30s`, `15m`, `1h30m`, `7d`, `1w`; where they may
+          be shorter than a second, `500ms` too. Sizes are a number of bytes, or have a unit: `32KiB`, `100MiB`, `1GiB`.
         - Files that are read are taken from the folder of `providers.yaml`, places that are written to from the working
           directory, unless their paths are absolute.
         - Anchors and aliases work; merge keys (`<<`) and tags do not. The file may have 16 MiB, 32 levels and 1,000,000

@@ -8,6 +8,7 @@ struct AppDraft: Sendable {
     var host: Located<String>?
     var path: Located<String>?
     var upstream: UpstreamSettings?
+    var upstreamMark: YAMLMark?
     var redirect: RedirectDraft?
     var answer: AnswerSettings?
     var providers: Located<[Located<String>]>?
@@ -123,6 +124,7 @@ extension Mapping<AppDraft> {
 extension AppDraft {
     /// Checks what needs nothing but the app itself.
     fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout Reading) {
+        self.upstreamMark = written.keys["upstream"]
         let hasHost = self.host != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
         if let providers = self.providers, providers.value.isEmpty {

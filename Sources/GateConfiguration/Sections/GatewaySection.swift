@@ -7,8 +7,10 @@ struct GatewayDraft: Sendable {
     var publicURL: Located<Origin>?
     var listeners: Located<[ListenerDraft]>?
     var operations: Located<BindAddress>?
+    var operationsHosts: [String]?
     var state: String?
-    var trustedProxies: [AddressRange]?
+    var trustedProxies: [Located<AddressRange>]?
+    var hsts: HSTSSetting?
     var secrets: [Secret]?
     var limits = LimitSettings()
     var timeouts = TimeoutSettings()
@@ -20,7 +22,14 @@ struct ListenerDraft: Sendable {
     var address: Located<BindAddress>?
     var certificates: Located<[CertificateDraft]>?
     var http2: Located<Bool>?
-    var proxyProtocol: [AddressRange]?
+    var redirect: Located<ListenerRedirect>?
+    var proxyProtocol: [Located<AddressRange>]?
+}
+
+/// What a listener does instead of serving.
+enum ListenerRedirect: String, Sendable, CaseIterable {
+    /// Every request is sent to the same URL with https.
+    case https
 }
 
 /// What is written of one certificate.
@@ -59,6 +68,15 @@ extension Mapping<GatewayDraft> {
                 "Where health, metrics and status are served; never the address of a listener."
             ),
             Key(
+                "operations_hosts",
+                \.operationsHosts,
+                .list(of: .host, named: "a list of host names"),
+                .init(standard: .words("none"), example: ["gatehouse-operations.monitoring.svc"]),
+                "Host names by which the operations listener may be reached, beside IP addresses, `localhost` and the host "
+                    + "of `operations`. A request with any other `Host` gets 421, so that no page in a browser can read "
+                    + "it through a name of its own (DNS rebinding)."
+            ),
+            Key(
                 "state",
                 \.state,
                 .path,
@@ -68,9 +86,18 @@ extension Mapping<GatewayDraft> {
             Key(
                 "trusted_proxies",
                 \.trustedProxies,
-                .list(of: .network, named: "a list of networks"),
+                .list(of: Shape<AddressRange>.network.located, named: "a list of networks"),
                 .init(standard: .value([]), example: ["10.0.0.0/8"]),
                 "The networks whose X-Forwarded-* and Forwarded are believed."
+            ),
+            Key(
+                "hsts",
+                \.hsts,
+                .hsts,
+                .init(standard: "180d", example: "1w"),
+                "How long browsers use https only for the hosts of the gateway and its apps (`Strict-Transport-Security`, "
+                    + "RFC 6797). It is sent with the gateway's own responses over TLS that the gateway terminates, never "
+                    + "for localhost. `0s` makes browsers forget it, `off` sends nothing."
             ),
             Key(
                 "secret",
@@ -134,9 +161,17 @@ extension Mapping<ListenerDraft> {
                 "Whether HTTP/2 is offered beside HTTP/1.1, by ALPN; only with `tls`."
             ),
             Key(
+                "redirect",
+                located: \.redirect,
+                .oneOf("a redirect"),
+                .init(standard: .words("none"), example: "https"),
+                "`https`: the listener serves nothing and sends each request for a host of the gateway or an app to the "
+                    + "same URL with https (308). It is plain HTTP, and `public_url` is https."
+            ),
+            Key(
                 "proxy_protocol",
                 \.proxyProtocol,
-                .list(of: .network, named: "a list of networks"),
+                .list(of: Shape<AddressRange>.network.located, named: "a list of networks"),
                 .init(standard: .value([]), example: ["10.0.0.0/8"]),
                 "The networks of the balancers in front whose connections start with a PROXY header, version 1 or 2, "
                     + "which tells the client's address. A connection from there without one is closed, and so is one "
@@ -147,6 +182,9 @@ extension Mapping<ListenerDraft> {
             if let http2 = listener.http2, http2.value, written.keys["tls"] == nil {
                 let help = "browsers speak it over TLS only; write 'tls', or remove this"
                 reading.error("'http2' needs 'tls': \(help)", at: http2.mark)
+            }
+            if let redirect = listener.redirect, written.keys["tls"] != nil {
+                reading.error("'redirect' is for a plain listener; remove it, or 'tls'", at: redirect.mark)
             }
             guard let certificates = listener.certificates, certificates.value.isEmpty else { return }
             reading.error("'tls' lists no certificate; remove it for a plain listener", at: certificates.mark)
@@ -172,7 +210,7 @@ extension Mapping<CertificateDraft> {
             Key(
                 "private_key",
                 \.privateKey,
-                .existingFile,
+                .existingKeyFile,
                 .init(isRequired: true, example: "tls/example.key"),
                 "The PEM file of the private key."
             ),

@@ -57,10 +57,11 @@ extension Mapping<LimitSettings> {
         Key(
             "memory",
             \.memory,
-            .size((16 << 20)...(1 << 40), shown: "16MiB to 1024GiB"),
+            .size(LimitSettings.leastMemory...(1 << 40), shown: "64MiB to 1024GiB"),
             .init(standard: .words("the memory that the container or machine grants"), example: "1GiB"),
             "The memory of the process from which the stages of overload are reckoned: idle connections end earlier, new "
-                + "sign-ins wait, and at last requests get 503."
+                + "sign-ins wait, and at last requests get 503. What the process uses when it has just started, about "
+                + "48MiB, is not counted in the share that is used."
         ),
     ]
 

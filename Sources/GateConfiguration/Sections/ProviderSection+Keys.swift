@@ -26,7 +26,7 @@ extension Mapping<ProviderDraft> {
         Key(
             "type",
             \.type,
-            .oneOf("a type of provider"),
+            .oneOf("a type of provider", otherwise: ProviderDraft.otherNamesOfTypes),
             .init(isRequired: true, example: "google"),
             "What kind of provider it is; `oidc` is any OpenID Connect provider, `oauth2` one without ID tokens, whose "
                 + "endpoints and profile are written here."

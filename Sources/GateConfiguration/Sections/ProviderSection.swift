@@ -46,6 +46,31 @@ struct ProviderDraft: Sendable {
     var profile: [Named<[Located<String>]>]?
 }
 
+extension ProviderDraft {
+    /// What others call the types, and products that the type `oidc` is for.
+    static let otherNamesOfTypes: [String: String] = {
+        let names = [
+            "microsoft": [
+                "azure", "azuread", "azure-ad", "azure_ad", "aad", "entra", "entraid", "entra-id", "entra_id", "msft",
+                "ms",
+                "office365", "outlook", "live",
+            ],
+            "google": ["gsuite", "workspace", "google-workspace", "google_workspace", "gmail", "gcp"],
+            "github": ["ghe", "github-enterprise", "github_enterprise"],
+            "facebook": ["meta", "instagram"],
+            "oidc": [
+                "openid", "openidconnect", "openid-connect", "openid_connect", "adfs", "authelia", "authentik",
+                "canaille",
+                "cognito", "dex", "fusionauth", "hydra", "ibm", "jumpcloud", "kanidm", "lemonldap", "onelogin", "ory",
+                "pingfederate", "pingidentity", "salesforce", "zitadel",
+            ],
+            "oauth2": ["oauth", "oauth-2", "custom", "generic"],
+        ]
+        let pairs = names.flatMap { type, others in others.map { ($0, type) } }
+        return Dictionary(pairs) { first, _ in first }
+    }()
+}
+
 /// How the gateway is registered at GitHub.
 enum GitHubRegistration: String, Sendable, CaseIterable {
     case oauthApp = "oauth_app"

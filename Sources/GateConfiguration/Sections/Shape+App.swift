@@ -51,6 +51,10 @@ extension Shape<PublicRule> {
 /// Paths in the one spelling that requests have after they were made canonical.
 enum CanonicalPath {
     static func check(_ text: String) throws(Complaint) {
+        if let sign = self.expressionSign(in: text) {
+            let help = "a path is written as it is, and one that ends in '/' stands for all below it"
+            throw Complaint("has a '\(sign)', as regular expressions have, which are not supported; \(help)")
+        }
         guard text.hasPrefix("/") else {
             throw Complaint("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
         }
@@ -66,6 +70,13 @@ enum CanonicalPath {
         guard self.hasCanonicalEscapes(text) else {
             throw Complaint("has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f")
         }
+    }
+
+    /// What no plain path holds and regular expressions do; a path needs to spell most of it with an escape.
+    private static func expressionSign(in text: String) -> String? {
+        if text.hasPrefix("^") || text.hasPrefix("~") { return String(text.prefix(1)) }
+        if text.hasSuffix("$"), text.count > 1 { return "$" }
+        return [".*", ".+", "(?", "\\", "[", "]", "|", "{", "}", "^"].first { text.contains($0) }
     }
 
     /// Whether each `%` stands before two upper-case digits of a byte that needs it.

@@ -95,6 +95,9 @@ extension Shape<String> {
         guard !scalar.text.utf8.contains(0) else { return nil }
         let path = reading.path(scalar.text)
         guard let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark) else { return nil }
+        if String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") {
+            reading.warnOfSharedSecret(path, "a private key", at: scalar.mark)
+        }
         guard let text = String(validating: bytes, as: UTF8.self), text.contains("-----BEGIN ") else {
             reading.error("\(Scalar.quoted(path, limit: 4096)) is no PEM file", at: scalar.mark)
             return nil

@@ -29,6 +29,13 @@ extension Shape<String> {
         return content.map { _ in path }
     }
 
+    /// A file with a private key, which must be there and should be its owner's alone.
+    static let existingKeyFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
+        guard let path = existingFile.read(node, &reading) else { return nil }
+        reading.warnOfSharedSecret(path, "a private key", at: node.mark)
+        return path
+    }
+
     /// A file of PEM certificates that must be there.
     static let certificatesFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
         guard let path = existingFile.read(node, &reading) else { return nil }
@@ -87,6 +94,7 @@ extension Shape<Secret> {
                 let help = "write ${env:NAME} or ${file:/path} instead"
                 reading.warning("a secret stands in the file in clear; \(help)", at: scalar.mark)
             }
+            if let file = scalar.file { reading.warnOfSharedSecret(file, "a secret", at: scalar.mark) }
             let secret = Secret(text: scalar.text)
             guard secret.count >= minimum else {
                 let help = minimum > 1 ? "; 'openssl rand -base64 32' makes a good one" : ""
@@ -103,11 +111,12 @@ extension Shape<Duration> {
     /// A time such as `12h`, within bounds; where those begin below a second, `500ms` too.
     static func duration(_ bounds: ClosedRange<Duration>, shown: String) -> Shape {
         let isFine = bounds.lowerBound > .zero && bounds.lowerBound < .seconds(1)
-        let units = isFine ? "(ms|[smhd])" : "[smhd]"
-        let examples = isFine ? "500ms, 30s, 15m or 12h" : "30s, 15m, 12h or 7d"
-        return single("a duration, \(shown)", pattern: "^[0-9]{1,9}\(units)$") { text throws(Complaint) in
+        let last = isFine ? "(ms|[smhdw])" : "[smhdw]"
+        let examples = isFine ? "500ms, 30s, 15m or 1h30m" : "30s, 15m, 1h30m or 7d"
+        let pattern = "^([0-9]{1,9}[wdhms])*[0-9]{1,9}\(last)$"
+        return single("a duration, \(shown)", pattern: pattern) { text throws(Complaint) in
             guard let duration = DurationText.parse(text, takesMilliseconds: isFine) else {
-                throw Complaint("is not a duration; write a whole number and its unit, such as \(examples)")
+                throw Complaint("is not a duration; write whole numbers with units, such as \(examples)")
             }
             guard bounds.contains(duration) else { throw Complaint("is out of range; it must be \(shown)") }
             return duration
@@ -117,13 +126,29 @@ extension Shape<Duration> {
 
 /// Durations as the file writes them.
 enum DurationText {
-    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    /// The units with their milliseconds, the longest first.
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
 
-    /// Reads `30s`, `15m`, `12h` or `7d`; nil for anything else, a sum of several units included.
+    /// Reads `30s`, `15m`, `1h30m`, `7d` or `1w`; nil for anything else.
+    ///
+    /// Each unit stands once at most, the longest first.
     static func parse(_ text: String, takesMilliseconds: Bool = false) -> Duration? {
-        if takesMilliseconds, text.hasSuffix("ms") { return self.number(text.dropLast(2)).map { .milliseconds($0) } }
-        guard let last = text.last, let unit = self.units[last] else { return nil }
-        return self.number(text.dropLast()).map { .seconds($0 * unit) }
+        var rest = text[...]
+        var units = (takesMilliseconds ? self.units : self.units.dropLast())[...]
+        var sum: Int64 = 0
+        repeat {
+            let digits = rest.prefix { ("0"..."9").contains($0) }
+            let name = rest[digits.endIndex...].prefix { !("0"..."9").contains($0) }
+            guard let number = self.number(digits), let index = units.firstIndex(where: { $0.name == name }) else {
+                return nil
+            }
+            sum += number * units[index].milliseconds
+            units = units[(index + 1)...]
+            rest = rest[name.endIndex...]
+        } while !rest.isEmpty
+        return .milliseconds(sum)
     }
 
     private static func number(_ digits: Substring) -> Int64? {

@@ -11,8 +11,28 @@ extension Reading {
             self.error("expected \(kind), found '\(text)'; put it in quotes if it is meant as text", at: node.mark)
             return nil
         }
+        guard !Reading.isShellVariable(text) else {
+            self.error("a variable after '$' is not expanded; write ${env:NAME}", at: node.mark)
+            return nil
+        }
         guard text.contains("${") else { return Scalar(text: text, source: .written, mark: node.mark) }
         return self.reference(text, at: node.mark)
+    }
+
+    /// Whether a text is `$NAME`, as a shell expands it; `%NAME%` is the same elsewhere.
+    private static func isShellVariable(_ text: String) -> Bool {
+        let name: Substring
+        if text.hasPrefix("$") {
+            name = text.dropFirst()
+        } else if text.hasPrefix("%"), text.hasSuffix("%"), text.utf8.count > 2 {
+            name = text.dropFirst().dropLast()
+        } else {
+            return false
+        }
+        guard let first = name.utf8.first, (0x41...0x5A).contains(first) else { return false }
+        return name.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+        }
     }
 
     /// Notes that a node is not of the kind that is wanted.
@@ -38,7 +58,8 @@ extension Reading {
         let target = String(body[body.index(after: colon)...])
         let shown = "${\(Scalar.quoted(String(body)).dropFirst().dropLast())}"
         let value = body.hasPrefix("env:") ? self.environmentValue(target, at: mark) : self.fileValue(target, at: mark)
-        return value.map { Scalar(text: $0, source: .reference(shown), mark: mark) }
+        let file = body.hasPrefix("file:") ? self.path(target) : nil
+        return value.map { Scalar(text: $0, source: .reference(shown), mark: mark, file: file) }
     }
 
     private mutating func environmentValue(_ name: String, at mark: YAMLMark) -> String? {
@@ -66,7 +87,9 @@ extension Reading {
             return nil
         }
         guard let bytes = self.bytes(of: self.path(path), limit: Reading.referenceLimit, at: mark) else { return nil }
-        guard var text = String(validating: bytes, as: UTF8.self) else {
+        let hasMark = bytes.starts(with: ConfigurationFile.byteOrderMark)
+        let content = bytes.dropFirst(hasMark ? ConfigurationFile.byteOrderMark.count : 0)
+        guard var text = String(validating: content, as: UTF8.self) else {
             self.error("the file \(Scalar.quoted(self.path(path), limit: 4096)) is not UTF-8 text", at: mark)
             return nil
         }

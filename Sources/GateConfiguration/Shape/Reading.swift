@@ -95,6 +95,9 @@ struct Reading {
         return self.access.read(path, limit: limit)
     }
 
+    /// Who may read and change a file; nil if that is not known.
+    func mode(of path: String) -> FileMode? { self.access.mode(of: path) }
+
     private mutating func note(_ remark: Remark) {
         guard self.remarks.count < 10_000 else {
             if remark.severity == .error { self.errors += 1 }

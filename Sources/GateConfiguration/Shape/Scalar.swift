@@ -11,6 +11,15 @@ struct Scalar: Sendable {
     let text: String
     let source: Source
     let mark: YAMLMark
+    /// The file that a reference names; nil for any other value.
+    let file: String?
+
+    init(text: String, source: Source, mark: YAMLMark, file: String? = nil) {
+        self.text = text
+        self.source = source
+        self.mark = mark
+        self.file = file
+    }
 
     /// The value as a message may show it: never what a reference brought, never more than 60 characters.
     var shown: String {

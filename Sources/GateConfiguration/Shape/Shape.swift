@@ -120,19 +120,21 @@ extension Shape {
     }
 
     /// One of the names of an enumeration.
-    static func oneOf(_ kind: String) -> Shape where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-        self.oneOf(kind, among: Array(Value.allCases))
+    static func oneOf(_ kind: String, otherwise known: [String: String] = [:]) -> Shape
+    where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+        self.oneOf(kind, among: Array(Value.allCases), otherwise: known)
     }
 
-    /// One of some names of an enumeration.
-    static func oneOf(_ kind: String, among values: [Value]) -> Shape
+    /// One of some names of an enumeration; `known` leads from other words in lower case to the name that is meant.
+    static func oneOf(_ kind: String, among values: [Value], otherwise known: [String: String] = [:]) -> Shape
     where Value: RawRepresentable, Value.RawValue == String {
         let names = values.map(\.rawValue)
         let schema: JSON = ["anyOf": [["enum": .array(names.map(JSON.string))], Schema.reference]]
         return Shape(kind, schema: schema) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
             if let value = values.first(where: { $0.rawValue == scalar.text }) { return value }
-            let hint = reading.nearest(to: scalar.text, in: names).map { "did you mean '\($0)'?" }
+            let meant = known[scalar.text.lowercased()] ?? reading.nearest(to: scalar.text, in: names)
+            let hint = meant.map { "did you mean '\($0)'?" }
             let help = hint ?? "write one of \(names.joined(separator: ", "))"
             reading.error("\(scalar.shown) is not \(kind); \(help)", at: scalar.mark)
             return nil

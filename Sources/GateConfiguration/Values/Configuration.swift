@@ -45,10 +45,14 @@ package struct GatewaySettings: Sendable, Hashable {
     package var listeners: [ListenerSettings]
     /// Where health, metrics and status are served.
     package var operations: BindAddress
+    /// The host names of the operations listener, beside IP addresses, `localhost` and the host of ``operations``.
+    package var operationsHosts: [String] = []
     /// The folder for what the gateway makes itself.
     package var stateFolder: String
     /// The networks whose `X-Forwarded-*` and `Forwarded` are believed.
     package var trustedProxies: [AddressRange]
+    /// How long browsers remember to use https only; nil for no such field.
+    package var hsts: Duration? = .seconds(180 * 86_400)
     /// The secrets, of which the first seals and all open; nil when the gateway makes one in `stateFolder`.
     package var secrets: [Secret]?
     /// Bounds on what clients may ask.
@@ -79,6 +83,8 @@ package struct ListenerSettings: Sendable, Hashable {
     package var certificates: [CertificateFiles]
     /// Whether HTTP/2 is offered; never on a plain listener.
     package var http2: Bool
+    /// Whether it serves nothing and redirects to https; never with certificates.
+    package var redirectsToHTTPS = false
     /// The networks whose connections must start with a PROXY header; those of others must not.
     package var proxyProtocol: [AddressRange] = []
 

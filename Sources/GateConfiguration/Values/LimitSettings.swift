@@ -26,8 +26,10 @@ package struct LimitSettings: Sendable, Hashable {
     package var signInsPerMinute = 30
     /// Sign-ins of one client address that may fail in a minute; 0 for no limit.
     package var failedSignInsPerMinute = 20
-    /// Bytes of memory; nil for what the container or machine grants.
+    /// Bytes of memory, at least ``leastMemory``; nil for what the container or machine grants.
     package var memory: Int64?
+    /// The least memory with which requests can be served: what the program itself needs, and a third more.
+    package static let leastMemory: Int64 = 64 << 20
 
     /// The defaults.
     package init() {}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who may read and change a file: its permission bits, owner and group.
+package struct FileMode: Sendable, Hashable, CustomStringConvertible {
+    private let bits: UInt32
+    private let owner: UInt32
+    private let group: UInt32
+
+    /// Puts together what stat(2) returns; `bits` are the permissions.
+    package init(bits: UInt32, owner: UInt32, group: UInt32) {
+        self.bits = bits
+        self.owner = owner
+        self.group = group
+    }
+
+    /// Whether every user of the machine may read it.
+    package var isReadableByOthers: Bool { self.bits & 0o004 != 0 }
+
+    /// Whether every user of the machine may change it; in a folder with the sticky bit only what is theirs.
+    package var isWritableByOthers: Bool { self.bits & 0o002 != 0 && self.bits & 0o1000 == 0 }
+
+    /// Whether a group of several users may change it.
+    ///
+    /// Many distributions give each user a group of the same number, and root's group is root.
+    package var isWritableByGroup: Bool {
+        self.bits & 0o020 != 0 && self.group != 0 && self.group != self.owner
+    }
+
+    /// Whether the group or every user of the machine has any right to it.
+    package var isShared: Bool { self.bits & 0o077 != 0 }
+
+    /// The permissions as chmod(1) takes them.
+    package var description: String { String(self.bits & 0o777, radix: 8) }
+}
