@@ -22,6 +22,8 @@ package struct ListenerPlan: Sendable {
     package var handshake = DownstreamLimits().handshake
     /// The networks of the balancers whose connections begin with a PROXY header.
     package var balancers: [AddressRange] = []
+    /// Whether it serves nothing and redirects to https; never with identities.
+    package var redirectsToHTTPS = false
     /// A socket that listens already, handed over by whoever started the process.
     package var inherited: InheritedSocket?
 
@@ -54,7 +56,7 @@ package struct DownstreamWay: Sendable {
 package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
     package typealias ConnectionFactory =
-        @Sendable (any Channel, ClientAddress, DownstreamWay) throws -> any ChannelHandler
+        @Sendable (any Channel, ClientAddress, DownstreamWay) throws -> any ChannelHandler & Retiring
 
     /// The plan it was opened with.
     package let plan: ListenerPlan
@@ -91,8 +93,12 @@ package final class Listener: Sendable {
             let listener = Listener(socket: socket, plan: plan, gate: gate, makeConnection: makeConnection)
             try await socket.accept(
                 on: group,
-                failed: { gate.note(AcceptFailure(of: $0)) },
-                prepare: { try listener.admit($0) }
+                failed: { error, loop in
+                    let failure = AcceptFailure(of: error)
+                    gate.note(failure)
+                    return failure != .other && gate.closeSomeIdle(on: loop)
+                },
+                prepare: { listener.admit($0) }
             )
             return listener
         } catch {
@@ -134,58 +140,110 @@ package final class Listener: Sendable {
 // MARK: New connections
 
 extension Listener {
-    /// Counts a connection, asks a balancer for its client, then counts the client and lets it in.
-    private func admit(_ channel: SocketChannel) throws {
+    /// A connection on its way to what serves it.
+    private struct Arrival {
+        let channel: SocketChannel
+        let loop: SocketLoop
+        let member: ClientConnections.Member
+        let plan: ListenerPlan
+    }
+
+    /// Counts a connection and lets it in; at the limit, the longest idle one is closed for it.
+    ///
+    /// The channel is read once there is room for it, which another loop may have to make.
+    private func admit(_ channel: SocketChannel) {
         let gate = self.gate
-        guard gate.enter() else { throw ListenerFull() }
+        channel.activatesLater = true
+        let arrival = Arrival(
+            channel: channel,
+            loop: channel.loop,
+            member: gate.connections(of: channel.loop).add(channel, accepted: .now()),
+            plan: self.inForce.withLock { $0 }
+        )
+        guard !gate.enter() else { return self.entered(arrival) }
+        gate.makeRoom(for: arrival.member, of: nil, on: arrival.loop) { hasRoom in
+            guard hasRoom else { return self.refuse(arrival, .connections) }
+            gate.enterInPlaceOfAnother()
+            self.entered(arrival)
+        }
+    }
+
+    private func refuse(_ arrival: Arrival, _ failure: AcceptFailure) {
+        self.gate.note(failure)
+        arrival.channel.close0(error: ListenerFull(), mode: .all, promise: nil)
+    }
+
+    /// Asks a balancer for its client, or takes the peer for it.
+    private func entered(_ arrival: Arrival) {
+        let (gate, channel) = (self.gate, arrival.channel)
         channel.closeFuture.whenComplete { _ in gate.leave() }
-        let plan = self.inForce.withLock { $0 }
-        let accepted = NIODeadline.now()
         let text = channel.remoteAddress?.ipAddress
         let peer = ClientAddress(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
-        guard let ip = peer.ip, plan.balancers.contains(where: { $0.contains(ip) }) else {
-            try self.count(peer, on: channel)
-            return try self.prepare(channel, peer, plan, accepted)
+        guard let ip = peer.ip, arrival.plan.balancers.contains(where: { $0.contains(ip) }) else {
+            return self.count(peer, of: arrival) { self.activate(arrival) { try self.prepare(peer, of: arrival) } }
         }
-        let reader = ProxyHeaderReader(until: accepted + plan.handshake, gate: gate) { source in
+        let deadline = arrival.member.accepted + arrival.plan.handshake
+        let reader = ProxyHeaderReader(until: deadline, gate: gate) { source in
             let client = source.map { ClientAddress($0) } ?? peer
-            if source != nil { try self.count(client, on: channel) }
-            try self.prepare(channel, client, plan, accepted)
+            guard source == nil || self.claim(client, of: arrival) else { throw ListenerFull() }
+            try self.prepare(client, of: arrival)
         }
-        try channel.pipeline.syncOperations.addHandler(reader)
+        self.activate(arrival) { try channel.pipeline.syncOperations.addHandler(reader) }
     }
 
-    private func count(_ client: ClientAddress, on channel: any Channel) throws {
+    /// Counts the client of a connection; at its limit, the longest idle one of its connections is closed.
+    private func count(_ client: ClientAddress, of arrival: Arrival, then: @escaping () -> Void) {
         let gate = self.gate
-        guard let claim = gate.claim(client.ip) else { throw ListenerFull() }
-        channel.closeFuture.whenComplete { _ in gate.release(claim) }
+        guard !self.claim(client, of: arrival) else { return then() }
+        gate.makeRoom(for: arrival.member, of: client.ip.map { ClientNetwork(of: $0) }, on: arrival.loop) { hasRoom in
+            guard hasRoom, self.claim(client, of: arrival, isForced: true) else {
+                return self.refuse(arrival, .perAddress)
+            }
+            then()
+        }
     }
 
-    private func prepare(
-        _ channel: any Channel,
-        _ client: ClientAddress,
-        _ plan: ListenerPlan,
-        _ accepted: NIODeadline
-    ) throws {
+    private func claim(_ client: ClientAddress, of arrival: Arrival, isForced: Bool = false) -> Bool {
+        let gate = self.gate
+        guard let claim = gate.claim(client.ip, isForced: isForced) else { return false }
+        arrival.member.client = client.ip.map { ClientNetwork(of: $0) }
+        arrival.channel.closeFuture.whenComplete { _ in gate.release(claim) }
+        return true
+    }
+
+    private func activate(_ arrival: Arrival, after body: () throws -> Void) {
+        do {
+            try body()
+            try arrival.channel.activate()
+        } catch {
+            arrival.channel.close0(error: error, mode: .all, promise: nil)
+        }
+    }
+
+    private func prepare(_ client: ClientAddress, of arrival: Arrival) throws {
+        let (channel, member, plan) = (arrival.channel, arrival.member, arrival.plan)
         let makeConnection = self.makeConnection
         let identities = plan.identities
         guard let fallback = identities.first else {
-            let way = DownstreamWay(tls: nil, speaks: .http1)
-            try channel.pipeline.syncOperations.addHandler(makeConnection(channel, client, way))
-            return
+            let connection = try makeConnection(channel, client, DownstreamWay(tls: nil, speaks: .http1))
+            member.connection = connection
+            return try channel.pipeline.syncOperations.addHandler(connection)
         }
-        let deadline = HandshakeDeadline(accepted + plan.handshake)
+        let deadline = HandshakeDeadline(member.accepted + plan.handshake)
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
-                let facts = Listener.facts(result, identities, fallback, accepted)
+                let facts = Listener.facts(result, identities, fallback, member.accepted)
                 let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
                 let choice = ProtocolChoice(deadline: deadline) { speaks in
-                    try makeConnection(channel, client, DownstreamWay(tls: facts, speaks: speaks))
+                    let connection = try makeConnection(channel, client, DownstreamWay(tls: facts, speaks: speaks))
+                    member.connection = connection
+                    return connection
                 }
                 try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
             }
         }
-        try channel.pipeline.syncOperations.addHandlers([deadline, ByteToMessageHandler(sniffer)])
+        let plain = PlainRequestHandler(gate: self.gate)
+        try channel.pipeline.syncOperations.addHandlers([deadline, plain, ByteToMessageHandler(sniffer)])
     }
 
     private static func facts(

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 package import GateCore
 package import NIOCore
 package import NIOSSL
-internal import SwiftASN1
-internal import X509
 
 /// What TLS has settled about a connection.
 package struct TLSFacts: Sendable {
@@ -36,20 +33,20 @@ package struct TLSIdentity: Sendable {
     package let context: NIOSSLContext
     /// The same, offering HTTP/1.1 only.
     package let contextWithoutHTTP2: NIOSSLContext
-    /// The end of validity.
-    package let notAfter: Instant
-    private let names: Set<String>
+    /// What clients see of the certificate.
+    package let certificate: ServerCertificate
+    /// The file that it was read from.
+    package let file: String
 
     /// Reads a certificate chain and its private key from PEM files.
     ///
     /// - Throws: A `Failure` naming the file and what is wrong with it.
     package init(certificateFile: String, keyFile: String) throws(Failure) {
         let chain: [NIOSSLCertificate]
-        let leaf: Certificate
         do {
             chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
             guard let first = chain.first else { throw NIOSSLError.failedToLoadCertificate }
-            leaf = try Certificate(derEncoded: first.toDERBytes())
+            self.certificate = try ServerCertificate(first)
         } catch {
             throw Failure(
                 .internalFault,
@@ -81,25 +78,9 @@ package struct TLSIdentity: Sendable {
                 "the private key \(keyFile) does not belong to the certificate \(certificateFile): \(error)"
             )
         }
-        self.notAfter = Instant(seconds: Int64(leaf.notValidAfter.timeIntervalSince1970))
-        self.names = TLSIdentity.names(of: leaf)
+        self.file = certificateFile
     }
 
-    /// Whether the certificate is good for a host, by name or by a wildcard for its first label.
-    ///
-    /// RFC 9525 §6.3.
-    package func covers(_ host: String) -> Bool {
-        guard !self.names.contains(host) else { return true }
-        guard let dot = host.firstIndex(of: ".") else { return false }
-        return self.names.contains("*" + host[dot...])
-    }
-
-    private static func names(of certificate: Certificate) -> Set<String> {
-        guard let alternatives = try? certificate.extensions.subjectAlternativeNames else { return [] }
-        var names: Set<String> = []
-        for case .dnsName(let name) in alternatives {
-            names.insert(name.lowercased())
-        }
-        return names
-    }
+    /// Whether the certificate is good for a host.
+    package func covers(_ host: String) -> Bool { self.certificate.covers(host) }
 }

@@ -64,18 +64,19 @@ package final class ListeningSocket: Sendable {
     ///
     /// - Parameters:
     ///   - group: The loops.
-    ///   - failed: Told, on one of the loops, when nothing can be accepted; a tenth of a second later it is tried again.
+    ///   - failed: Called on one of the loops, which is passed, when nothing can be accepted. If it returns true, because it
+    ///     has made room, the loop goes on, otherwise it tries again a tenth of a second later.
     ///   - prepare: Called on the loop of each connection; refuses it by throwing.
     /// - Throws: A ``SocketError`` when a loop cannot watch the socket.
     package func accept(
         on group: SocketLoopGroup,
-        failed: @escaping @Sendable (SocketError) -> Void = { _ in },
+        failed: @escaping @Sendable (SocketError, SocketLoop) -> Bool = { _, _ in false },
         prepare: @escaping @Sendable (SocketChannel) throws -> Void
     ) async throws {
         do {
             for loop in group.loops {
                 let listener = try await loop.submit {
-                    let listener = SocketListener(self.descriptor, on: loop, failed: failed) { accepted in
+                    let listener = SocketListener(self.descriptor, on: loop, failed: { failed($0, loop) }) { accepted in
                         self.give(accepted, from: loop, to: group, prepare)
                     }
                     try listener.start()
@@ -113,7 +114,7 @@ package final class ListeningSocket: Sendable {
         let channel = SocketChannel(accepted, on: loop, local: local, remote: remote)
         do {
             try prepare(channel)
-            try channel.activate()
+            if !channel.activatesLater { try channel.activate() }
         } catch {
             channel.close0(error: error, mode: .all, promise: nil)
         }

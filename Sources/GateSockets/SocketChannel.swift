@@ -26,6 +26,10 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
     package internal(set) var isWritable = true
     /// Whether the socket is open and watched.
     package var isActive: Bool { self.state == .active }
+    /// Whether the socket has not been closed.
+    package var isOpen: Bool { self.state != .closed }
+    /// Whether ``activate()`` is called later than its listener would, by the one who prepares the channel.
+    package var activatesLater = false
     /// The channel itself.
     package var _channelCore: any ChannelCore { self }
     /// Options can be asked for on the loop.
@@ -37,7 +41,8 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
         case closed
     }
 
-    let loop: SocketLoop
+    /// The loop that it is confined to.
+    package let loop: SocketLoop
     let descriptor: Int32
     let closePromise: EventLoopPromise<Void>
     var state = State.fresh

@@ -19,16 +19,16 @@ final class SocketListener: Watched {
     private let descriptor: Int32
     private let loop: SocketLoop
     private let take: Taking
-    private let failed: (SocketError) -> Void
+    private let failed: (SocketError) -> Bool
     private var key: UInt64?
     private var isClosed = false
     private var isHeld = false
 
-    /// A listener that has not begun; `failed` is told when accepting fails, which stops it for a tenth of a second.
+    /// A listener that has not begun; when accepting fails it stops for a tenth of a second, unless `failed` has made room.
     init(
         _ descriptor: Int32,
         on loop: SocketLoop,
-        failed: @escaping (SocketError) -> Void = { _ in },
+        failed: @escaping (SocketError) -> Bool = { _ in false },
         take: @escaping Taking
     ) {
         self.descriptor = descriptor
@@ -89,7 +89,7 @@ final class SocketListener: Watched {
         do throws(SocketError) {
             try self.start()
         } catch {
-            self.failed(error)
+            _ = self.failed(error)
             self.resumeLater()
         }
     }
@@ -104,8 +104,8 @@ final class SocketListener: Watched {
         switch code {
         case EAGAIN, EINTR, ECONNABORTED, EPROTO: return
         default:
-            self.failed(SocketError(call: "accept4", code: code))
-            guard self.key != nil else { return }
+            let hasRoom = self.failed(SocketError(call: "accept4", code: code))
+            guard !hasRoom, self.key != nil else { return }
             self.stop()
             self.resumeLater()
         }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits and overload: reliability §3 and §4, R-20 to R-24, S-55 to S-57."""
 
+import json
 import os
 import resource
 import signal
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import BINARY, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
 from support.load import Load, closed, descriptors, processor_seconds
 from support.processes import Process, certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -77,31 +78,166 @@ def served(port, source=None):
         return False
 
 
-def test_connections_have_a_bound(make):
-    """Scope 4: who comes over the bound is closed at once, and there is room again when somebody leaves."""
+@pytest.fixture
+def hold():
+    """Lets the app of a gateway answer requests below /public/held once the test ends or says so."""
+    go = threading.Event()
+
+    def act(connection, received):
+        connection.body(received)
+        go.wait(30)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return True
+
+    def held(gateway, count, source=None):
+        """So many connections with a request in progress each."""
+        gateway.app.script("/public/held", act)
+        before = len(gateway.app.seen("/public/held"))
+        opened = [connect(gateway.port, source) for _ in range(count)]
+        for wire in opened:
+            wire.send(b"GET /public/held HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        gateway.app.wait_for("/public/held", before + count)
+        return opened
+
+    held.go = go
+    yield held
+    go.set()
+
+
+def test_connections_have_a_bound(make, hold):
+    """Scope 4: requests in progress are never cut for a new connection, which is closed then; room comes back."""
     gateway = make({"connections": 5})
-    opened = wires(gateway, 5)
+    opened = hold(gateway, 5)
     before = gateway.metric(f'{FAILURES}{{reason="connections"}}')
     assert not served(gateway.port)
     assert gateway.metric(f'{FAILURES}{{reason="connections"}}') == before + 1
     assert gateway.metric("gatehouse_connection_limit") == 5
     assert gateway.operation("/readyz").status_code == 200
-    opened.pop().close()
+    hold.go.set()
+    assert [wire.answer().status for wire in opened] == [200] * 5
+    assert served(gateway.port)
+    for wire in opened:
+        wire.close()
+
+
+def test_u_06_at_the_limit_an_idle_connection_is_closed_for_a_new_one(make, hold):
+    """One after the other, and never one with a request in progress; which one is first, the unit tests say."""
+    gateway = make({"connections": 6})
+    busy = hold(gateway, 2)
+    idle = wires(gateway, 3)
+    silent = connect(gateway.port)
+    eventually(lambda: gateway.metric("gatehouse_connections") == 6, "all are there")
+    idle.append(silent)
+    for count in range(1, 5):
+        new = wires(gateway, 1)[0]
+        eventually(lambda: sum(map(closed, idle)) == count, "one more is closed")
+        assert not any(closed(wire) for wire in [*busy, new])
+        new.send(b"GET /public/held HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        busy.append(new)
+        gateway.app.wait_for("/public/held", len(busy))
+    assert not served(gateway.port), "all six have a request in progress"
+    hold.go.set()
+    assert [wire.answer().status for wire in busy] == [200] * 6
+    for wire in busy:
+        wire.close()
+
+
+def test_u_06_an_idle_connection_is_found_on_any_event_loop(make):
+    """With a limit of one, the connection to close is on the other loop every other time."""
+    gateway = make({"connections": 1})
+    last = None
+    for _ in range(8):
+        wire = wires(gateway, 1)[0]
+        if last:
+            eventually(lambda: closed(last), "the one before is closed")
+            last.close()
+        last = wire
+    last.close()
+    assert gateway.metric(f'{FAILURES}{{reason="connections"}}') == 0
+
+
+def test_u_06_slow_heads_and_handshakes_do_not_keep_others_out(make, tmp_path):
+    """A head that has been arriving for a second, and a TLS handshake that does not go on, count as idle."""
+    cert, key = certificate(tmp_path, "gate", "gate.localhost")
+    port = free_port()
+    listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
+    gateway = make({"connections": 4}, {"request_head": "5m", "handshake": "5m"}, listeners=[listener])
+    slow = [connect(gateway.port) for _ in range(2)] + [connect(port) for _ in range(2)]
+    for wire in slow[:2]:
+        wire.send(b"GET /public/x HTTP/1.1\r\nHost: ga")
+    for wire in slow[2:]:
+        wire.send(client_hello()[:40])
+    eventually(lambda: gateway.metric("gatehouse_connections") == 4, "all are there")
+    others = []
+
+    def served_again():
+        others.extend(wires(gateway, 1))
+        return all(closed(wire) for wire in slow)
+
+    eventually(served_again, "each of them makes room")
+    for wire in slow + others:
+        wire.close()
+
+
+def test_u_06_a_tls_connection_makes_room_at_once(make, tmp_path):
+    """Its client is not waited for: a TLS connection ends with an exchange of messages otherwise."""
+    cert, key = certificate(tmp_path, "gate", "gate.localhost")
+    port = free_port()
+    listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
+    gateway = make({"connections": 2}, listeners=[listener])
+    idle = []
+    for _ in range(2):
+        wire = Wire(port, tls=tls_context(), server_name="gate.localhost")
+        wire.send(GET)
+        assert wire.answer().status == 200
+        idle.append(wire)
+    new = wires(gateway, 2)
+    for wire in idle:
+        assert wire.is_closed()
+    for wire in new:
+        wire.close()
+
+
+@pytest.mark.parametrize("limit", [256, 44])
+def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
+    """400 idle clients where few descriptors are granted; a user without an open connection signs in and is served."""
+    gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
+    ada = Browser(gateway)
+    assert ada.sign_in("mock", "/x").status == 200
+    idle = []
+    for _ in range(400):
+        wire = socket.socket()
+        wire.connect(("127.0.0.1", gateway.port))
+        idle.append(wire)
+    for _ in range(20):
+        assert ada.send("GET", "/x").status == 200
+    assert Browser(gateway).sign_in("mock", "/x").status == 200
+    assert gateway.metric("gatehouse_connections") <= gateway.metric("gatehouse_connection_limit")
+    for wire in idle:
+        wire.close()
+
+
+def test_connections_of_one_address_have_a_bound(make, hold):
+    """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
+    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
+    opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
+    assert not served(gateway.port)
+    assert served(gateway.port, "127.0.0.2")
+    assert gateway.metric(f'{FAILURES}{{reason="per_address"}}') == 1
+    hold.go.set()
     eventually(lambda: served(gateway.port), "there is room again")
     for wire in opened:
         wire.close()
 
 
-def test_connections_of_one_address_have_a_bound(make):
-    """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
-    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
-    opened = wires(gateway, 3) + wires(gateway, 6, "127.0.0.9")
-    assert not served(gateway.port)
-    assert served(gateway.port, "127.0.0.2")
-    assert gateway.metric(f'{FAILURES}{{reason="per_address"}}') == 1
-    opened.pop(0).close()
-    eventually(lambda: served(gateway.port), "there is room again")
-    for wire in opened:
+def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(make):
+    gateway = make({"connections_per_address": 3})
+    others = wires(gateway, 3, "127.0.0.2")
+    own = wires(gateway, 3)
+    new = wires(gateway, 1)
+    eventually(lambda: any(map(closed, own)), "one of its connections is closed")
+    assert sum(map(closed, own)) == 1 and not any(map(closed, others + new))
+    for wire in others + own + new:
         wire.close()
 
 
@@ -314,19 +450,35 @@ def stage(gateway):
     return gateway.operation("/status").json()["overload"]["stage"]
 
 
+def grow(gateway, connections=1000):
+    """Lets the gateway hold memory for clients: heads of 30 KB that are not complete."""
+    opened = []
+    for number in range(connections):
+        sock = socket.socket()
+        sock.bind((f"127.0.1.{1 + number // 200}", 0))
+        sock.connect(("127.0.0.1", gateway.port))
+        sock.sendall(GET[:-2] + b"".join(b"X-%d: %s\r\n" % (n, b"x" * 10_000) for n in range(3)))
+        opened.append(sock)
+    eventually(lambda: gateway.metric("gatehouse_connections") >= connections, "all are there", 20)
+    return opened
+
+
 def press(gateway, percent):
-    """Lets the gateway have just so much memory that it uses so many per cent of it."""
-    limit = gateway.memory_kib() * 100 // percent
-    gateway.configuration["gateway"]["limits"] = {"memory": f"{limit}KiB"}
+    """Lets the gateway have just so much memory that what it uses since its start is so many per cent of it."""
+    metrics = gateway.metrics()
+    start = int(metrics["gatehouse_memory_at_start_bytes"]) // 1024
+    limit = start + (gateway.memory_kib() - start) * 100 // percent
+    gateway.configuration["gateway"]["limits"] = {**NO_LIMITS, "memory": f"{limit}KiB"}
     gateway.write()
     gateway.reload()
 
 
 def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
     """R-20 R-23: 85 %; whoever is signed in goes on, and the sign-ins come back with the memory."""
-    gateway = make()
+    gateway = make(NO_LIMITS, {"request_head": "5m"})
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
+    clients = grow(gateway)
     press(gateway, 87)
     eventually(lambda: stage(gateway) == "guarded", "the stage", 10)
     answer = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
@@ -340,12 +492,15 @@ def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
     gateway.reload()
     eventually(lambda: stage(gateway) == "calm", "the stage ends", 10)
     assert Browser(gateway).sign_in("mock", "/x").status == 200
+    for sock in clients:
+        sock.close()
     assert "overload" in gateway.log and "stage=guarded" in gateway.log
 
 
 def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(make):
     """R-20: at 98 % 503 on what is open, nothing new is accepted, not ready; and all comes back."""
-    gateway = make()
+    gateway = make(NO_LIMITS, {"request_head": "5m"})
+    clients = grow(gateway)
     with Wire(gateway.port) as wire:
         wire.send(GET)
         assert wire.answer().get("connection") is None
@@ -366,6 +521,23 @@ def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(mak
         waiting.socket.settimeout(15)
         assert waiting.answer().status == 200, "who waited in the queue is served"
     eventually(lambda: gateway.operation("/readyz").status_code == 200, "ready again")
+    for sock in clients:
+        sock.close()
+
+
+def test_u_07_the_smallest_memory_that_check_admits_serves(make, tmp_path):
+    """The program itself may use nearly all of it; what it uses at its start does not count."""
+    gateway = make({"memory": "64MiB"})
+    for _ in range(3):
+        assert request(gateway.port, "/public/x").status == 200
+    eventually(lambda: gateway.metric("gatehouse_memory_at_start_bytes") > 10 << 20, "it is known")
+    assert gateway.metric("gatehouse_overload_share") < 0.8 and stage(gateway) == "calm"
+    configuration = {**gateway.configuration}
+    configuration["gateway"] = {**configuration["gateway"], "limits": {"memory": "48MiB"}}
+    path = tmp_path / "small.yaml"
+    path.write_text(json.dumps(configuration))
+    result = run("check", "--config", path)
+    assert result.returncode == 1 and "it must be 64MiB to 1024GiB" in result.stderr
 
 
 def test_a_loop_that_stands_still_is_noticed(make):

@@ -216,3 +216,18 @@ import Testing
         #expect(found == 1)
     }
 }
+
+@Suite struct IdleConnectionTests {
+    @Test func `U-06: a connection is idle while no request is in progress on it`() throws {
+        let stage = try Stage()
+        #expect(stage.connection.idleSince != nil, "before its first request")
+        try stage.send("GET / HTTP/1.1\r\nHo")
+        #expect(stage.connection.idleSince == nil, "while a head arrives")
+        try stage.send("st: a\r\n\r\n")
+        #expect(stage.connection.idleSince == nil, "while the app works on a response")
+        stage.responder.connection?.respond(.text(200, "done"))
+        #expect(stage.connection.idleSince != nil, "between two requests")
+        try stage.send(post("Content-Length: 5", "12"))
+        #expect(stage.connection.idleSince == nil, "while a body arrives")
+    }
+}

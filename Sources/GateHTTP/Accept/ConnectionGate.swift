@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateSockets
+internal import NIOCore
 internal import Synchronization
 
 /// Why a connection was not taken.
@@ -13,6 +15,8 @@ package enum AcceptFailure: String, Sendable, CaseIterable {
     case connections
     /// As many of one client address are open as may be.
     case perAddress = "per_address"
+    /// A client spoke plain HTTP on a listener with TLS.
+    case plainHTTP = "plain_http"
     /// A balancer sent no proper PROXY header.
     case proxyHeader = "proxy_header"
     /// Accepting failed for another reason.
@@ -48,6 +52,10 @@ package final class ConnectionGate: Sendable {
 
     private let bounds: Mutex<Bounds>
     private let inside = Atomic<Int>(0)
+    /// The connections of each event loop.
+    private let loops = Mutex<[(loop: SocketLoop, connections: NIOLoopBound<ClientConnections>)]>([])
+    /// How many connections wait for room that another loop makes.
+    private let waiting = Atomic<Int>(0)
     private let shards = (0..<16).map { _ in Shard() }
     private let refused: @Sendable (AcceptFailure) -> Void
 
@@ -75,32 +83,35 @@ package final class ConnectionGate: Sendable {
     package func enter() -> Bool {
         guard self.inside.add(1, ordering: .relaxed).newValue <= self.limit else {
             self.leave()
-            self.refused(.connections)
             return false
         }
         return true
     }
 
+    /// Counts a connection that takes the place of one that was closed for it.
+    func enterInPlaceOfAnother() { self.inside.add(1, ordering: .relaxed) }
+
     /// Takes one off the count.
     package func leave() { self.inside.subtract(1, ordering: .relaxed) }
 
     /// A place for a client, counted until ``release(_:)``; nil if it has as many connections as it may have.
-    package func claim(_ address: IPAddress?) -> Claim? {
+    ///
+    /// - Parameters:
+    ///   - address: The client's address.
+    ///   - isForced: Whether it gets one in any case, because another of its connections was closed for it.
+    /// - Returns: The place.
+    package func claim(_ address: IPAddress?, isForced: Bool = false) -> Claim? {
         let bounds = self.bounds.withLock { $0 }
         guard let address, bounds.perAddress > 0, !bounds.exempt.contains(where: { $0.contains(address) }) else {
             return Claim(client: nil)
         }
         let client = ClientNetwork(of: address)
         let isIn = self.shard(of: client).counts.withLock { counts in
-            guard counts[client, default: 0] < bounds.perAddress else { return false }
+            guard isForced || counts[client, default: 0] < bounds.perAddress else { return false }
             counts[client, default: 0] += 1
             return true
         }
-        guard isIn else {
-            self.refused(.perAddress)
-            return nil
-        }
-        return Claim(client: client)
+        return isIn ? Claim(client: client) : nil
     }
 
     /// Gives a place back.
@@ -114,5 +125,83 @@ package final class ConnectionGate: Sendable {
 
     private func shard(of client: ClientNetwork) -> Shard {
         self.shards[Int(truncatingIfNeeded: UInt(bitPattern: client.hashValue) % 16)]
+    }
+}
+
+// MARK: Making room
+
+extension ConnectionGate {
+    /// How many connections may wait for room that another loop makes.
+    private static let mostWaiting = 64
+    /// How many idle connections a loop closes when the process has no descriptor left: each request may need one more.
+    private static let closedForDescriptors = 4
+
+    /// The connections of a loop; called on the loop.
+    func connections(of loop: SocketLoop) -> ClientConnections {
+        let bound = self.loops.withLock { loops in
+            if let known = loops.first(where: { $0.loop === loop }) { return known.connections }
+            let made = NIOLoopBound(ClientConnections(), eventLoop: loop)
+            loops.append((loop, made))
+            return made
+        }
+        return bound.value
+    }
+
+    /// Closes the longest idle connection of a loop, or else of another loop, for one that was accepted.
+    ///
+    /// - Parameters:
+    ///   - newcomer: The connection that needs room; it is not read before.
+    ///   - client: The client of which one is closed; nil for any.
+    ///   - loop: The loop of the newcomer, on which this is called.
+    ///   - then: Called on that loop, at once or later, with whether one was closed.
+    func makeRoom(
+        for newcomer: ClientConnections.Member,
+        of client: ClientNetwork?,
+        on loop: SocketLoop,
+        then: @escaping (Bool) -> Void
+    ) {
+        guard !self.connections(of: loop).closeLongestIdle(of: client, for: newcomer) else { return then(true) }
+        let others = self.loops.withLock { $0 }.filter { $0.loop !== loop }
+        guard !others.isEmpty, self.waiting.add(1, ordering: .relaxed).newValue <= ConnectionGate.mostWaiting else {
+            if !others.isEmpty { self.waiting.subtract(1, ordering: .relaxed) }
+            return then(false)
+        }
+        let bound = NIOLoopBound(then, eventLoop: loop)
+        ConnectionGate.closeLongestIdle(of: client, in: others.map(\.connections)[...]) { isClosed in
+            loop.execute {
+                self.waiting.subtract(1, ordering: .relaxed)
+                bound.value(isClosed)
+            }
+        }
+    }
+
+    private static func closeLongestIdle(
+        of client: ClientNetwork?,
+        in loops: ArraySlice<NIOLoopBound<ClientConnections>>,
+        then: @escaping @Sendable (Bool) -> Void
+    ) {
+        guard let first = loops.first else { return then(false) }
+        first.eventLoop.execute {
+            guard !first.value.closeLongestIdle(of: client) else { return then(true) }
+            self.closeLongestIdle(of: client, in: loops.dropFirst(), then: then)
+        }
+    }
+
+    /// Closes a few idle connections of each loop, because the process has no descriptor or memory left for another.
+    ///
+    /// - Parameter loop: The loop on which this is called.
+    /// - Returns: Whether one of that loop was closed, so that it can go on at once.
+    func closeSomeIdle(on loop: SocketLoop) -> Bool {
+        for other in self.loops.withLock({ $0 }) where other.loop !== loop {
+            let connections = other.connections
+            other.loop.execute {
+                var closed = 0
+                while closed < ConnectionGate.closedForDescriptors, connections.value.closeLongestIdle() { closed += 1 }
+            }
+        }
+        let own = self.connections(of: loop)
+        var closed = 0
+        while closed < ConnectionGate.closedForDescriptors, own.closeLongestIdle() { closed += 1 }
+        return closed > 0
     }
 }
