@@ -51,6 +51,10 @@ struct RequestPath {
         guard tls?.admits(host: host) ?? true else {
             return .refused(Failure(.noSuchRoute, "request.misdirected", "the certificate shown is not for \(host)"))
         }
+        guard !request.hasLoopField || !self.site.loopMarker.hasLooped(request) else {
+            let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
+            return .refused(Failure(.upstreamFailed, "upstream.loop", detail))
+        }
         guard !request.isAsterisk else { return .answered(status: 204) }
         guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else {

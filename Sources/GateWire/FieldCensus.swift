@@ -10,6 +10,8 @@ struct FieldCensus {
     private var coding: FieldSlot?
     private var expectation: FieldSlot?
     private var hasConnection = false
+    /// Whether a proxy has marked the request as one that passed it.
+    private(set) var hasLoopField = false
 
     /// Looks at every field once.
     ///
@@ -28,6 +30,7 @@ struct FieldCensus {
             case .transferEncoding: self.coding = field
             case .expect: self.expectation = field
             case .connection: self.hasConnection = true
+            case .cdnLoop: self.hasLoopField = true
             case .authorization, .content: try FieldCensus.refuseHighBytes(field, in: message)
             default: break
             }

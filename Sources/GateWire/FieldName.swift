@@ -54,6 +54,8 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     case xForwardedProto
     /// `X-Forwarded-Host`
     case xForwardedHost
+    /// `CDN-Loop`, RFC 8586
+    case cdnLoop
     /// `Content-Type`, `Content-Encoding` and their like
     case content
     /// `Set-Cookie`
@@ -77,7 +79,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     package var isProtectedFromConnection: Bool {
         switch self {
         case .host, .cookie, .authorization, .content, .contentLength, .managed, .forwarded, .xForwardedFor,
-            .xForwardedProto, .xForwardedHost, .xRequestID, .origin, .secFetchMode, .secFetchSite:
+            .xForwardedProto, .xForwardedHost, .xRequestID, .origin, .secFetchMode, .secFetchSite, .cdnLoop:
             true
         default: false
         }
@@ -112,6 +114,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         case .xForwardedFor: ["x-forwarded-for"]
         case .xForwardedProto: ["x-forwarded-proto"]
         case .xForwardedHost: ["x-forwarded-host"]
+        case .cdnLoop: ["cdn-loop"]
         case .content: ["content-type", "content-encoding", "content-language", "content-location", "content-range"]
         case .setCookie: ["set-cookie"]
         case .managed: FieldName.managedSpellings

@@ -139,6 +139,7 @@ package func reasonPhrase(_ status: Int) -> String {
     case 503: "Service Unavailable"
     case 504: "Gateway Timeout"
     case 505: "HTTP Version Not Supported"
+    case 508: "Loop Detected"
     default: "Status"
     }
 }

@@ -61,6 +61,8 @@ package final class RequestHead: Sendable {
     ///
     /// RFC 8441 §5.
     package let isExtendedConnect: Bool
+    /// Whether it has a `CDN-Loop` field, by which a request that came back is known.
+    package let hasLoopField: Bool
 
     init(
         message: MessageHead,
@@ -70,7 +72,8 @@ package final class RequestHead: Sendable {
         framing: BodyFraming,
         keepsAlive: Bool,
         expectsContinue: Bool,
-        isExtendedConnect: Bool = false
+        isExtendedConnect: Bool = false,
+        hasLoopField: Bool = false
     ) {
         self.message = message
         self.method = line.method
@@ -83,6 +86,7 @@ package final class RequestHead: Sendable {
         self.keepsAlive = keepsAlive
         self.expectsContinue = expectsContinue
         self.isExtendedConnect = isExtendedConnect
+        self.hasLoopField = hasLoopField
     }
 
     /// The query as text, or nil.

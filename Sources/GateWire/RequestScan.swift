@@ -60,7 +60,8 @@ struct RequestScan {
             host: found,
             framing: framing,
             keepsAlive: census.keepsAlive(message, minorVersion: self.line.minorVersion),
-            expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion)
+            expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion),
+            hasLoopField: census.hasLoopField
         )
     }
 }

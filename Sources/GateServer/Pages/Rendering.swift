@@ -143,6 +143,7 @@ struct Rendering: Sendable {
         case .tooLarge: 413
         case .tooMany: 429
         case .providerFailed where failure.comesOfPins: 503
+        case .upstreamFailed where failure.code == "upstream.loop": 508
         case .providerFailed, .upstreamFailed: 502
         case .upstreamTimedOut: 504
         case .overloaded: 503

@@ -15,17 +15,27 @@ struct ForwardedHead {
         let isSecure: Bool
         /// Whether the peer is a proxy whose word is believed.
         let isTrusted: Bool
+        /// The line that marks the request as one that passed the gateway.
+        let marker: String
         /// Whether the app wants `Forwarded` as well.
         var sendsForwarded = false
         /// The lines for an authority, kept because they are the same for each request of a connection.
         fileprivate var known: (authority: String, lines: ByteBuffer)?
 
-        init(peer: IPAddress?, peerText: String, isSecure: Bool, isTrusted: Bool, sendsForwarded: Bool = false) {
+        init(
+            peer: IPAddress?,
+            peerText: String,
+            isSecure: Bool,
+            isTrusted: Bool,
+            sendsForwarded: Bool = false,
+            marker: String = ""
+        ) {
             self.peer = peer
             self.peerText = peerText
             self.isSecure = isSecure
             self.isTrusted = isTrusted
             self.sendsForwarded = sendsForwarded
+            self.marker = marker
         }
 
         /// The lines for requests to an authority over this connection; nil if they depend on the request itself.
@@ -36,6 +46,7 @@ struct ForwardedHead {
             lines.writeString("X-Forwarded-For: \(self.peerText)\r\n")
             lines.writeString("X-Forwarded-Proto: \(self.isSecure ? "https" : "http")\r\n")
             lines.writeString("X-Forwarded-Host: \(authority)\r\n")
+            lines.writeString(self.marker)
             self.known = (authority, lines)
             return lines
         }
@@ -113,7 +124,7 @@ struct ForwardedHead {
             .xForwardedHost, .xRequestID:
             return false
         case .other, .accept, .authorization, .content, .origin, .secFetchMode, .secFetchSite, .xRequestedWith,
-            .setCookie:
+            .cdnLoop, .setCookie:
             if options.isEmpty || field.name.isProtectedFromConnection { return true }
             return !self.isNamed(field, of: message, in: options)
         case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding, .te,
@@ -153,6 +164,7 @@ struct ForwardedHead {
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", head.authority.text)
+        writer.buffer.writeString(way.marker)
         if way.isTrusted, let believed = self.believedRequestID(head.message) {
             writer.writeLine("X-Request-Id", believed)
         } else {

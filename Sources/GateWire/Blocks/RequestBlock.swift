@@ -271,7 +271,8 @@ extension RequestBlock {
             framing: framing,
             keepsAlive: true,
             expectsContinue: try census.expectsContinue(message, minorVersion: 1),
-            isExtendedConnect: self.pseudo.isWebSocket
+            isExtendedConnect: self.pseudo.isWebSocket,
+            hasLoopField: census.hasLoopField
         )
     }
 }
