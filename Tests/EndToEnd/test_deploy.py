@@ -4,16 +4,20 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from support.browser import Browser
 from support.gateway import BINARY, Gateway, oidc
 from support.processes import REPOSITORY, certificate, free_port, nginx
 from support.raw import Wire, tls_context
 from support.upstream import Upstream
+from support.websockets import Echo
 
 DEPLOY = REPOSITORY / "deploy"
 
@@ -36,6 +40,11 @@ def test_systemd_accepts_the_sockets(unit):
     said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
     if unit.name == "gatehouse-activated.service":
         assert result.returncode == 0 and not said, result.stderr
+
+
+def test_x_16_the_units_write_no_core_dumps(unit):
+    """A core dump would hold keys, sessions and secrets."""
+    assert "LimitCORE=0" in unit.read_text().splitlines()
 
 
 def test_the_two_units_differ_in_nothing_but_the_sockets():
@@ -73,13 +82,17 @@ def front(tmp_path_factory, provider_server):
     """deploy/nginx/gatehouse.conf with names and ports of this machine, and the gateway behind it."""
     folder = tmp_path_factory.mktemp("front")
     tls_port, plain_port = free_port(), free_port()
-    app = Upstream()
+    app, chat = Upstream(), Echo()
     apps = {
         "wiki":
             {
                 "host": "wiki.localhost", "path": "/", "upstream": app.address, "allow": "signed_in", "public":
                     ["/public/"],
-            }, "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]},
+            }, "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}, "chat":
+                {
+                    "path": "/chat/", "upstream": chat.address, "allow": "signed_in", "public": ["/chat/"], "websocket":
+                        True,
+                },
     }
     realm = provider_server.realm("front")
     gateway = Gateway(
@@ -107,6 +120,7 @@ def front(tmp_path_factory, provider_server):
         finally:
             proxy.stop()
             app.close()
+            chat.close()
 
 
 def test_a_sign_in_works_through_nginx(front):
@@ -172,6 +186,46 @@ def test_large_bodies_and_many_cookies_pass_nginx(front):
         head += f"Host: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.send(head.encode() + body)
         assert wire.answer().json["length"] == len(body)
+
+
+def test_y_13_a_websocket_goes_through_nginx(front):
+    """Both ways, and the close as well; what is no WebSocket has no Upgrade at the gateway."""
+    sock = socket.create_connection(("127.0.0.1", front.tls_port), timeout=15)
+    url = f"wss://gate.localhost:{front.tls_port}/chat/room"
+    with connect(url, sock=sock, ssl=tls_context(), origin=front.origin) as chat:
+        for message in ("hello", "x" * 100_000):
+            chat.send(message)
+            assert chat.recv(timeout=10) == message
+    with Wire(front.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+        wire.send(
+            f"GET /public/plain HTTP/1.1\r\nHost: gate.localhost:{front.tls_port}\r\nUpgrade: h2c\r\n"
+            "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n".encode()
+        )
+        assert wire.answer().status == 200
+    assert front.app.seen("/public/plain")[-1].get("upgrade") is None
+
+
+def test_y_13_nginx_passes_events_on_at_once_and_waits_for_the_next(front):
+    """What it waits is longer than any of the gateway's own time-outs, so that it never cuts a quiet stream."""
+    go = threading.Event()
+
+    def act(connection, received):
+        connection.body(received)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.send(b"9\r\ndata: 1\n\n\r\n")
+        go.wait(15)
+        connection.send(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n")
+        return True
+
+    front.app.script("/public/events", act)
+    with Wire(front.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+        wire.send(f"GET /public/events HTTP/1.1\r\nHost: gate.localhost:{front.tls_port}\r\n\r\n".encode())
+        assert wire.until(b"data: 1\n\n") is not None
+        go.set()
+        assert wire.until(b"data: 2\n\n") is not None
+    text = (DEPLOY / "nginx/gatehouse.conf").read_text()
+    times = dict(re.findall(r"proxy_(read|send)_timeout (\d+)h;", text))
+    assert {name: int(hours) >= 24 for name, hours in times.items()} == {"read": True, "send": True}
 
 
 def test_it_needs_no_privilege_to_serve(tmp_path):

@@ -79,6 +79,10 @@ class Wire:
         except TimeoutError:
             return False
 
+    def until(self, mark):
+        """All before the mark, which is taken as well; None if the other side closes first."""
+        return self._until(mark)
+
     def _until(self, mark):
         while mark not in self.buffer:
             if not self._more():
