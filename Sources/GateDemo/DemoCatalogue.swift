@@ -31,11 +31,13 @@ package enum DemoCatalogue {
     ///
     /// Those that a quirk belongs to are added. Nothing asked for is the usual three.
     ///
-    /// - Throws: If a provider does not exist; the detail names the nearest that does.
+    /// - Throws: If a provider does not exist; the detail names those that do.
     package static func chosen(_ names: [String], quirks: DemoQuirks) throws(Failure) -> [String] {
         for name in names where name != "all" && !self.names.contains(name) {
             let hint = DemoHint.nearest(name, self.names)
-            throw Failure(.malformedRequest, "demo.provider", "there is no simulated provider '\(name)'\(hint)")
+            let list = "the providers are \(self.names.joined(separator: ", ")), or all"
+            let detail = "there is no simulated provider '\(name)'\(hint); \(list)"
+            throw Failure(.malformedRequest, "demo.provider", detail)
         }
         let wanted = (names.isEmpty ? self.usual : names) + quirks.providers
         return self.names.filter { wanted.contains("all") || wanted.contains($0) }

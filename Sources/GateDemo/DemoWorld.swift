@@ -37,8 +37,7 @@ package final class DemoWorld: Sendable {
         async let key = DemoKey.make()
         let files = try DemoFiles(folder: folder)
         let authority = try DemoAuthority()
-        let promised: Set = [plan.gatewayPort, plan.operationsPort]
-        let servers = try await DemoServers.bind(plan.providers, tls: authority.tls, sparing: promised)
+        let servers = try await DemoServers.bind(plan, tls: authority.tls)
         let caFile = try files.write(authority.certificate, name: "ca.pem")
         let operations = plan.operationsPort == 0 ? try await Self.freePort() : plan.operationsPort
         let configuration = DemoConfiguration(
@@ -96,6 +95,16 @@ private struct DemoServers {
     let providers: [Pair]
     let app: DemoServer
 
+    private static func bind(pages name: String, port: Int) async throws -> DemoServer {
+        do {
+            return try await DemoServer.bind(port: port, tls: nil)
+        } catch {
+            let reason =
+                "port \(port) for the pages of \(name) cannot be listened on; choose others with --provider-port"
+            throw Failure(.internalFault, "demo.port", reason)
+        }
+    }
+
     var all: [DemoServer] { self.providers.flatMap { [$0.full, $0.pages] } + [self.app] }
 
     func ports(operations: Int) -> DemoConfiguration.Ports {
@@ -107,12 +116,10 @@ private struct DemoServers {
         )
     }
 
-    /// Binds all ports or none; a port that was promised to somebody else is given back.
-    static func bind(
-        _ names: [String],
-        tls: NIOSSLContext,
-        sparing promised: Set<Int>
-    ) async throws -> DemoServers {
+    /// Binds all ports or none; a port that the plan has for something else is given back.
+    static func bind(_ plan: DemoPlan, tls: NIOSSLContext) async throws -> DemoServers {
+        let pages = plan.pagePorts
+        let promised = Set([plan.gatewayPort, plan.operationsPort] + pages)
         var bound: [DemoServer] = []
         func bind(_ tls: NIOSSLContext?) async throws -> DemoServer {
             let server = try await DemoServer.bind(port: 0, tls: tls)
@@ -126,8 +133,11 @@ private struct DemoServers {
         }
         do {
             var providers: [Pair] = []
-            for name in names {
-                providers.append(Pair(name: name, full: try await bind(tls), pages: try await bind(nil)))
+            for (name, port) in zip(plan.providers, pages) {
+                let full = try await bind(tls)
+                let server = port == 0 ? try await bind(nil) : try await Self.bind(pages: name, port: port)
+                if port != 0 { bound.append(server) }
+                providers.append(Pair(name: name, full: full, pages: server))
             }
             return DemoServers(providers: providers, app: try await bind(nil))
         } catch {

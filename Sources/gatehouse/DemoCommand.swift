@@ -27,6 +27,14 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The port for health and metrics; 0 for any that is free.")
     var operationsPort = 0
 
+    @Option(
+        help: """
+            The port of the first provider's pages; those of the others follow it. Fixed ports can be forwarded by one \
+            SSH connection. 0 for any that are free.
+            """
+    )
+    var providerPort = 0
+
     @Option(help: "A provider to simulate, or all; can be repeated. (default: google, github, microsoft)")
     var provider: [String] = []
 
@@ -40,9 +48,20 @@ struct DemoCommand: AsyncParsableCommand {
         guard (1...65_535).contains(self.port), (0...65_535).contains(self.operationsPort) else {
             throw ValidationError("a port is a number from 1 to 65535")
         }
+        guard self.providerPort == 0 || (1...65_000).contains(self.providerPort) else {
+            throw ValidationError("--provider-port takes 1 to 65000, or 0 for any that are free")
+        }
         guard !self.quirk.contains("list") else { return }
         do throws(Failure) {
-            _ = try self.plan()
+            let plan = try self.plan()
+            guard Set(plan.pagePorts).isDisjoint(with: [self.port, max(1, self.operationsPort)]) else {
+                throw Failure(
+                    .malformedRequest,
+                    "demo.port",
+                    "--provider-port and the \(plan.providers.count - 1) ports after it "
+                        + "must not include --port or --operations-port"
+                )
+            }
         } catch {
             throw ValidationError(error.detail)
         }
@@ -55,12 +74,13 @@ struct DemoCommand: AsyncParsableCommand {
             quirks: quirks,
             gatewayPort: self.port,
             operationsPort: self.operationsPort,
+            providerPort: self.providerPort,
         )
     }
 
     func run() async throws {
         guard !self.quirk.contains("list") else {
-            print(Self.quirkList)
+            say(Self.quirkList)
             return
         }
         let plan = try self.plan()
@@ -91,7 +111,7 @@ struct DemoCommand: AsyncParsableCommand {
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 try? FileManager.default.removeItem(atPath: folder)
-                logLines.flush()
+                logWriter.flush()
                 Foundation.exit(0)
             }
             source.resume()
@@ -121,12 +141,20 @@ struct DemoCommand: AsyncParsableCommand {
             Gatehouse demo: open this address, and stop with Ctrl-C
 
                 http://localhost:\(self.port)/
-            \(Self.lines(on: plan.quirks))
+            \(self.tunnel(for: plan))\(Self.lines(on: plan.quirks))
             The gateway's file, to look at or change while it runs: \(path)
 
             """
         )
-        _ = await gateway.run(show: show)
+        _ = await gateway.run(show: showInLog)
+    }
+
+    /// How to open the demo of another machine, if its ports are fixed.
+    private func tunnel(for plan: DemoPlan) -> String {
+        guard plan.providerPort != 0 else { return "" }
+        let ports = [plan.gatewayPort] + plan.pagePorts
+        let options = ports.map { "-L \($0):localhost:\($0)" }.joined(separator: " ")
+        return "\nFrom another machine: ssh \(options) this-machine\n"
     }
 
     /// Every quirk under its provider, for `--quirk list`.

@@ -9,9 +9,9 @@ import pytest
 
 from support.browser import Browser, forms, links
 from support.chromium import CHROMIUM, Chromium
-from support.demo import Demo
+from support.demo import Demo, demo as run_demo
 from support.gateway import BINARY
-from support.processes import listens
+from support.processes import consecutive_ports, listens
 
 PROVIDERS = ["google", "github", "microsoft"]
 
@@ -161,3 +161,83 @@ def test_a_port_in_use_is_told(demo):
     result = subprocess.run([BINARY, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
     assert result.returncode == 1 and str(demo.port) in result.stderr, result.stderr
     assert listens(demo.port)
+
+
+def test_z_10_an_unknown_provider_is_told_those_that_exist():
+    result = run_demo("--provider", "nope")
+    assert result.returncode == 2
+    assert "there is no simulated provider 'nope'" in result.stderr
+    assert "the providers are google, github, microsoft, apple, " in result.stderr and "or all" in result.stderr
+
+
+def test_z_10_the_providers_can_have_fixed_ports(tmp_path):
+    """Then one SSH connection forwards all that a browser needs."""
+    port = consecutive_ports(2)
+    with Demo(tmp_path, "--provider", "google", "--provider", "github", "--provider-port", port) as demo:
+        pages = [Browser(demo).begin(provider) for provider in ("google", "github")]
+        assert [page.split("/")[2] for page in pages] == [f"localhost:{port}", f"localhost:{port + 1}"]
+        assert demo.sign_in("google", "ada").page.status == 200
+        forwarded = " ".join(f"-L {number}:localhost:{number}" for number in (demo.port, port, port + 1))
+        assert f"ssh {forwarded} " in demo.process.log
+        result = run_demo("--port", str(consecutive_ports(1)), "--provider-port", str(port))
+        assert result.returncode == 1 and f"port {port} for the pages of google" in result.stderr
+    result = run_demo("--port", "9001", "--provider-port", "9000")
+    assert result.returncode == 2 and "must not include --port" in result.stderr
+
+
+CONTRAST = """
+(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = color => {
+        canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+    };
+    const over = (top, under) => top.slice(0, 3).map((value, i) => value * top[3] + under[i] * (1 - top[3]));
+    const light = color => {
+        const [r, g, b] = color.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const background = node => {
+        if (!node) return rgba('Canvas').slice(0, 3);
+        return over(rgba(getComputedStyle(node).backgroundColor), background(node.parentElement));
+    };
+    const texts = [...document.querySelectorAll('main *')].filter(node =>
+        [...node.childNodes].some(child => child.nodeType == 3 && child.data.trim()));
+    return texts.map(node => {
+        const under = background(node);
+        let opacity = 1;
+        for (let at = node; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
+        const color = rgba(getComputedStyle(node).color);
+        const [a, b] = [light(over([...color.slice(0, 3), color[3] * opacity], under)), light(under)].sort((x, y) => y - x);
+        return [(a + 0.05) / (b + 0.05), node.textContent.trim().slice(0, 40)];
+    }).sort((x, y) => x[0] - y[0]);
+})()
+"""
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
+def test_z_10_the_pages_can_be_read_in_the_dark_and_on_a_phone(demo, tmp_path):
+    """WCAG 2.2: text has a contrast of 4.5 in either scheme; at 390 px a value has the whole line."""
+    chromium = Chromium(tmp_path)
+    try:
+        chromium.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+        for scheme in ("dark", "light"):
+            media = [{"name": "prefers-color-scheme", "value": scheme}]
+            chromium.call("Emulation.setEmulatedMedia", features=media)
+            for provider in PROVIDERS:
+                chromium.go(f"{demo.origin}/oauth2/start/{provider}?rd=/")
+                chromium.until("document.readyState == 'complete' && !!document.querySelector('form button')", provider)
+                worst = chromium.evaluate(CONTRAST)
+                assert len(worst) > 5 and worst[0][0] >= 4.5, (scheme, provider, worst[:3])
+                assert chromium.evaluate("document.documentElement.scrollWidth <= 390")
+            chromium.click("form button")
+            chromium.until("document.body.innerText.includes('Assertion verified')", "the sample app")
+            worst = chromium.evaluate(CONTRAST)
+            assert len(worst) > 20 and worst[0][0] >= 4.5, (scheme, worst[:3])
+            assert chromium.evaluate("document.documentElement.scrollWidth <= 390")
+            widths = "[...document.querySelectorAll('td, th')].map(cell => cell.getBoundingClientRect().width)"
+            assert min(chromium.evaluate(widths)) > 300
+            chromium.click("form[action='/oauth2/sign_out'] button")
+            chromium.until("document.body.innerText.includes('signed out')", "signed out")
+    finally:
+        chromium.close()

@@ -89,17 +89,20 @@ extension DemoResponse {
 }
 
 private let pageStyle = """
-    :root{color-scheme:light dark}*{box-sizing:border-box}
+    :root{color-scheme:light dark;--accent:ACCENT;--good:#1a7f37;--bad:#b42318}*{box-sizing:border-box}
+    @media(prefers-color-scheme:dark){:root{--accent:color-mix(in srgb,ACCENT 45%,#fff);--good:#4ac26b;--bad:#ff8a7a}}
     body{margin:0;padding:2rem 1rem;font:1rem/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}
-    main{max-width:44rem;margin:0 auto;border-top:.4rem solid ACCENT;padding-top:1rem}
+    main{max-width:44rem;margin:0 auto;border-top:.4rem solid var(--accent);padding-top:1rem}
     h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.15rem;margin:1.5rem 0 .5rem}
     button{font:inherit;display:block;width:100%;text-align:left;margin:.5rem 0;padding:.7rem 1rem;border-radius:.5rem;
-    border:1px solid GrayText;background:ButtonFace;color:ButtonText;cursor:pointer}
-    button:focus-visible,a:focus-visible{outline:3px solid ACCENT;outline-offset:2px}
-    button small{display:block;opacity:.85}form.inline button{width:auto}
+    border:1px solid color-mix(in srgb,CanvasText 60%,Canvas);background:color-mix(in srgb,CanvasText 8%,Canvas);
+    color:CanvasText;cursor:pointer}
+    button:focus-visible,a:focus-visible{outline:3px solid CanvasText;outline-offset:2px}
+    button small{display:block}form.inline button{width:auto}
     table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem .35rem 0;
     border-bottom:1px solid color-mix(in srgb,CanvasText 20%,Canvas);overflow-wrap:anywhere}
     th{width:17rem;font-weight:600}
-    code{overflow-wrap:anywhere}.good,.bad{padding:.6rem 1rem;border-left:.4rem solid}.good{border-color:#1a7f37}
-    .bad{border-color:#b42318}nav a{margin-right:1rem}.note{opacity:.85}
+    @media(max-width:36rem){th,td{display:block;width:auto}th{border:0;padding-bottom:0}td{padding-top:0}}
+    code{overflow-wrap:anywhere}.good,.bad{padding:.6rem 1rem;border-left:.4rem solid}.good{border-color:var(--good)}
+    .bad{border-color:var(--bad)}nav a{margin-right:1rem}.note{opacity:.85}
     """

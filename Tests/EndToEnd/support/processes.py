@@ -39,6 +39,23 @@ def free_port():
             return port
 
 
+def consecutive_ports(count):
+    """The first of so many ports in a row that are free."""
+    while True:
+        first = free_port()
+        probes = [socket.socket() for _ in range(count)]
+        try:
+            for offset, probe in enumerate(probes):
+                probe.bind(("127.0.0.1", first + offset))
+        except (OSError, OverflowError):
+            continue
+        finally:
+            for probe in probes:
+                probe.close()
+        _given.update(range(first, first + count))
+        return first
+
+
 def listens(port):
     """Whether somebody accepts connections on a port."""
     with socket.socket() as probe:
