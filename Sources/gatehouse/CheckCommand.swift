@@ -38,7 +38,11 @@ struct CheckCommand: AsyncParsableCommand {
         for fault in faults {
             complain("\(self.file.config): error: \(fault.detail)")
         }
-        guard obstacles.isEmpty, faults.isEmpty else { throw ExitCode(1) }
+        let remarks = Rehearsal.certificateRemarks(in: configuration, at: WallClock.system.now)
+        for remark in remarks {
+            complain("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
+        }
+        guard obstacles.isEmpty, faults.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
         for remark in Rehearsal.expiredPins(in: configuration, at: WallClock.system.now) {
             complain("\(self.file.config): warning: \(remark)")
         }
@@ -73,6 +77,6 @@ struct SchemaCommand: ParsableCommand {
     var reference = false
 
     func run() throws {
-        print(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema, terminator: "")
+        commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
     }
 }

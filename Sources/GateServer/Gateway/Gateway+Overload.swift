@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateHTTP
 internal import Logging
 internal import NIOCore
@@ -24,6 +25,36 @@ extension Gateway {
                 refusedBefore = refused
             }
         }
+    }
+
+    /// Notes what the process uses before its first client: memory that is not counted as used, descriptors that are not to
+    /// be given away.
+    func began() async {
+        self.overload.begin()
+        await self.workshop.start(withDescriptors: self.overload.openDescriptors)
+        let settings = self.state.withLock { $0.configuration.gateway }
+        let limits = SiteLimits(
+            settings,
+            descriptors: self.descriptors,
+            descriptorsAtStart: self.overload.openDescriptors
+        )
+        self.gate.update(limits.gate)
+        self.warnOfMemory()
+    }
+
+    /// Logs that the limit of memory leaves nothing for requests.
+    func warnOfMemory() {
+        guard let limit = self.state.withLock({ $0.site.limits.memory }), limit < self.overload.leastMemory else {
+            return
+        }
+        self.logger.warning(
+            "memory limit is too low",
+            metadata: [
+                "limit": "\(limit)", "at_start": "\(self.overload.memoryAtStart)",
+                "used_instead": "\(self.overload.leastMemory)",
+                "detail": "the process itself needs nearly as much; raise gateway.limits.memory",
+            ]
+        )
     }
 
     private func enter(_ sight: OverloadMonitor.Sight, from before: OverloadStage) {

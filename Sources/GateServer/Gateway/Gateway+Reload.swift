@@ -30,7 +30,7 @@ extension Gateway {
             guard let configuration = result.configuration else {
                 throw Failure(.internalFault, "gateway.configuration", result.firstError)
             }
-            let plans = try self.workshop.plans(for: configuration)
+            let plans = try Workshop.plans(for: configuration)
             let site = try await self.workshop.site(for: configuration)
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)
@@ -46,6 +46,8 @@ extension Gateway {
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
             }
+            self.certificates.adopt(plans, configuration)
+            self.warnOfMemory()
             self.metrics.reloaded(ok: true)
             self.logger.info("configuration reloaded", metadata: ["apps": "\(configuration.apps.count)"])
             return true
@@ -76,7 +78,7 @@ extension Gateway {
     private func warnOfFixedSettings(_ new: Configuration) {
         let old = self.state.withLock { $0.configuration }
         let addresses: (Configuration) -> [String] = {
-            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty)" }
+            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty) \($0.redirectsToHTTPS)" }
         }
         guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
         self.logger.warning("changed listener addresses take effect after a restart only")

@@ -48,11 +48,15 @@ package final class Gateway: Sendable {
     let operationsGroup: SocketLoopGroup
     let workshop: Workshop
     let pinWatch: PinWatch
+    /// The listeners' own certificates.
+    let certificates: CertificateWatch
     let ways: UpstreamWays
     let gate: ConnectionGate
     let signIns: SignInGuard
     let overload = OverloadMonitor(signs: MachineVitals())
     let notice: ServiceNotice
+    /// How many file descriptors the process may have open.
+    let descriptors: Int
     /// Connections that were not taken.
     let refusals: Counted
     let metrics = SiteMetrics()
@@ -78,6 +82,7 @@ package final class Gateway: Sendable {
         pinWatch: PinWatch,
         ways: UpstreamWays,
         signIns: SignInGuard,
+        descriptors: Int,
         state: State,
         loops: (states: [NIOLoopBound<LoopState>], pulses: [LoopPulse])
     ) {
@@ -87,8 +92,10 @@ package final class Gateway: Sendable {
         self.operationsGroup = groups.operations
         self.workshop = workshop
         self.pinWatch = pinWatch
+        self.certificates = CertificateWatch(log: SiteLog(logger: logger), clock: .system)
         self.ways = ways
         self.signIns = signIns
+        self.descriptors = descriptors
         self.state = Mutex(state)
         self.loops = loops.states
         self.pulses = loops.pulses
@@ -124,15 +131,16 @@ package final class Gateway: Sendable {
         let feed = RevocationFeed()
         let log = SiteLog(logger: logger)
         let pinWatch = PinWatch(log: log, clock: .system)
+        let descriptors = DescriptorLimit.raised()
         let workshop = Workshop(
             log: log,
             feed: feed,
             watch: pinWatch,
             signIns: signIns,
-            descriptors: DescriptorLimit.raised()
+            descriptors: descriptors
         )
         let site = try await workshop.site(for: configuration)
-        let plans = try workshop.plans(for: configuration)
+        let plans = try Workshop.plans(for: configuration)
         let group = try SocketLoopGroup.started(Processors.allowed)
         let operationsGroup = try SocketLoopGroup.started(1)
         let ways = UpstreamWays(on: operationsGroup.next(), log: log, metrics: SiteMetrics())
@@ -152,10 +160,13 @@ package final class Gateway: Sendable {
             pinWatch: pinWatch,
             ways: ways,
             signIns: signIns,
+            descriptors: descriptors,
             state: State(configuration: configuration, files: files, site: site, loadedAt: now),
             loops: loops
         )
         try await gateway.open(plans)
+        await gateway.began()
+        gateway.certificates.adopt(plans, configuration)
         gateway.metrics.reloaded(ok: true)
         return gateway
     }
@@ -201,11 +212,12 @@ package final class Gateway: Sendable {
         var sockets = try self.handedOver(plans)
         for var plan in plans {
             plan.inherited = sockets.removeValue(forKey: "\(plan.host):\(plan.port)")
+            let redirects = plan.redirectsToHTTPS
             let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, way in
                 guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
                     throw ChannelError.ioOnClosedChannel
                 }
-                return Gateway.connection(of: client, over: way, state: state)
+                return Gateway.connection(of: client, over: way, state: state, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
         }
@@ -215,10 +227,13 @@ package final class Gateway: Sendable {
     private static func connection(
         of client: ClientAddress,
         over way: DownstreamWay,
-        state: LoopState
-    ) -> any ChannelHandler {
-        let makeResponder = {
-            GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
+        state: LoopState,
+        redirects: Bool
+    ) -> any ChannelHandler & Retiring {
+        let makeResponder: () -> any Responder = {
+            redirects
+                ? RedirectResponder(loop: state)
+                : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
         }
         var limits = state.site.limits.downstream
         limits.streams = min(limits.streams, state.stage.mostStreams ?? .max)
@@ -249,6 +264,9 @@ package final class Gateway: Sendable {
             connections: 256,
             inherited: inherited
         ) { request in
+            guard report.isServed(request.host) else {
+                return .text(421, "this host is not configured; 'gateway.operations_hosts' lists those that are\n")
+            }
             guard request.method == .get || request.method == .head else { return .text(405, "only GET works here\n") }
             return await report.answer(request.path)
         }

@@ -22,6 +22,18 @@ final class GatewayReport: Sendable {
         self.gateway = gateway
     }
 
+    /// Whether requests for a host are served: IP addresses, names of this machine, and what the file lists.
+    ///
+    /// A page of another site can have its own name resolve to this machine, but the browser sends that name.
+    func isServed(_ host: String) -> Bool {
+        guard IPAddress(host) == nil, !host.hasPrefix("[") else { return true }
+        if Origin(scheme: "http", host: host)?.isLoopback ?? false { return true }
+        return self.gateway.state.withLock { state in
+            let settings = state.configuration.gateway
+            return settings.operations.host == host || settings.operationsHosts.contains(host)
+        }
+    }
+
     /// The answer to a path.
     func answer(_ path: String) async -> Answer {
         switch path {
@@ -69,6 +81,7 @@ final class GatewayReport: Sendable {
             let party = provider.relyingParty
             self.gateway.metrics.provider(provider.id, waiting: party.waitingSignIns, keys: party.keyAge)
         }
+        self.gateway.certificates.record()
         for (app, status) in await self.gateway.upstreamStatus() {
             Gauge(
                 label: "gatehouse_upstream_healthy",
@@ -86,6 +99,7 @@ final class GatewayReport: Sendable {
         Gauge(label: "gatehouse_overload_stage").record(sight.stage.rawValue)
         Gauge(label: "gatehouse_overload_share").record(sight.share)
         Gauge(label: "gatehouse_memory_bytes").record(sight.vitals.memory)
+        Gauge(label: "gatehouse_memory_at_start_bytes").record(sight.vitals.memoryAtStart)
         Gauge(label: "gatehouse_memory_limit_bytes").record(sight.vitals.memoryLimit)
         Gauge(label: "gatehouse_open_descriptors").record(sight.vitals.descriptors)
         Gauge(label: "gatehouse_descriptor_limit").record(sight.vitals.descriptorLimit)
@@ -106,6 +120,7 @@ final class GatewayReport: Sendable {
             "stage": .string(sight.stage.name),
             "used_percent": .int(Int64(sight.share * 100)),
             "memory": .int(sight.vitals.memory),
+            "memory_at_start": .int(sight.vitals.memoryAtStart),
             "memory_limit": .int(sight.vitals.memoryLimit),
             "descriptors": .int(Int64(sight.vitals.descriptors)),
             "descriptor_limit": .int(Int64(sight.vitals.descriptorLimit)),
@@ -135,6 +150,7 @@ final class GatewayReport: Sendable {
             "store_available": .bool(sessions != nil),
             "store_fault": self.gateway.storeFault().map { .string($0.rawValue) } ?? .null,
             "upstreams": .array(await self.gateway.upstreamStatus().map { UpstreamReport.json($0.app, $0.status) }),
+            "listener_certificates": self.gateway.certificates.json,
             "provider_hosts": self.gateway.pinWatch.hostsJSON,
             "security_events": self.gateway.pinWatch.eventsJSON,
         ]

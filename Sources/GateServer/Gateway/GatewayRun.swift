@@ -117,6 +117,7 @@ extension Gateway {
     }
 
     private func survey() async {
+        self.certificates.look()
         await self.workshop.survey(self.state.withLock { $0.site })
     }
 

@@ -26,6 +26,8 @@ actor Workshop {
     private let survey: PinSurvey
     private let signIns: SignInGuard
     private let descriptors: Int
+    /// How many file descriptors the process has open without any client; 0 as long as that is not known.
+    private var descriptorsAtStart = 0
     private var store: (settings: StoreSettings, store: any SessionStore)?
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: SiteProvider] = [:]
@@ -92,10 +94,15 @@ actor Workshop {
             metrics: self.metrics,
             clock: self.clock,
             random: self.random,
-            limits: SiteLimits(configuration.gateway, descriptors: self.descriptors),
+            limits: SiteLimits(
+                configuration.gateway,
+                descriptors: self.descriptors,
+                descriptorsAtStart: self.descriptorsAtStart
+            ),
             signIns: self.signIns,
             transfers: self.transfers,
-            longPaths: self.longPaths
+            longPaths: self.longPaths,
+            hsts: configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         )
         let site = Site(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
@@ -106,7 +113,7 @@ actor Workshop {
     }
 
     /// The listeners of a configuration with their certificates read.
-    nonisolated func plans(for configuration: Configuration) throws(Failure) -> [ListenerPlan] {
+    static func plans(for configuration: Configuration) throws(Failure) -> [ListenerPlan] {
         var plans: [ListenerPlan] = []
         for listener in configuration.gateway.listeners {
             var identities: [TLSIdentity] = []
@@ -121,10 +128,14 @@ actor Workshop {
             )
             plan.handshake = TimeAmount(configuration.gateway.timeouts.handshake)
             plan.balancers = listener.proxyProtocol
+            plan.redirectsToHTTPS = listener.redirectsToHTTPS
             plans.append(plan)
         }
         return plans
     }
+
+    /// Notes how many file descriptors the process has open without any client, which later sites leave for it.
+    func start(withDescriptors count: Int) { self.descriptorsAtStart = count }
 
     /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
     nonisolated func survey(_ site: Site) async {

@@ -22,7 +22,11 @@ final class OverloadMonitor: Sendable {
         var sight = Sight()
     }
 
+    /// The least memory for what comes on top of what the process uses at its start.
+    static let memoryForRequests: Int64 = 16 << 20
+
     private let signs: any VitalSigns
+    private let atStart = Mutex(Vitals())
     private let state = Mutex(State())
     private let began = ContinuousClock.now
 
@@ -32,6 +36,21 @@ final class OverloadMonitor: Sendable {
 
     /// What the latest look has shown.
     var sight: Sight { self.state.withLock { $0.sight } }
+
+    /// Notes what the process uses before its first client.
+    func begin() {
+        let vitals = self.signs.read(memoryLimit: .max)
+        self.atStart.withLock { $0 = vitals }
+    }
+
+    /// The bytes of memory that the process used before its first client.
+    var memoryAtStart: Int64 { self.atStart.withLock { $0.memory } }
+
+    /// The file descriptors that were open before its first client.
+    var openDescriptors: Int { self.atStart.withLock { $0.descriptors } }
+
+    /// The least limit of memory that holds; a lower one would reject every request for ever.
+    var leastMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
 
     /// Looks once.
     ///
@@ -46,6 +65,8 @@ final class OverloadMonitor: Sendable {
         now: ContinuousClock.Instant = .now
     ) -> (before: OverloadStage, sight: Sight) {
         var vitals = self.signs.read(memoryLimit: limits.memory)
+        vitals.memoryAtStart = self.memoryAtStart
+        if vitals.memoryLimit > 0 { vitals.memoryLimit = max(vitals.memoryLimit, self.leastMemory) }
         vitals.requests = loops.reduce(0) { $0 + $1.requests }
         vitals.requestLimit = limits.requests
         let tick = NIODeadline.now()

@@ -8,6 +8,8 @@ struct Vitals: Sendable, Equatable {
     var memory: Int64 = 0
     /// Bytes of memory that may be used; 0 if nobody knows.
     var memoryLimit: Int64 = 0
+    /// Bytes of memory that the process used before its first client; what comes on top of it is what counts.
+    var memoryAtStart: Int64 = 0
     /// Open file descriptors.
     var descriptors = 0
     /// How many may be open; 0 if nobody knows.
@@ -29,7 +31,7 @@ struct Vitals: Sendable, Equatable {
     var share: Double {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
         let hard = max(
-            part(Double(self.memory), Double(self.memoryLimit)),
+            part(Double(max(0, self.memory - self.memoryAtStart)), Double(self.memoryLimit - self.memoryAtStart)),
             part(Double(self.descriptors), Double(self.descriptorLimit))
         )
         let guarded = OverloadStage.guarded.threshold

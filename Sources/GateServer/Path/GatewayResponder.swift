@@ -41,7 +41,13 @@ final class GatewayResponder: Responder {
         self.peerText = peerText
         self.tls = tls
         self.site = loop.site
-        self.way = ForwardedHead.Way(peer: peer, peerText: peerText, isSecure: tls != nil, isTrusted: false)
+        self.way = ForwardedHead.Way(
+            peer: peer,
+            peerText: peerText,
+            isSecure: tls != nil,
+            isTrusted: false,
+            marker: loop.site.loopMarker.line
+        )
     }
 }
 
@@ -80,7 +86,8 @@ extension GatewayResponder {
             peer: self.peer,
             peerText: self.peerText,
             isSecure: self.tls != nil,
-            isTrusted: isTrusted
+            isTrusted: isTrusted,
+            marker: self.site.loopMarker.line
         )
     }
 
@@ -170,6 +177,9 @@ extension GatewayResponder {
         guard let connection else { return }
         var answer = answer
         if answer.head.status.code >= 300, let request, GRPC.isCall(request) { answer = GRPC.answer(for: answer) }
+        if self.tls != nil, let request, let hsts = self.site.hsts(for: request.authority.host) {
+            answer.head.headerFields[.strictTransportSecurity] = hsts
+        }
         if let requestID { answer.head.headerFields[.requestID] = requestID.text }
         self.finish(status: answer.head.status.code)
         connection.respond(answer)

@@ -18,6 +18,7 @@ final class Site: Sendable {
     /// Whether some app takes WebSockets.
     let takesWebSockets: Bool
     let trustedProxies: [AddressRange]
+    let loopMarker: LoopMarker
     /// The names with a meaning in requests, those that apps have for identity fields included.
     let fieldNames: FieldNames
     /// The providers in the order of the file.
@@ -37,6 +38,8 @@ final class Site: Sendable {
     let signIns: SignInGuard
     let transfers: TransferLimiter
     let longPaths: LongPaths
+    /// The value of `Strict-Transport-Security`; nil for no such field.
+    private let hsts: String?
     /// Which groups of each provider's people are needed, by the provider's name.
     private let demands: [String: GroupDemand]
     private let origins: [String: Origin]
@@ -44,6 +47,7 @@ final class Site: Sendable {
 
     init(_ parts: SiteParts, routes: [SiteRoute], providers: [SiteProvider]) {
         self.publicOrigin = parts.publicOrigin
+        self.loopMarker = LoopMarker(parts.publicOrigin)
         self.routes = routes
         self.takesWebSockets = routes.contains { $0.webSocket != nil }
         self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
@@ -66,6 +70,7 @@ final class Site: Sendable {
         self.signIns = parts.signIns
         self.transfers = parts.transfers
         self.longPaths = parts.longPaths
+        self.hsts = parts.hsts
         self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
         var origins = [parts.publicOrigin.host: parts.publicOrigin]
         for route in routes {
@@ -80,6 +85,14 @@ final class Site: Sendable {
 
     /// Whether a host is the gateway's own or an app's.
     func serves(_ host: String) -> Bool { self.origins[host] != nil }
+
+    /// The value of `Strict-Transport-Security` in responses of ours to requests over TLS that we terminate; nil for none.
+    ///
+    /// Browsers ignore it for IP addresses, and for localhost it would reach other programs: RFC 6797 §8.1.1.
+    func hsts(for host: String) -> String? {
+        guard let hsts, let origin = self.origins[host], origin.isSecure, !origin.isLoopback else { return nil }
+        return IPAddress(host) == nil && !host.hasPrefix("[") ? hsts : nil
+    }
 
     /// The origin of a host of ours.
     func origin(of host: String) -> Origin? { self.origins[host] }
@@ -161,4 +174,5 @@ struct SiteParts {
     var signIns = SignInGuard()
     var transfers = TransferLimiter()
     var longPaths = LongPaths()
+    var hsts: String?
 }

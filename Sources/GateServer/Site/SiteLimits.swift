@@ -22,8 +22,13 @@ struct SiteLimits: Sendable {
     /// The defaults.
     init() {}
 
-    /// The bounds of a configuration, on a machine that grants so many file descriptors.
-    init(_ settings: GatewaySettings, descriptors: Int) {
+    /// The bounds of a configuration.
+    ///
+    /// - Parameters:
+    ///   - settings: The configuration.
+    ///   - descriptors: How many file descriptors the machine grants.
+    ///   - descriptorsAtStart: How many of them are open without any client.
+    init(_ settings: GatewaySettings, descriptors: Int, descriptorsAtStart: Int = 0) {
         let (limits, times) = (settings.limits, settings.timeouts)
         self.downstream.head.bytes = limits.headerBytes
         self.downstream.head.fieldBytes = limits.headerFieldBytes
@@ -39,7 +44,8 @@ struct SiteLimits: Sendable {
         self.downstream.idle = TimeAmount(times.idle)
         self.downstream.writeStall = TimeAmount(times.write)
         self.downstream.age = TimeAmount(times.connectionAge)
-        self.gate.connections = limits.connections ?? SiteLimits.connections(descriptors: descriptors)
+        self.gate.connections =
+            limits.connections ?? SiteLimits.connections(descriptors: descriptors, atStart: descriptorsAtStart)
         self.gate.perAddress = limits.connectionsPerAddress
         self.gate.exempt = settings.trustedProxies
         self.signIns.perMinute = limits.signInsPerMinute
@@ -52,9 +58,10 @@ struct SiteLimits: Sendable {
     /// Half of the descriptors less 200, at most 10,000: each connection may need one to an app, and some are for other
     /// things.
     ///
-    /// Where there are so few that nothing would be left, a quarter.
-    static func connections(descriptors: Int) -> Int {
+    /// Where there are so few that nothing would be left, a quarter, and not more than half of those that are free less 4.
+    static func connections(descriptors: Int, atStart: Int = 0) -> Int {
         guard descriptors > 0 else { return 10_000 }
-        return min(10_000, max(descriptors / 2 - 200, descriptors / 4, 1))
+        let few = min(descriptors / 4, (descriptors - atStart - 4) / 2)
+        return min(10_000, max(descriptors / 2 - 200, few, 1))
     }
 }

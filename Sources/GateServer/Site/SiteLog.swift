@@ -168,11 +168,8 @@ struct SiteLog: Sendable {
 
     /// Somebody has to know of something about a provider's certificates.
     func security(_ event: SecurityEvent) {
-        let levels: [SecurityEvent.Severity: Logger.Level] = [
-            .notice: .notice, .warning: .warning, .critical: .critical,
-        ]
         self.logger.log(
-            level: levels[event.severity] ?? .critical,
+            level: SiteLog.level(of: event.severity),
             "security event",
             metadata: [
                 "event": "\(event.name.rawValue)", "severity": "\(event.severity.rawValue)",
@@ -197,6 +194,19 @@ struct SiteLog: Sendable {
                 "provider": "\(key.provider)", "host": "\(key.origin.authority)",
                 "pins": "\(host.set.map { "\($0.match.rawValue) \($0.mode.rawValue)" } ?? "none")",
                 "chain": "\(SiteLog.plain(chain.joined(separator: "; "), limit: 2000))",
+            ]
+        )
+    }
+
+    /// Something about a listener's own certificate has to be known.
+    func certificate(_ finding: CertificateFinding) {
+        self.logger.log(
+            level: SiteLog.level(of: finding.severity),
+            "listener certificate",
+            metadata: [
+                "event": "\(finding.name.rawValue)", "severity": "\(finding.severity.rawValue)",
+                "listener": "\(finding.listener)", "file": "\(SiteLog.plain(finding.file ?? "all"))",
+                "detail": "\(SiteLog.plain(finding.detail))",
             ]
         )
     }
@@ -228,6 +238,14 @@ struct SiteLog: Sendable {
             "event loop was blocked",
             metadata: ["loop": "\(loop)", "ms": "\(time.nanoseconds / 1_000_000)"]
         )
+    }
+
+    private static func level(of severity: SecurityEvent.Severity) -> Logger.Level {
+        switch severity {
+        case .notice: .notice
+        case .warning: .warning
+        case .critical: .critical
+        }
     }
 
     /// Who has to act decides.

@@ -12,6 +12,8 @@ struct SmallRequest: Sendable {
     static let bodyLimit = 16 * 1024
 
     let method: RequestMethod
+    /// The host that the client asked for.
+    let host: String
     /// The canonical path.
     let path: String
     /// The query; nil if it is no form.
@@ -56,6 +58,7 @@ final class SmallResponder: Responder {
         }
         let small = SmallRequest(
             method: request.method,
+            host: request.authority.host,
             path: request.path.text(in: request.message),
             query: Form(encoded: request.queryText ?? ""),
             form: String(validating: self.body, as: UTF8.self).flatMap { Form(encoded: $0) }

@@ -20,6 +20,25 @@ package enum Rehearsal {
         }
     }
 
+    /// What clients will not accept about the certificates of the listeners, or soon will not.
+    ///
+    /// - Returns: Each with whether it makes the configuration unusable; files that cannot be read are left out.
+    package static func certificateRemarks(
+        in configuration: Configuration,
+        at now: Instant
+    ) -> [(isFatal: Bool, text: String)] {
+        configuration.gateway.listeners.flatMap { listener -> [CertificateFinding] in
+            let certificates = listener.certificates.compactMap {
+                files -> (file: String, certificate: ServerCertificate)? in
+                let identity = try? TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
+                return identity.map { (files.certificate, $0.certificate) }
+            }
+            guard certificates.count == listener.certificates.count else { return [] }
+            let found = ListenerCertificates(address: "\(listener.address)", certificates: certificates)
+            return CertificateFinding.all(of: found, serving: configuration.hosts, at: now)
+        }.map { ($0.isFatal, $0.text) }
+    }
+
     /// The pin sets that have expired, each with what follows; known only at the time of asking.
     package static func expiredPins(in configuration: Configuration, at now: Instant) -> [String] {
         configuration.providers.flatMap { settings in

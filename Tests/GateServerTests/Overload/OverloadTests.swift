@@ -99,16 +99,49 @@ import Testing
 
     @Test func `a look takes memory from the machine, the bound from the file and the rest from the loops`() {
         var vitals = Vitals()
-        (vitals.memory, vitals.memoryLimit) = (96, 1000)
+        (vitals.memory, vitals.memoryLimit) = (96 << 20, 1000 << 20)
         let monitor = OverloadMonitor(signs: FakeSigns(vitals))
         var limits = SiteLimits()
         #expect(monitor.look(at: [], within: limits).sight.stage == .calm)
-        limits.memory = 100
+        limits.memory = 100 << 20
         let pulse = LoopPulse()
         pulse.tick(at: .now(), requests: 7)
         let (before, sight) = monitor.look(at: [pulse], within: limits)
         #expect(before == .calm && sight.stage == .holding && monitor.sight.stage == .holding)
         #expect(sight.vitals.requests == 7)
+    }
+
+    @Test func `U-07: only memory that the process did not use at its start counts`() {
+        var vitals = Vitals()
+        (vitals.memory, vitals.memoryAtStart, vitals.memoryLimit) = (48, 48, 64)
+        #expect(vitals.share == 0)
+        vitals.memory = 56
+        #expect(vitals.share == 0.5)
+        vitals.memory = 64
+        #expect(vitals.share == 1)
+        vitals.memory = 40
+        #expect(vitals.share == 0)
+    }
+
+    @Test func `U-07: a limit below what the process itself uses does not reject every request`() {
+        var vitals = Vitals()
+        vitals.memory = 48 << 20
+        let signs = FakeSigns(vitals)
+        let monitor = OverloadMonitor(signs: signs)
+        monitor.begin()
+        var limits = SiteLimits()
+        limits.memory = 48 << 20
+        let sight = monitor.look(at: [], within: limits).sight
+        #expect(sight.stage == .calm && sight.share == 0)
+        #expect(sight.vitals.memoryLimit == 64 << 20)
+        #expect(monitor.leastMemory == 64 << 20)
+    }
+
+    @Test(arguments: [
+        (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 15), (40, 30, 3), (40, 36, 1), (0, 0, 10_000),
+    ])
+    func `U-06: few descriptors leave room for those that are always open`(limit: Int, atStart: Int, connections: Int) {
+        #expect(SiteLimits.connections(descriptors: limit, atStart: atStart) == connections)
     }
 }
 
