@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm
 
 from support.gateway import BINARY
+from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("**/*.md"))]
@@ -38,6 +39,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     for text in files:
         (tmp_path / "google").write_text("a secret of the provider")
+        (tmp_path / "google").chmod(0o600)
         file = tmp_path / "providers.yaml"
         file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
         names = re.findall(r"\$\{env:(\w+)\}", text)
@@ -156,3 +158,15 @@ def test_links_lead_somewhere(document):
         target = (document.parent / path).resolve() if path else document
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_z_09_the_readme_lists_as_missing_what_is_missing():
+    text = (REPOSITORY / "README.md").read_text()
+    missing = text.split("**Not here yet:**")[1].split("\n\n")[0]
+    shown = subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout
+    commands = re.split(r"\n  (?=\w)", shown.split("SUBCOMMANDS:")[1])
+    planned = {command.split()[0] for command in commands if "not supported yet" in " ".join(command.split())}
+    assert planned and planned == set(re.findall(r"`(\w+)`", missing)) - {"check"}
+    for built in ("HTTP/2", "WebSocket", "several targets", "gRPC"):
+        assert built not in missing
+    assert "revocation at once" not in text
