@@ -52,18 +52,15 @@ struct DemoCommand: AsyncParsableCommand {
             throw ValidationError("--provider-port takes 1 to 65000, or 0 for any that are free")
         }
         guard !self.quirk.contains("list") else { return }
+        let plan: DemoPlan
         do throws(Failure) {
-            let plan = try self.plan()
-            guard Set(plan.pagePorts).isDisjoint(with: [self.port, max(1, self.operationsPort)]) else {
-                throw Failure(
-                    .malformedRequest,
-                    "demo.port",
-                    "--provider-port and the \(plan.providers.count - 1) ports after it "
-                        + "must not include --port or --operations-port"
-                )
-            }
+            plan = try self.plan()
         } catch {
             throw ValidationError(error.detail)
+        }
+        guard Set(plan.pagePorts).isDisjoint(with: [self.port, max(1, self.operationsPort)]) else {
+            let range = "--provider-port and the \(plan.providers.count - 1) ports after it"
+            throw ValidationError("\(range) must not include --port or --operations-port")
         }
     }
 

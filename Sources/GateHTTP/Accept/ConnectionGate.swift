@@ -133,7 +133,7 @@ package final class ConnectionGate: Sendable {
 extension ConnectionGate {
     /// How many connections may wait for room that another loop makes.
     private static let mostWaiting = 64
-    /// How many idle connections a loop closes when the process has no descriptor left: each request may need one more.
+    /// How many idle connections are closed when the process has no descriptor left: each request may need one more.
     private static let closedForDescriptors = 4
 
     /// The connections of a loop; called on the loop.
@@ -187,21 +187,22 @@ extension ConnectionGate {
         }
     }
 
-    /// Closes a few idle connections of each loop, because the process has no descriptor or memory left for another.
+    /// Closes a few idle connections of a loop, or else of the others, because the process has no descriptor or memory left.
     ///
     /// - Parameter loop: The loop on which this is called.
     /// - Returns: Whether one of that loop was closed, so that it can go on at once.
     func closeSomeIdle(on loop: SocketLoop) -> Bool {
+        guard !ConnectionGate.closeSomeIdle(self.connections(of: loop)) else { return true }
         for other in self.loops.withLock({ $0 }) where other.loop !== loop {
             let connections = other.connections
-            other.loop.execute {
-                var closed = 0
-                while closed < ConnectionGate.closedForDescriptors, connections.value.closeLongestIdle() { closed += 1 }
-            }
+            other.loop.execute { _ = ConnectionGate.closeSomeIdle(connections.value) }
         }
-        let own = self.connections(of: loop)
+        return false
+    }
+
+    private static func closeSomeIdle(_ connections: ClientConnections) -> Bool {
         var closed = 0
-        while closed < ConnectionGate.closedForDescriptors, own.closeLongestIdle() { closed += 1 }
+        while closed < ConnectionGate.closedForDescriptors, connections.closeLongestIdle() { closed += 1 }
         return closed > 0
     }
 }

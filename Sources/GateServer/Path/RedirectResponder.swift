@@ -34,7 +34,7 @@ final class RedirectResponder: Responder {
 
     func answer(to refusal: WireRefusal) -> Answer {
         self.loop.site.metrics.refused(refusal.reason)
-        return self.loop.site.rendering.answer(to: refusal)
+        return self.loop.site.rendering.answer(to: refusal, for: Visitor(wantsPage: refusal.wantsPage))
     }
 
     private func respond() {
