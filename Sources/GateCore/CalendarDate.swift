@@ -45,6 +45,20 @@ extension Instant {
         return "\(year)-\(pad(month))-\(pad(day))"
     }
 
+    /// The instant as HTTP writes it, such as `Sun, 06 Nov 1994 08:49:37 GMT`; at most year 9999, at least 1970.
+    ///
+    /// RFC 9110 §5.6.7, `IMF-fixdate`.
+    package var httpDate: String {
+        let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let parts = self.date.split(separator: "-")
+        let seconds = min(max(self.seconds, 0), 253_402_300_799)
+        let pad: (Int64) -> String = { $0 < 10 ? "0\($0)" : "\($0)" }
+        let time = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60].map(pad).joined(separator: ":")
+        let month = months[(Int(parts[1]) ?? 1) - 1]
+        return "\(names[Int(seconds / 86_400 % 7)]), \(parts[2]) \(month) \(parts[0]) \(time) GMT"
+    }
+
     /// Whole days from now to this instant, negative once it is past.
     package func days(from now: Instant) -> Int64 {
         let seconds = self.since(now).components.seconds

@@ -8,19 +8,33 @@ package enum PercentEncoding {
     }
 
     private static func encode(_ text: [UInt8]) -> String {
-        let digits = self.digits
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.count + 16)
         for byte in text {
-            if self.isUnreserved(byte) {
-                encoded.append(byte)
-            } else {
-                encoded.append(UInt8(ascii: "%"))
-                encoded.append(digits[Int(byte >> 4)])
-                encoded.append(digits[Int(byte & 0x0F)])
-            }
+            if self.isUnreserved(byte) { encoded.append(byte) } else { self.append(byte, to: &encoded) }
         }
         return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// Appends the escape of a byte, with capital digits.
+    package static func append(_ byte: UInt8, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "%"))
+        output.append(self.digits[Int(byte >> 4)])
+        output.append(self.digits[Int(byte & 0x0F)])
+    }
+
+    /// The byte whose escape stands at a position; nil if none does.
+    package static func escaped(at position: Int, in text: [UInt8]) -> UInt8? {
+        guard text[position] == UInt8(ascii: "%"), position + 2 < text.count else { return nil }
+        guard let high = self.value(of: text[position + 1]), let low = self.value(of: text[position + 2]) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    /// Whether an escape stands anywhere.
+    package static func isEscaped(_ text: [UInt8]) -> Bool {
+        text.indices.contains { self.escaped(at: $0, in: text) != nil }
     }
 
     /// Encodes everything but the unreserved characters of RFC 3986 §2.3.

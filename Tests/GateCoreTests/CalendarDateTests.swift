@@ -41,6 +41,18 @@ import Testing
         }
     }
 
+    /// RFC 9110 §5.6.7.
+    @Test(
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"), (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] as [(Int64, String)]
+    )
+    func `an instant is written as HTTP writes it`(seconds: Int64, date: String) {
+        #expect(Instant(seconds: seconds).httpDate == date)
+    }
+
     @Test(
         arguments: [
             (0, 0), (1, 0), (86_399, 0), (86_400, 1), (172_799, 1), (-1, -1), (-86_400, -1), (-86_401, -2),
