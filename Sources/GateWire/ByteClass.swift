@@ -26,6 +26,14 @@ enum ByteClass {
         self.contains(byte, low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
     }
 
+    /// What may stand in a request target beside ``isTarget(_:)`` because clients send it raw; it is forwarded escaped.
+    ///
+    /// Browsers leave `` | { } ^ ` \ `` raw in queries, some in paths (WHATWG URL), and `curl` whatever it is given: all but
+    /// control characters, space and `#`.
+    static func isLenientTarget(_ byte: UInt8) -> Bool {
+        byte >= 0x80 || self.contains(byte, low: 0x5000_0004_0000_0000, high: 0x3800_0001_5000_0000)
+    }
+
     static func isDigit(_ byte: UInt8) -> Bool {
         byte >= 0x30 && byte <= 0x39
     }

@@ -3,12 +3,14 @@
 internal import GateCore
 package import NIOCore
 
-/// Takes the chunks of a body apart, strictly.
+/// Takes the chunks of a body apart.
 ///
 /// RFC 9112 §7.1.
 ///
-/// Extensions are refused, trailers are read, checked and thrown away, and a peer that sends far more chunk lines than
-/// data is stopped.
+/// Trailers are read, checked and thrown away, and a peer that sends far more chunk lines than data is stopped. Of a request
+/// nothing else is accepted: no client in use sends chunk extensions, and servers have been made to disagree on where they
+/// end. Of a response extensions, white space after the size and trailer fields without a meaning there are ignored, as
+/// §7.1.1 asks: the body is framed again before it reaches the client.
 package struct ChunkDecoder: Sendable {
     /// What the next bytes are.
     package enum Part: Sendable {
@@ -33,7 +35,13 @@ package struct ChunkDecoder: Sendable {
     private var payload: Int64 = 0
     private let status: Int
 
-    /// A decoder for one body; `status` is 400 for a request and 502 for an answer.
+    /// The most bytes of a chunk's size line with its extensions.
+    private static let maxSizeLine = 4096
+
+    /// Whether what a response may have beside sizes and data is ignored.
+    private var isLenient: Bool { self.status == 502 }
+
+    /// A decoder for one body; `status` is 400 for a request and 502 for a response.
     package init(status: Int) {
         self.status = status
     }
@@ -73,7 +81,7 @@ package struct ChunkDecoder: Sendable {
         return line.size
     }
 
-    /// One size line: 1 to 16 hexadecimal digits and a line end, nothing else.
+    /// One size line: 1 to 16 hexadecimal digits and a line end; in a response with extensions between.
     private func sizeLine(_ span: Span<UInt8>) throws(WireRefusal) -> (size: Int64, length: Int)? {
         var value: UInt64 = 0
         var position = 0
@@ -81,6 +89,12 @@ package struct ChunkDecoder: Sendable {
             guard position < 16 else { throw self.refusal("chunk.size") }
             value = value << 4 | UInt64(digit)
             position += 1
+        }
+        if position > 0, position < span.count, self.isLenient, ";\t ".utf8.contains(span[position]) {
+            while position < span.count, ByteClass.isValue(span[position]) {
+                guard position < ChunkDecoder.maxSizeLine else { throw self.refusal("chunk.extension") }
+                position += 1
+            }
         }
         guard position < span.count else { return nil }
         guard span[position] == 0x0D, position > 0 else {
@@ -107,7 +121,7 @@ package struct ChunkDecoder: Sendable {
         let scanner = FieldScanner(
             names: ChunkDecoder.names,
             limits: limits,
-            plainNamesOnly: false,
+            isRequest: false,
             status: self.status
         )
         switch try scanner.line(of: buffer.readableBytesUInt8Span, at: 0) {
@@ -117,11 +131,12 @@ package struct ChunkDecoder: Sendable {
         case .end(let length):
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .done
+        case .folded:
+            throw self.refusal("wire.field_name")
         case .field(let slot):
             let length = Int(slot.end)
-            guard slot.name != .contentLength, slot.name != .transferEncoding, slot.name != .host else {
-                throw self.refusal("chunk.trailer_field")
-            }
+            let framesMessage = slot.name == .contentLength || slot.name == .transferEncoding || slot.name == .host
+            guard self.isLenient || !framesMessage else { throw self.refusal("chunk.trailer_field") }
             guard bytes + length <= limits.bytes else { throw self.refusal("chunk.trailer_too_large") }
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .trailers(bytes: bytes + length)

@@ -12,6 +12,12 @@ struct FieldCensus {
     private var hasConnection = false
     /// Whether a proxy has marked the request as one that passed it.
     private(set) var hasLoopField = false
+    /// Whether the cookies came in several fields, which are to be joined.
+    ///
+    /// RFC 6265 §5.4 wants one, but clients and balancers exist that send several.
+    private(set) var hasSeveralCookies = false
+    /// Whether a field has a name with `_`, `.` or another character that is no letter, digit or `-`.
+    private(set) var hasIrregularNames = false
 
     /// Looks at every field once.
     ///
@@ -25,13 +31,16 @@ struct FieldCensus {
             seen |= bit
             switch field.name {
             case .other, .managed, .accept: continue
+            case .irregular, .disguised:
+                self.hasIrregularNames = true
+                continue
             case .host: self.host = field
             case .contentLength: self.length = field
             case .transferEncoding: self.coding = field
             case .expect: self.expectation = field
             case .connection: self.hasConnection = true
             case .cdnLoop: self.hasLoopField = true
-            case .authorization, .content: try FieldCensus.refuseHighBytes(field, in: message)
+            case .authorization, .content, .contentType: try FieldCensus.refuseHighBytes(field, in: message)
             default: break
             }
             guard repeated else { continue }
@@ -39,7 +48,8 @@ struct FieldCensus {
             case .host: throw .malformed("request.repeated_host")
             case .contentLength: throw .malformed("framing.repeated_length")
             case .transferEncoding: throw .malformed("framing.repeated_coding")
-            case .authorization, .cookie, .expect, .origin, .secFetchMode, .secFetchSite:
+            case .cookie: self.hasSeveralCookies = true
+            case .authorization, .expect, .origin, .secFetchMode, .secFetchSite:
                 throw .malformed("request.repeated_field")
             default: continue
             }
@@ -72,12 +82,6 @@ struct FieldCensus {
         guard let length else { return .none }
         guard let value = contentLength(in: message, length.valueRange) else { throw .malformed("framing.length") }
         return value == 0 ? .none : .length(value)
-    }
-
-    /// A body where none has a meaning is how requests are smuggled, so it is refused.
-    func refuseBody(_ framing: BodyFraming, of method: RequestMethod) throws(WireRefusal) {
-        guard method.isSafe, framing != .none else { return }
-        throw .malformed("framing.body_not_allowed")
     }
 
     /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never.

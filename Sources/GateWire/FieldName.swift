@@ -56,12 +56,32 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     case xForwardedHost
     /// `CDN-Loop`, RFC 8586
     case cdnLoop
-    /// `Content-Type`, `Content-Encoding` and their like
+    /// `Content-Encoding`, `Content-Language` and their like
     case content
+    /// `Content-Type`
+    case contentType
+    /// `Content-Location`
+    case contentLocation
+    /// `Location`
+    case location
+    /// `Refresh`
+    case refresh
+    /// `Referer`
+    case referer
+    /// `Destination`, RFC 4918 §10.3
+    case destination
+    /// `Date`
+    case date
+    /// `Cache-Control`, `Expires` and `Pragma`, any of which says how a response may be stored
+    case caching
     /// `Set-Cookie`
     case setCookie
     /// A name that only the gateway may set towards an app, or towards a browser.
     case managed
+    /// A name with `_`, `.` or another character that is no letter, digit or `-`, which app servers may change into one.
+    case irregular
+    /// Such a name that is one with a meaning once each of these characters is read as `-`; it is never forwarded.
+    case disguised
 
     /// Whether the field concerns one connection only, whatever `Connection` says.
     ///
@@ -75,11 +95,23 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// Whether no honest client sends it under an irregular name: such a field frames a message, names a host or carries an
+    /// identity for a server that reads the name as the regular one.
+    var isForgedIfIrregular: Bool {
+        switch self {
+        case .host, .contentLength, .expect, .managed, .forwarded, .xForwardedFor, .xForwardedProto, .xForwardedHost,
+            .xRequestID:
+            true
+        default: self.isHopByHop
+        }
+    }
+
     /// Whether a client must not have it removed by naming it in `Connection`.
     package var isProtectedFromConnection: Bool {
         switch self {
-        case .host, .cookie, .authorization, .content, .contentLength, .managed, .forwarded, .xForwardedFor,
-            .xForwardedProto, .xForwardedHost, .xRequestID, .origin, .secFetchMode, .secFetchSite, .cdnLoop:
+        case .host, .cookie, .authorization, .content, .contentType, .contentLocation, .contentLength, .managed,
+            .forwarded, .xForwardedFor, .xForwardedProto, .xForwardedHost, .xRequestID, .origin, .secFetchMode,
+            .secFetchSite, .cdnLoop:
             true
         default: false
         }
@@ -88,7 +120,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     /// The spellings, in lower case.
     var spellings: [String] {
         switch self {
-        case .other: []
+        case .other, .irregular, .disguised: []
         case .host: ["host"]
         case .connection: ["connection"]
         case .keepAlive: ["keep-alive"]
@@ -115,23 +147,49 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         case .xForwardedProto: ["x-forwarded-proto"]
         case .xForwardedHost: ["x-forwarded-host"]
         case .cdnLoop: ["cdn-loop"]
-        case .content: ["content-type", "content-encoding", "content-language", "content-location", "content-range"]
+        case .content: ["content-encoding", "content-language", "content-range"]
+        case .contentType: ["content-type"]
+        case .contentLocation: ["content-location"]
+        case .location: ["location"]
+        case .refresh: ["refresh"]
+        case .referer: ["referer"]
+        case .destination: ["destination"]
+        case .date: ["date"]
+        case .caching: ["cache-control", "expires", "pragma"]
         case .setCookie: ["set-cookie"]
         case .managed: FieldName.managedSpellings
         }
     }
 
-    /// Names by which an app could take a person's identity or address, beside those of ``managedPrefixes``.
+    /// Names by which an app could take a user's identity or client IP, beside those of ``managedPrefixes``.
     private static let managedSpellings = [
-        "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "remote-user",
-        "remote-email", "remote-name", "remote-groups", "x-remote-user", "x-remote-group", "x-user", "x-email",
-        "x-webauth-user", "front-end-https",
+        "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "x-user", "x-email",
+        "x-username", "x-user-id", "x-user-name", "x-user-email", "x-user-groups", "x-user-roles", "x-groups",
+        "x-roles", "x-role", "x-scheme", "x-url-scheme", "front-end-https", "x-forwarded", "x-host", "proxy",
+        "x-original", "x-ssl", "ssl-cert", "x-client-dn",
     ]
 
-    /// Families of such names.
+    /// Families of such names: those of this gateway, of other gateways and proxies, and of CGI.
     static let managedPrefixes = [
-        "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-auth-request-", "x-auth-user", "x-envoy-",
+        "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-envoy-",
+        // oauth2-proxy, Authelia, Authentik, Vouch, Pomerium, Traefik and Grafana's own.
+        "x-auth-", "x-authenticated-", "x-remote-", "remote-", "x-webauth-", "x-authentik-", "x-vouch-", "x-pomerium-",
+        // Clouds and tunnels.
+        "x-goog-", "x-amzn-oidc-", "x-ms-client-principal", "x-ms-token-", "cf-access-", "tailscale-",
+        // Client certificates.
+        "x-ssl-", "ssl-client-", "x-client-cert", "x-client-verify",
     ]
+
+    /// What names of requests begin with that browsers, libraries and common protocols send, up to the first `-`.
+    static let commonBeginnings: Set<String> = [
+        "accept", "access", "alt", "authorization", "cache", "client", "connection", "content", "cookie", "cross",
+        "device", "docker", "early", "git", "grpc", "hx", "http2", "idempotency", "if", "keep", "last", "lock", "max",
+        "mime", "origin", "permissions", "prefer", "priority", "proxy", "save", "sec", "service", "transfer", "tus",
+        "upgrade", "upload", "user", "viewport", "want", "www",
+    ]
+
+    /// Names of these families that carry a secret which the app verifies itself, so that they cannot be forged.
+    static let credentials = ["x-auth-token", "x-auth-key"]
 }
 
 /// Tells the meaning of a field name in one hash and one comparison.
@@ -147,7 +205,8 @@ package final class FieldNames: Sendable {
     private let mask: Int
     private let names: [[UInt8]]
     private let meanings: [FieldName]
-    private let prefixes: [[UInt8]]
+    /// The prefixes of managed names by their first letter, from `a`.
+    private let prefixes: [[[UInt8]]]
 
     /// The names as they count in the answers of apps, where only the gateway's own family is its own.
     package static let answers = FieldNames(
@@ -156,10 +215,26 @@ package final class FieldNames: Sendable {
     )
 
     /// The names as they count in requests, and more that only the gateway may set, in any case of letters.
-    package convenience init(alsoManaged: [String] = []) {
+    ///
+    /// - Parameter identity: Names in which apps take an identity field; each protects its whole family, since an app that
+    ///   reads `X-WEBAUTH-USER` may read `X-WEBAUTH-ROLE` too.
+    package convenience init(alsoManaged identity: [String] = []) {
         let own = FieldName.allCases.flatMap { name in name.spellings.map { ($0, name) } }
-        let more = alsoManaged.map { ($0.lowercased(), FieldName.managed) }
-        self.init(own + more, prefixes: FieldName.managedPrefixes)
+        let names = identity.map { $0.lowercased() }
+        let more = names.map { ($0, FieldName.managed) }
+        let credentials = FieldName.credentials.filter { !names.contains($0) }.map { ($0, FieldName.other) }
+        // The first wins: what an app takes for an identity is managed whatever else it means.
+        self.init(more + own + credentials, prefixes: FieldName.managedPrefixes + names.compactMap(FieldNames.family))
+    }
+
+    /// What the names of a family begin with: all up to the last `-`, unless that is only `x-` or begins names of HTTP itself.
+    ///
+    /// `User-Email` protects no `User-`, since `User-Agent` begins so too.
+    private static func family(of name: String) -> String? {
+        guard let dash = name.lastIndex(of: "-"), let first = name.firstIndex(of: "-") else { return nil }
+        let family = name[...dash]
+        guard family.count > 2, !FieldName.commonBeginnings.contains(String(name[..<first])) else { return nil }
+        return String(family)
     }
 
     private init(_ entries: [(spelling: String, meaning: FieldName)], prefixes: [String]) {
@@ -186,7 +261,9 @@ package final class FieldNames: Sendable {
         self.mask = slotCount - 1
         self.names = names
         self.meanings = meanings
-        self.prefixes = prefixes.map { Array($0.utf8) }
+        self.prefixes = (UInt8(ascii: "a")...UInt8(ascii: "z")).map { letter in
+            Set(prefixes).map { Array($0.utf8) }.filter { $0.first == letter }
+        }
     }
 
     /// The hash of an empty name.
@@ -207,8 +284,26 @@ package final class FieldNames: Sendable {
             if FieldNames.spells(self.names[index], bytes, range, whole: true) { return self.meanings[index] }
             slot = (slot + 1) & self.mask
         }
-        guard bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") else { return .other }
-        return self.prefixes.contains { FieldNames.spells($0, bytes, range, whole: false) } ? .managed : .other
+        let letter = Int(bytes[range.lowerBound] | 0x20) - 0x61
+        guard self.prefixes.indices.contains(letter) else { return .other }
+        for prefix in self.prefixes[letter] where FieldNames.spells(prefix, bytes, range, whole: false) {
+            return .managed
+        }
+        return .other
+    }
+
+    /// The meaning of a name of token characters that are not all letters, digits and `-`; nil for one that is forged.
+    ///
+    /// CGI and its successors turn such characters into the same `_` as `-`, so `X_Forwarded_User` is `X-Forwarded-User`
+    /// to many apps.
+    func meaning(ofIrregular name: Span<UInt8>) -> FieldName? {
+        // No honest name has an escape, and what it stands for depends on who reads it.
+        guard !name.indices.contains(where: { name[$0] == UInt8(ascii: "%") }) else { return nil }
+        let regular = name.indices.map { ByteClass.isPlainName(name[$0]) ? name[$0] : UInt8(ascii: "-") }
+        let hash = regular.reduce(FieldNames.seed, FieldNames.step)
+        let meaning = self.meaning(of: regular.span, in: 0..<regular.count, hash: hash)
+        guard !meaning.isForgedIfIrregular else { return nil }
+        return meaning == .other ? .irregular : .disguised
     }
 
     /// The meaning of a name as text, for lists such as `Connection`.

@@ -8,14 +8,18 @@ struct FieldScanner {
         case field(FieldSlot)
         /// The empty line; the head ends at this offset.
         case end(Int)
+        /// A line that begins with white space, which continues the one before.
+        ///
+        /// RFC 9112 §5.2.
+        case folded
         /// The bytes ran out.
         case more
     }
 
     let names: FieldNames
     let limits: HeadLimits
-    /// Requests accept `[A-Za-z0-9-]` in names only; an answer may use every token character.
-    let plainNamesOnly: Bool
+    /// Whether names with other characters than letters, digits and `-` are irregular, as they are in requests.
+    let isRequest: Bool
     let status: Int
 
     /// Reads the line that starts at `start`.
@@ -30,18 +34,29 @@ struct FieldScanner {
         }
         var position = start
         var hash = FieldNames.seed
-        while position < bytes.count, self.isName(bytes[position]) {
-            hash = FieldNames.step(hash, bytes[position])
+        var isPlain = true
+        while position < bytes.count {
+            let byte = bytes[position]
+            if !ByteClass.isPlainName(byte) {
+                guard ByteClass.isToken(byte) else { break }
+                isPlain = false
+            }
+            hash = FieldNames.step(hash, byte)
             position += 1
         }
         guard position < bytes.count else { return .more }
+        if position == start, bytes[start] == 0x20 || bytes[start] == 0x09 { return .folded }
         guard bytes[position] == UInt8(ascii: ":"), position > start else {
             throw WireRefusal(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
         }
         let nameEnd = position
         guard let value = try self.value(of: bytes, at: nameEnd + 1) else { return .more }
         guard value.next - start <= self.limits.fieldBytes else { throw WireRefusal(431, "wire.field_too_large") }
-        let name = self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
+        let name =
+            isPlain || !self.isRequest
+            ? self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
+            : self.names.meaning(ofIrregular: bytes.extracting(start..<nameEnd))
+        guard let name else { throw WireRefusal(self.status, "wire.field_name") }
         return .field(
             FieldSlot(
                 start: UInt16(truncatingIfNeeded: start),
@@ -52,10 +67,6 @@ struct FieldScanner {
                 name: name
             )
         )
-    }
-
-    private func isName(_ byte: UInt8) -> Bool {
-        self.plainNamesOnly ? ByteClass.isPlainName(byte) : ByteClass.isToken(byte)
     }
 
     /// The value without the white space around it and where the next line starts; nil when the bytes run out.

@@ -24,7 +24,7 @@ package struct HeadWriter: Sendable {
             head.path.write(of: head.message, droppingPrefix: length, to: &self.buffer)
             if let query = head.query {
                 self.buffer.writeStaticString("?")
-                self.copy(query, of: head.message)
+                query.write(of: head.message, to: &self.buffer)
             }
         }
         self.buffer.writeStaticString(" HTTP/1.1\r\n")
@@ -75,7 +75,7 @@ package struct HeadWriter: Sendable {
     ///
     /// RFC 9110 §8.6.
     package mutating func writeFraming(ofRequest head: RequestHead) {
-        guard head.framing == .none, !head.method.isSafe, head.method != .delete else {
+        guard head.framing == .none, head.method.usuallyHasBody else {
             self.writeFraming(head.framing)
             return
         }
@@ -98,48 +98,25 @@ package struct HeadWriter: Sendable {
     }
 }
 
-/// The reason phrase of a status, for people with a packet trace.
+/// The reason phrase of a status, for people with a packet trace; empty for one that is not registered.
 ///
-/// RFC 9110 §15.
-package func reasonPhrase(_ status: Int) -> String {
-    switch status {
-    case 100: "Continue"
-    case 101: "Switching Protocols"
-    case 103: "Early Hints"
-    case 200: "OK"
-    case 201: "Created"
-    case 202: "Accepted"
-    case 204: "No Content"
-    case 206: "Partial Content"
-    case 301: "Moved Permanently"
-    case 302: "Found"
-    case 303: "See Other"
-    case 304: "Not Modified"
-    case 307: "Temporary Redirect"
-    case 308: "Permanent Redirect"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 409: "Conflict"
-    case 410: "Gone"
-    case 413: "Content Too Large"
-    case 414: "URI Too Long"
-    case 417: "Expectation Failed"
-    case 421: "Misdirected Request"
-    case 422: "Unprocessable Content"
-    case 426: "Upgrade Required"
-    case 429: "Too Many Requests"
-    case 431: "Request Header Fields Too Large"
-    case 500: "Internal Server Error"
-    case 501: "Not Implemented"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    case 505: "HTTP Version Not Supported"
-    case 508: "Loop Detected"
-    default: "Status"
-    }
-}
+/// RFC 9110 §15, RFC 9112 §4 and the IANA registry of status codes.
+package func reasonPhrase(_ status: Int) -> String { reasonPhrases[status] ?? "" }
+
+private let reasonPhrases = [
+    100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
+    200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
+    205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
+    300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+    305: "Use Proxy", 307: "Temporary Redirect", 308: "Permanent Redirect",
+    400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed", 406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout",
+    409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large",
+    414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
+    421: "Misdirected Request", 422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency", 425: "Too Early",
+    426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
+    431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
+    500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+    504: "Gateway Timeout", 505: "HTTP Version Not Supported", 506: "Variant Also Negotiates",
+    507: "Insufficient Storage", 508: "Loop Detected", 511: "Network Authentication Required",
+]

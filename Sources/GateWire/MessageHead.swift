@@ -23,6 +23,19 @@ package struct FieldSlot: Sendable {
     package var valueRange: Range<Int> { Int(self.valueStart)..<Int(self.valueEnd) }
     /// The range of the whole line with its line end.
     package var lineRange: Range<Int> { Int(self.start)..<Int(self.end) }
+
+    /// The same line where it starts at another offset.
+    func moved(to start: Int) -> FieldSlot {
+        let shift: (UInt16) -> UInt16 = { UInt16(truncatingIfNeeded: Int($0) - Int(self.start) + start) }
+        return FieldSlot(
+            start: shift(self.start),
+            nameEnd: shift(self.nameEnd),
+            valueStart: shift(self.valueStart),
+            valueEnd: shift(self.valueEnd),
+            end: shift(self.end),
+            name: self.name
+        )
+    }
 }
 
 /// The head of a message: one buffer and a table of offsets, every byte of it checked.
@@ -42,6 +55,11 @@ package struct MessageHead: Sendable {
     /// The text of a range; every byte above 0x7F that is not UTF-8 becomes U+FFFD.
     package func text(_ range: Range<Int>) -> String {
         String(decoding: self.slice(range), as: UTF8.self)
+    }
+
+    /// The text of a range, or nil if its bytes are no UTF-8.
+    package func validText(_ range: Range<Int>) -> String? {
+        String(validating: self.slice(range), as: UTF8.self)
     }
 
     /// The first field with a meaning, or nil.
@@ -72,16 +90,62 @@ package struct MessageHead: Sendable {
         return true
     }
 
+    /// Whether all `Content-Length` fields have the same value, if there are several.
+    ///
+    /// RFC 9112 §6.3, rule 5.
+    var agreesOnLength: Bool {
+        let lengths = self.fields.filter { $0.name == .contentLength }
+        guard let first = lengths.first else { return true }
+        return lengths.dropFirst().allSatisfy {
+            self.slice($0.valueRange).elementsEqual(self.slice(first.valueRange))
+        }
+    }
+
+    /// The same head with one cookie field at its end, which holds the cookies of all.
+    ///
+    /// RFC 9113 §8.2.3 joins them in the same way.
+    func joiningCookies() -> MessageHead {
+        var joined = ByteBufferAllocator().buffer(capacity: self.bytes.readableBytes + 16)
+        let startLine = 0..<Int(self.fields.first?.start ?? 0)
+        joined.writeBytes(self.bytes.readableBytesSpan.extracting(startLine))
+        var fields: [FieldSlot] = []
+        for field in self.fields where field.name != .cookie {
+            fields.append(field.moved(to: joined.readableBytes))
+            joined.writeBytes(self.bytes.readableBytesSpan.extracting(field.lineRange))
+        }
+        let cookies = self.fields.filter { $0.name == .cookie && !$0.valueRange.isEmpty }
+        let start = joined.readableBytes
+        joined.writeStaticString("Cookie: ")
+        for (index, field) in cookies.enumerated() {
+            if index > 0 { joined.writeStaticString("; ") }
+            joined.writeBytes(self.bytes.readableBytesSpan.extracting(field.valueRange))
+        }
+        let valueEnd = joined.readableBytes
+        joined.writeStaticString("\r\n")
+        fields.append(
+            FieldSlot(
+                start: UInt16(truncatingIfNeeded: start),
+                nameEnd: UInt16(truncatingIfNeeded: start + 6),
+                valueStart: UInt16(truncatingIfNeeded: start + 8),
+                valueEnd: UInt16(truncatingIfNeeded: valueEnd),
+                end: UInt16(truncatingIfNeeded: joined.readableBytes),
+                name: .cookie
+            )
+        )
+        joined.writeStaticString("\r\n")
+        return MessageHead(bytes: joined, fields: fields)
+    }
+
     /// The names in all `Connection` fields that make the removal of other fields necessary, in lower case.
     ///
     /// `close` and `keep-alive` are left out, so for nearly every message the list is empty and costs nothing.
-    package func connectionOptions() -> [String] {
-        var options: [String] = []
+    package func connectionOptions() -> Set<String> {
+        var options: Set<String> = []
         for field in self.fields where field.name == .connection {
             if self.spells(field.valueRange, "keep-alive") || self.spells(field.valueRange, "close") { continue }
             for part in self.slice(field.valueRange).split(separator: UInt8(ascii: ",")) {
                 let name = String(decoding: part, as: UTF8.self).trimmingOptionalSpace().lowercased()
-                if name != "close", name != "keep-alive", !name.isEmpty { options.append(name) }
+                if name != "close", name != "keep-alive", !name.isEmpty { options.insert(name) }
             }
         }
         return options

@@ -2,11 +2,14 @@
 
 internal import GateCore
 
-/// Brings the path of a request into its one spelling, or refuses it.
+/// Brings the path of a request into its canonical spelling, or rejects it.
 ///
-/// Escapes of unreserved characters are decoded and the other escapes get capital digits (RFC 3986 §6.2.2), empty
-/// segments are merged, dot segments are resolved (§5.2.4). What two servers could read differently is refused: an
-/// encoded slash or backslash, an encoded control character, text that is not UTF-8, `..;`, a path that starts with `//`.
+/// Escapes of unreserved characters are decoded and the other escapes get capital digits (RFC 3986 §6.2.2), characters
+/// that clients should have escaped are, empty segments are merged, dot segments are resolved (§5.2.4). For matching, the
+/// escapes of sub-delimiters, `:` and `@` are decoded as well, since app servers do not tell the two spellings apart; what
+/// is forwarded keeps them as they came. An escaped slash or backslash stays as it is in both: it separates nothing here,
+/// and ``PathReadings`` says where an app server could see a separator. What no app can want is rejected: a raw backslash, an
+/// escaped control character, text that is not UTF-8, `..;`.
 struct PathCanonicalizer {
     private var output: [UInt8] = []
 
@@ -22,9 +25,8 @@ struct PathCanonicalizer {
         return true
     }
 
-    /// The canonical spelling of a path that starts with `/` and holds target characters only.
+    /// The canonical spelling of a path that starts with `/` and holds no control character, space or `#`.
     static func canonical(_ path: [UInt8]) throws(WireRefusal) -> [UInt8] {
-        guard !path.starts(with: "//".utf8) else { throw .malformed("path.leading_slashes") }
         var canonicalizer = PathCanonicalizer()
         let unescaped = try canonicalizer.unescaped(path)
         let segments = unescaped.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -45,7 +47,38 @@ struct PathCanonicalizer {
         return endsWithSlash || kept.isEmpty ? joined + [UInt8(ascii: "/")] : joined
     }
 
-    /// Whether a segment is `.` or `..`; with parameters behind the dots, servers disagree, so that is refused.
+    /// The spelling by which a canonical path is matched; nil if it is the same.
+    ///
+    /// Segments correspond one to one, because no separator is escaped or unescaped.
+    static func matched(_ canonical: [UInt8]) -> [UInt8]? {
+        var matched: [UInt8] = []
+        var position = 0
+        while position < canonical.count {
+            if let value = PercentEncoding.escaped(at: position, in: canonical), self.isMatchedRaw(value) {
+                matched.append(value)
+                position += 3
+            } else {
+                matched.append(canonical[position])
+                position += 1
+            }
+        }
+        return matched.count == canonical.count ? nil : matched
+    }
+
+    /// Whether a character and its escape are the same for matching: sub-delimiters but `;`, `:` and `@`.
+    ///
+    /// RFC 3986 §3.3. A semicolon begins a parameter where its escape does not.
+    private static func isMatchedRaw(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "("),
+            UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "="),
+            UInt8(ascii: ":"), UInt8(ascii: "@"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether a segment is `.` or `..`; with parameters after the dots, servers disagree, so that is rejected.
     private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRefusal) -> Bool {
         let name = segment.prefix { $0 != UInt8(ascii: ";") }
         guard name.count <= 2, name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
@@ -59,16 +92,21 @@ struct PathCanonicalizer {
         while position < path.count {
             let byte = path[position]
             guard byte == UInt8(ascii: "%") else {
-                self.output.append(byte)
+                guard byte != UInt8(ascii: "\\") else { throw .malformed("path.backslash") }
+                self.append(raw: byte)
                 decoded.append(byte)
                 position += 1
                 continue
             }
-            guard position + 2 < path.count, let high = PercentEncoding.value(of: path[position + 1]),
-                let low = PercentEncoding.value(of: path[position + 2])
-            else { throw .malformed("path.bad_escape") }
-            let value = high << 4 | low
-            try self.append(escaped: value)
+            guard let value = PercentEncoding.escaped(at: position, in: path) else {
+                throw .malformed("path.bad_escape")
+            }
+            guard value >= 0x20, value != 0x7F else { throw .malformed("path.control_character") }
+            if PercentEncoding.isUnreserved(value) {
+                self.output.append(value)
+            } else {
+                PercentEncoding.append(value, to: &self.output)
+            }
             decoded.append(value)
             position += 3
         }
@@ -76,16 +114,33 @@ struct PathCanonicalizer {
         return self.output
     }
 
-    private mutating func append(escaped value: UInt8) throws(WireRefusal) {
-        switch value {
-        case 0..<0x20, 0x7F: throw .malformed("path.control_character")
-        case UInt8(ascii: "/"), UInt8(ascii: "\\"): throw .malformed("path.encoded_slash")
-        default: break
-        }
-        if PercentEncoding.isUnreserved(value) {
-            self.output.append(value)
+    /// Appends a character as it came, or its escape if it may stand in no path.
+    private mutating func append(raw byte: UInt8) {
+        if ByteClass.isTarget(byte) {
+            self.output.append(byte)
         } else {
-            self.output += PercentEncoding.encode(CollectionOfOne(value)).utf8
+            PercentEncoding.append(byte, to: &self.output)
         }
+    }
+}
+
+/// Brings the query of a request into its canonical spelling: what RFC 3986 does not allow raw is escaped.
+///
+/// Browsers leave `` | { } ^ ` \ `` raw in queries (WHATWG URL, query percent-encode set); servers behind read both spellings
+/// as the same.
+enum QueryCanonicalizer {
+    /// The canonical spelling of a query that holds no control character, space or `#`; nil if it is canonical already.
+    static func canonical(_ query: Span<UInt8>) -> [UInt8]? {
+        guard query.indices.contains(where: { !ByteClass.isTarget(query[$0]) }) else { return nil }
+        var output: [UInt8] = []
+        output.reserveCapacity(query.count + 16)
+        for index in query.indices {
+            if ByteClass.isTarget(query[index]) {
+                output.append(query[index])
+            } else {
+                PercentEncoding.append(query[index], to: &output)
+            }
+        }
+        return output
     }
 }

@@ -45,15 +45,12 @@ package struct RequestParser: Sendable {
         guard let end = try scan.run(over: buffer.readableBytesUInt8Span) else { return nil }
         var bytes = memory(end)
         bytes.writeBytes(buffer.readableBytesSpan.extracting(0..<end))
+        let head = try scan.head(of: bytes, known: &self.authority)
+        // What is rejected stays, so that whoever responds can see what it was.
         buffer.moveReaderIndex(forwardBy: end)
         self.searched = 0
         self.skippedEmptyLine = false
-        do {
-            return try scan.head(of: bytes, known: &self.authority)
-        } catch {
-            buffer.moveReaderIndex(to: buffer.readerIndex - end)
-            throw error
-        }
+        return head
     }
 
     /// One empty line before a request is let pass, RFC 9112 §2.2.
@@ -92,6 +89,8 @@ package struct RequestParser: Sendable {
     }
 
     private func overflow(_ span: Span<UInt8>) -> WireRefusal {
+        let method = span.extracting(first: RequestLine.maxMethodBytes + 1)
+        guard !method.isToken else { return WireRefusal(501, "request.method_too_long") }
         for index in 0..<min(span.count, self.limits.targetBytes + 16) where span[index] == 0x0D {
             return WireRefusal(431, "wire.head_too_large")
         }

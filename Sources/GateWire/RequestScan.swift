@@ -20,7 +20,7 @@ struct RequestScan {
     /// Reads the start line and all field lines; answers where the head ends.
     mutating func run(over bytes: Span<UInt8>) throws(WireRefusal) -> Int? {
         guard let start = try self.line.read(bytes, limits: self.limits) else { return nil }
-        let scanner = FieldScanner(names: self.names, limits: self.limits, plainNamesOnly: true, status: 400)
+        let scanner = FieldScanner(names: self.names, limits: self.limits, isRequest: true, status: 400)
         self.fields.reserveCapacity(20)
         var position = start
         while true {
@@ -30,6 +30,8 @@ struct RequestScan {
             case .end(let end):
                 guard end <= self.limits.bytes else { throw WireRefusal(431, "wire.head_too_large") }
                 return end
+            case .folded:
+                throw .malformed("wire.field_name")
             case .field(let slot):
                 guard self.fields.count < self.limits.fields else { throw WireRefusal(431, "wire.too_many_fields") }
                 guard Int(slot.end) > position, Int(slot.end) <= self.limits.bytes else {
@@ -43,8 +45,14 @@ struct RequestScan {
 
     /// The checked head over the bytes that ``run(over:)`` read.
     func head(of bytes: ByteBuffer, known: inout KnownAuthority?) throws(WireRefusal) -> RequestHead {
-        let message = MessageHead(bytes: bytes, fields: self.fields)
+        var message = MessageHead(bytes: bytes, fields: self.fields)
         let census = try FieldCensus(of: message)
+        if census.hasSeveralCookies {
+            message = message.joiningCookies()
+            guard message.fields.last.map({ $0.lineRange.count <= self.limits.fieldBytes }) ?? true else {
+                throw WireRefusal(431, "wire.field_too_large")
+            }
+        }
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
         let found = try census.authority(of: message, known: known)
         if found !== known { known = found }
@@ -52,7 +60,6 @@ struct RequestScan {
             throw .malformed("request.host_differs_from_target")
         }
         let framing = try census.framing(of: message, minorVersion: self.line.minorVersion)
-        try census.refuseBody(framing, of: self.line.method)
         return RequestHead(
             message: message,
             line: self.line,
@@ -61,6 +68,7 @@ struct RequestScan {
             framing: framing,
             keepsAlive: census.keepsAlive(message, minorVersion: self.line.minorVersion),
             expectsContinue: try census.expectsContinue(message, minorVersion: self.line.minorVersion),
+            hasIrregularNames: census.hasIrregularNames,
             hasLoopField: census.hasLoopField
         )
     }
@@ -70,31 +78,42 @@ struct RequestScan {
 ///
 /// RFC 9112 §3.
 struct RequestLine {
+    /// The longest method, in bytes; registered ones have at most 17.
+    static let maxMethodBytes = 32
+
     private(set) var method = RequestMethod.get
     private(set) var target = 0..<0
+    /// Whether the target holds only what RFC 3986 allows.
+    private(set) var isTargetPlain = true
     private(set) var minorVersion = 1
 
     /// A line that is still to be read.
     init() {}
 
     /// The line of a request that came without one.
-    init(_ method: RequestMethod, target: Range<Int>) {
+    init(_ method: RequestMethod, target: Range<Int>, isTargetPlain: Bool) {
         self.method = method
         self.target = target
+        self.isTargetPlain = isTargetPlain
     }
 
     /// Reads the line; answers where the next one starts, nil when the bytes run out.
     mutating func read(_ bytes: Span<UInt8>, limits: HeadLimits) throws(WireRefusal) -> Int? {
         var position = 0
-        while position < bytes.count, ByteClass.isToken(bytes[position]), position < 24 {
+        while position < bytes.count, ByteClass.isToken(bytes[position]) {
             position += 1
+            guard position <= RequestLine.maxMethodBytes else { throw WireRefusal(501, "request.method_too_long") }
         }
         guard position < bytes.count else { return nil }
         guard bytes[position] == 0x20, position > 0 else { throw .malformed("request.start_line") }
         let methodEnd = position
         position += 1
         let targetStart = position
-        while position < bytes.count, ByteClass.isTarget(bytes[position]) {
+        while position < bytes.count {
+            if !ByteClass.isTarget(bytes[position]) {
+                guard ByteClass.isLenientTarget(bytes[position]) else { break }
+                self.isTargetPlain = false
+            }
             position += 1
         }
         guard position < bytes.count else { return nil }
@@ -110,16 +129,22 @@ struct RequestLine {
         return version + 10
     }
 
+    /// Any minor version of HTTP/1 above 1 is read as 1; other major versions are not spoken here.
+    ///
+    /// RFC 9110 §2.5 and §15.6.6.
     private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRefusal) {
         var position = start
-        for byte in "HTTP/1.".utf8 {
+        for byte in "HTTP/".utf8 {
             guard bytes[position] == byte else { throw .malformed("request.version") }
             position += 1
         }
-        let minor = bytes[start + 7]
-        guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .malformed("request.version") }
+        let (major, minor) = (bytes[start + 5], bytes[start + 7])
+        guard ByteClass.isDigit(major), bytes[start + 6] == UInt8(ascii: "."), ByteClass.isDigit(minor) else {
+            throw .malformed("request.version")
+        }
         guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed("request.start_line") }
-        self.minorVersion = Int(minor - UInt8(ascii: "0"))
+        guard major == UInt8(ascii: "1") else { throw WireRefusal(505, "request.version_not_supported") }
+        self.minorVersion = minor == UInt8(ascii: "0") ? 0 : 1
     }
 
     static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
@@ -131,10 +156,8 @@ struct RequestLine {
         }
         let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
         if let method = RequestMethod(rawValue: text) { return method }
-        switch text {
-        case "CONNECT", "TRACE", "TRACK": throw WireRefusal(405, "request.method_not_allowed")
-        default: throw WireRefusal(501, "request.method_unknown")
-        }
+        guard RequestMethod.isRefused(text) else { throw WireRefusal(501, "request.method_unknown") }
+        throw WireRefusal(405, "request.method_not_allowed")
     }
 }
 
@@ -143,7 +166,7 @@ struct RequestLine {
 /// RFC 9112 §3.2.
 struct RequestTarget {
     let path: CanonicalPath
-    let query: Range<Int>?
+    let query: CanonicalQuery?
     let isAsterisk: Bool
     private let authority: (host: String, port: Int)?
 
@@ -164,8 +187,10 @@ struct RequestTarget {
             range = (range.lowerBound + absolute.length)..<range.upperBound
         }
         let mark = range.first { bytes[$0] == UInt8(ascii: "?") } ?? range.upperBound
-        self.query = mark < range.upperBound ? (mark + 1)..<range.upperBound : nil
-        self.path = try RequestTarget.path(message, range.lowerBound..<mark)
+        self.query =
+            mark < range.upperBound
+            ? CanonicalQuery(of: message, (mark + 1)..<range.upperBound, isPlain: line.isTargetPlain) : nil
+        self.path = try RequestTarget.path(message, range.lowerBound..<mark, isPlain: line.isTargetPlain)
     }
 
     /// Whether an absolute target names the same site as the `Host` field.
@@ -174,13 +199,18 @@ struct RequestTarget {
         return authority.host == host.host && authority.port == (host.port ?? (scheme == "https" ? 443 : 80))
     }
 
-    private static func path(_ message: MessageHead, _ range: Range<Int>) throws(WireRefusal) -> CanonicalPath {
+    private static func path(
+        _ message: MessageHead,
+        _ range: Range<Int>,
+        isPlain: Bool
+    ) throws(WireRefusal) -> CanonicalPath {
         guard !range.isEmpty else { return .rewritten([UInt8(ascii: "/")]) }
-        guard !PathCanonicalizer.isCanonical(message.bytes.readableBytesUInt8Span, range) else {
+        guard !isPlain || !PathCanonicalizer.isCanonical(message.bytes.readableBytesUInt8Span, range) else {
             return .received(range)
         }
         let received = Array(message.slice(range))
         let canonical = try PathCanonicalizer.canonical(received)
+        if let matched = PathCanonicalizer.matched(canonical) { return .spelled(canonical, matched: matched) }
         return canonical == received ? .received(range) : .rewritten(canonical)
     }
 

@@ -6,7 +6,7 @@ package import NIOCore
 package struct ResponseHead: Sendable {
     /// The bytes and the table of field lines.
     package let message: MessageHead
-    /// The status, 100 to 599.
+    /// The status, 100 to 999.
     package let status: Int
     /// How the body ends.
     package let framing: BodyFraming
@@ -19,7 +19,10 @@ package struct ResponseHead: Sendable {
     package var isInterim: Bool { self.status < 200 }
 }
 
-/// Reads the heads of answers off an upstream connection; what is doubtful is refused with 502.
+/// Reads the heads of responses off an upstream connection; what is doubtful is rejected with 502.
+///
+/// The head is written again before it reaches the client, so what RFC 9112 asks a proxy to mend is mended: folded lines
+/// (§5.2) and a length that is repeated with the same value (§6.3).
 package struct ResponseParser: Sendable {
     private let names: FieldNames
     private let limits: HeadLimits
@@ -41,9 +44,14 @@ package struct ResponseParser: Sendable {
         from buffer: inout ByteBuffer,
         answering method: RequestMethod
     ) throws(WireRefusal) -> ResponseHead? {
-        let scan: (start: StatusLine, end: Int, fields: [FieldSlot])?
+        let scan: Scan?
         do {
-            scan = try self.scan(buffer.readableBytesUInt8Span)
+            var result = try self.scan(buffer.readableBytesUInt8Span)
+            if case .folded = result {
+                ResponseParser.unfold(&buffer)
+                result = try self.scan(buffer.readableBytesUInt8Span)
+            }
+            scan = result.scan
         } catch {
             throw error.status == 431 ? WireRefusal(502, "upstream.head_too_large") : error
         }
@@ -60,19 +68,55 @@ package struct ResponseParser: Sendable {
         )
     }
 
-    private func scan(_ bytes: Span<UInt8>) throws(WireRefusal) -> (start: StatusLine, end: Int, fields: [FieldSlot])? {
-        guard let (line, start) = try StatusLine.read(bytes) else { return nil }
-        let scanner = FieldScanner(names: self.names, limits: self.limits, plainNamesOnly: false, status: 502)
+    /// What a complete head holds.
+    private struct Scan {
+        let start: StatusLine
+        let end: Int
+        let fields: [FieldSlot]
+    }
+
+    private enum ScanResult {
+        case complete(Scan)
+        /// Some line continues the one before.
+        case folded
+        case more
+
+        var scan: Scan? {
+            if case .complete(let scan) = self { scan } else { nil }
+        }
+    }
+
+    /// Replaces the line ends before continuation lines by spaces, up to the end of the head.
+    ///
+    /// RFC 9112 §5.2.
+    private static func unfold(_ buffer: inout ByteBuffer) {
+        var index = buffer.readerIndex
+        while index + 2 < buffer.writerIndex {
+            defer { index += 1 }
+            guard buffer.getInteger(at: index, as: UInt16.self) == 0x0D0A,
+                let next = buffer.getInteger(at: index + 2, as: UInt8.self)
+            else { continue }
+            if next == 0x0D { return }
+            if next == 0x20 || next == 0x09 { buffer.setInteger(UInt16(0x2020), at: index) }
+        }
+    }
+
+    private func scan(_ bytes: Span<UInt8>) throws(WireRefusal) -> ScanResult {
+        guard let (line, start) = try StatusLine.read(bytes) else { return .more }
+        let scanner = FieldScanner(names: self.names, limits: self.limits, isRequest: false, status: 502)
         var fields: [FieldSlot] = []
         fields.reserveCapacity(16)
         var position = start
         while true {
             switch try scanner.line(of: bytes, at: position) {
             case .more:
-                return nil
+                return .more
+            case .folded:
+                guard !fields.isEmpty else { throw WireRefusal(502, "wire.field_name") }
+                return .folded
             case .end(let end):
                 guard end <= self.limits.bytes else { throw WireRefusal(502, "upstream.head_too_large") }
-                return (line, end, fields)
+                return .complete(Scan(start: line, end: end, fields: fields))
             case .field(let slot):
                 guard fields.count < self.limits.fields, Int(slot.end) > position else {
                     throw WireRefusal(502, "upstream.head_too_large")
@@ -91,7 +135,9 @@ package struct ResponseParser: Sendable {
     ) throws(WireRefusal) -> BodyFraming {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)
-        guard lengths <= 1, codings <= 1, lengths + codings <= 1 else { throw WireRefusal(502, "upstream.framing") }
+        guard codings <= 1, lengths == 0 || codings == 0, lengths <= 1 || message.agreesOnLength else {
+            throw WireRefusal(502, "upstream.framing")
+        }
         let noBody = method == .head || line.status < 200 || line.status == 204 || line.status == 304
         if let coding = message.first(.transferEncoding) {
             guard line.minorVersion == 1, message.spells(coding.valueRange, "chunked") else {
@@ -141,7 +187,7 @@ private struct StatusLine {
             guard ByteClass.isDigit(bytes[index]) else { throw WireRefusal(502, "upstream.start_line") }
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        guard (100...599).contains(status) else { throw WireRefusal(502, "upstream.status") }
+        guard (100...999).contains(status) else { throw WireRefusal(502, "upstream.status") }
         return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
     }
 }

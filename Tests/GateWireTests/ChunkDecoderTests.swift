@@ -82,8 +82,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "5;ext=1\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n", "5\t;a=\"b;c\"\r\nhello\r\n0;last\r\n\r\n",
+        "5\r\nhello\r\n0\r\nContent-Length: 9\r\nX-Any: b\r\n\r\n",
+        "5\r\nhello\r\n0\r\nTransfer-Encoding: x\r\nHost: b\r\n\r\n",
+    ])
+    func `Y-09 chunk extensions, white space and unknown trailers of an app are ignored, at every split`(_ text: String)
+    {
+        let bytes = Array(text.utf8)
+        for split in 0...bytes.count {
+            let pieces = [Array(bytes[..<split]), Array(bytes[split...])]
+            #expect(Self.decode(pieces, status: 502) == .complete("hello", left: ""), "split at \(split)")
+            guard case .refused(400) = Self.decode(pieces) else {
+                Issue.record("a request with them was accepted, split at \(split)")
+                continue
+            }
+        }
+    }
+
+    @Test(arguments: ["5;a\nhello", "5;a\rb\r\nhello", "5;a\u{1}\r\nhello", "5x\r\nhello", "5\n"])
+    func `Y-09 an extension of an app that could end elsewhere is a 502`(_ text: String) {
+        #expect(Self.decode([Array(text.utf8)], status: 502) == .refused(502))
+    }
+
+    @Test func `Y-09 extensions of an app are bounded`() {
+        let long = "5;" + String(repeating: "a", count: 5000)
+        #expect(Self.decode([Array(long.utf8)], status: 502) == .refused(502))
+        let many = String(repeating: "1;" + String(repeating: "a", count: 100) + "\r\nZ\r\n", count: 2000)
+        #expect(Self.decode([Array(many.utf8)], status: 502) == .refused(502))
+    }
+
     @Test func `S-60 a doubtful chunk of an app is a 502`() {
-        #expect(Self.decode([Array("1;a\r\nx\r\n".utf8)], status: 502) == .refused(502))
         #expect(Self.decode([Array("ffffffffffffffff\r\n".utf8)], status: 502) == .refused(502))
     }
 

@@ -12,6 +12,14 @@ import Testing
         "X-Forwarded-Server", "X-Gatehouse-Assertion", "X-Gatehouse-Anything", "X-Auth-Request-User", "X-Original-Url",
         "X-Rewrite-Url", "X-Envoy-Original-Path", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
         "Remote-User", "Remote-Groups", "X-Webauth-User", "X-User", "X-Remote-User", "Front-End-Https",
+        // X-03: whole families of other gateways, clouds and client certificates.
+        "X-Webauth-Role", "X-Remote-Groups", "X-Auth-Username", "X-Auth-Roles", "X-Authenticated-User",
+        "X-Goog-Authenticated-User-Email", "X-Goog-Iap-Jwt-Assertion", "X-Amzn-Oidc-Identity",
+        "X-Ms-Client-Principal", "X-Ms-Client-Principal-Name", "X-Pomerium-Claim-Email", "X-Pomerium-Jwt-Assertion",
+        "Cf-Access-Jwt-Assertion", "Cf-Access-Authenticated-User-Email", "X-Authentik-Username", "X-Vouch-User",
+        "Tailscale-User-Login", "X-SSL-Client-S-Dn", "SSL-Client-Verify", "X-Client-Cert", "X-Client-Cert-Dn",
+        "Remote-Name", "Proxy", "X-Forwarded", "X-Host", "X-Username", "X-User-Id", "X-Role",
+        "X-Scheme", "X-Url-Scheme",
     ]
 
     /// A name in lower, upper, as-is and alternating letters.
@@ -29,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(arguments: FieldName.allCases.filter { $0 != .other && $0 != .managed })
+    @Test(arguments: FieldName.allCases.filter { ![.other, .managed, .irregular, .disguised].contains($0) })
     func `a name with a meaning has it in every case of letters`(_ meaning: FieldName) {
         for name in meaning.spellings {
             for spelling in Self.spellings(name) {
@@ -39,7 +47,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Accept-Language", "X", "X-", "X-Forwarded", "XForwarded-User", "Y-Forwarded-User", "X-Forwardex-User", "Hos",
+        "Accept-Language", "X", "X-", "X-Auth-Token", "Proxy-Agent", "Sslclient", "XForwarded-User", "Y-Forwarded-User",
+        "X-Forwardex-User", "Hos",
         "Hosts",
         "User", "X-Users", "Content-Lengt", "Content-Lengthy", "Te2", "-", "0",
     ])
@@ -54,12 +63,43 @@ import Testing
         }
     }
 
+    @Test func `X-03 a name that an app adds protects its family, but never all of X`() {
+        let names = FieldNames(alsoManaged: ["X-Acme-User", "Grafana-Login", "X-Who", "Plain"])
+        for name in ["X-Acme-Role", "x-acme-org", "Grafana-Role", "X-Acme-"] {
+            #expect(names.meaning(of: name) == .managed, "\(name)")
+        }
+        for name in ["X-Acm", "X-Other", "Plain-Role", "X-Auth-Token"] {
+            #expect(names.meaning(of: name) == .other, "\(name)")
+        }
+    }
+
+    @Test(arguments: [
+        ("User-Email", "User-Agent"), ("Sec-User", "Sec-WebSocket-Key"), ("Content-User", "Content-Disposition"),
+        ("Accept-User", "Accept-Encoding"), ("Git-User", "Git-Protocol"), ("If-User", "If-None-Match"),
+    ])
+    func `X-03 a name that begins as one of HTTP protects itself alone`(own: String, of http: String) {
+        let names = FieldNames(alsoManaged: [own])
+        #expect(names.meaning(of: own) == .managed)
+        #expect(names.meaning(of: http) == FieldNames().meaning(of: http))
+    }
+
+    @Test func `X-03 a name that an app takes an identity from is managed, whatever else it means`() {
+        for name in FieldName.allCases.flatMap(\.spellings) {
+            #expect(FieldNames(alsoManaged: [name]).meaning(of: name) == .managed, "\(name)")
+        }
+    }
+
+    @Test func `X-03 a token that an app verifies passes, unless an app takes it for an identity`() {
+        #expect(FieldNames().meaning(of: "X-Auth-Token") == .other)
+        #expect(FieldNames(alsoManaged: ["X-Auth-Token"]).meaning(of: "X-Auth-Token") == .managed)
+    }
+
     @Test func `A-08 however many names apps add, each of them is managed`() {
-        let many = (0..<5000).map { "Login-Of-App-\($0)" }
+        let many = (0..<5000).map { "LoginOfApp\($0)" }
         let names = FieldNames(alsoManaged: many)
         #expect(many.allSatisfy { names.meaning(of: $0.uppercased()) == .managed })
         #expect(names.meaning(of: "Host") == .host)
-        #expect(names.meaning(of: "Login-Of-App-5000") == .other)
+        #expect(names.meaning(of: "LoginOfApp5000") == .other)
     }
 
     @Test func `in answers of apps only the gateway's own family is managed`() {
@@ -78,12 +118,34 @@ import Testing
         #expect(!FieldName.other.isProtectedFromConnection)
     }
 
+    @Test(arguments: ["X_Trace", "x.trace", "X~Trace", "a_b.c"])
+    func `Y-06 an irregular name without a meaning is told apart`(_ name: String) {
+        let meaning = FieldNames().meaning(ofIrregular: Array(name.utf8).span)
+        #expect(meaning == .irregular)
+    }
+
+    @Test(arguments: ["Content_Type", "SEC_FETCH_SITE", "Set.Cookie"])
+    func `Y-06 an irregular name that reads as one with a meaning is never forwarded`(_ name: String) {
+        let meaning = FieldNames().meaning(ofIrregular: Array(name.utf8).span)
+        #expect(meaning == .disguised)
+    }
+
+    @Test(arguments: [
+        "Transfer_Encoding", "Content.Length", "X_Forwarded_User", "Remote.User", "X~Real~Ip", "Keep_Alive",
+    ])
+    func `A-08 S-15 an irregular name that frames, routes or identifies is forged`(_ name: String) {
+        let meaning = FieldNames().meaning(ofIrregular: Array(name.utf8).span)
+        #expect(meaning == nil)
+    }
+
     @Test func `byte classes are the character sets of the standards`() {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
         for byte in UInt8.min...UInt8.max {
             #expect(ByteClass.isPlainName(byte) == Array((letters + "-").utf8).contains(byte))
             #expect(ByteClass.isToken(byte) == Array((letters + "!#$%&'*+-.^_`|~").utf8).contains(byte))
             #expect(ByteClass.isTarget(byte) == Array((letters + "-._~:/?[]@!$&'()*+,;=%").utf8).contains(byte))
+            let isLenient = byte >= 0x80 || Array("\"<>\\^`{|}".utf8).contains(byte)
+            #expect(ByteClass.isLenientTarget(byte) == isLenient)
             #expect(ByteClass.isValue(byte) == (byte == 9 || (byte >= 32 && byte != 127)))
         }
     }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["bad_name: x", "accept: text/html"], ["accept: text/html", "bad_name: x"],
+        ["content_length: 1", "accept: text/html"], ["accept: text/html", "content_length: 1"],
         ["accept: text/html", "expect: something"], ["content-length: 1", "content-length: 2", "accept: text/html"],
     ])
     func `Z-05: a rejected block still tells whether a browser sent it`(fields: [String]) {
@@ -29,6 +29,20 @@ import Testing
             return block.wantsPage
         }
         #expect(wantsPage(fields) && !wantsPage(fields.map { $0.replacing("text/html", with: "text/plain") }))
+    }
+
+    @Test(arguments: [":method", ":scheme", ":authority", ":path"], [0, 1, 2, 3])
+    func `Y-11 a block that is rejected for its size still says whether it asks with HEAD`(name: String, at: Int) {
+        let block = RequestBlock(limits: .request, isSecure: true)
+        block.begin(names: FieldNames(), into: ByteBuffer())
+        var fields = [(":method", "HEAD"), (":scheme", "https"), (":authority", "a"), (":path", "/")]
+        fields.removeAll { $0.0 == name }
+        fields.insert((name, String(repeating: "a", count: 16_380)), at: min(at, fields.count))
+        for (name, value) in fields + [("x-a", String(repeating: "b", count: 16_300))] {
+            block.append(name: Array(name.utf8).span, value: Array(value.utf8).span)
+        }
+        #expect(throws: BlockRefusal.self) { try block.finish(endsStream: true) }
+        #expect(!block.isHead || name != ":method")
     }
 
     @Test func `the table says the same as the parser of HTTP 1 does of the same bytes`() throws {

@@ -15,12 +15,12 @@ final class FieldLines {
     private(set) var decoded = 0
     private(set) var names = FieldNames.answers
     private let limits: HeadLimits
-    /// Requests accept `[a-z0-9-]` in names only; an answer may use every token character.
-    private let plainNamesOnly: Bool
+    /// Whether names with other characters than letters, digits and `-` are irregular, as they are in requests.
+    private let isRequest: Bool
 
-    init(limits: HeadLimits, plainNamesOnly: Bool) {
+    init(limits: HeadLimits, isRequest: Bool) {
         self.limits = limits
-        self.plainNamesOnly = plainNamesOnly
+        self.isRequest = isRequest
     }
 
     /// Starts a head in a buffer that nobody else holds.
@@ -50,13 +50,18 @@ final class FieldLines {
     func meaning(of name: Span<UInt8>) throws(BlockRefusal) -> FieldName {
         guard !name.isEmpty else { throw .malformed("wire.field_name") }
         var hash = FieldNames.seed
+        var isPlain = true
         for index in name.indices {
             let byte = name[index]
             guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed("wire.field_name") }
-            guard !self.plainNamesOnly || ByteClass.isPlainName(byte) else {
+            if !ByteClass.isPlainName(byte) { isPlain = false }
+            hash = FieldNames.step(hash, byte)
+        }
+        guard isPlain || !self.isRequest else {
+            guard let meaning = self.names.meaning(ofIrregular: name) else {
                 throw .refused(WireRefusal(400, "wire.field_name"))
             }
-            hash = FieldNames.step(hash, byte)
+            return meaning
         }
         return self.names.meaning(of: name, in: 0..<name.count, hash: hash)
     }

@@ -32,7 +32,7 @@ package final class RequestBlock {
         self.limits = limits
         self.takesWebSockets = takesWebSockets
         self.scheme = isSecure ? "https" : "http"
-        self.lines = FieldLines(limits: limits, plainNamesOnly: true)
+        self.lines = FieldLines(limits: limits, isRequest: true)
     }
 
     /// Starts a head in a buffer that nobody else holds.
@@ -45,6 +45,13 @@ package final class RequestBlock {
         self.pseudo = PseudoFields()
         self.hasHost = false
         self.line = nil
+    }
+
+    /// Whether the method is `HEAD`, also in a block that is rejected.
+    package var isHead: Bool {
+        guard let method = self.pseudo.method else { return false }
+        let early = self.early
+        return early.readableBytesUInt8Span.extracting(method).spells("HEAD")
     }
 
     /// The names that the fields were judged by.
@@ -121,6 +128,8 @@ extension RequestBlock {
     private func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(BlockRefusal) {
         guard self.line == nil else { throw .malformed("wire.pseudo_field") }
         try self.lines.check(value)
+        // First, so that whatever is noted below stands in `early`.
+        try self.lines.refuseExcess(name, value)
         let start = self.early.readableBytes
         let range = start..<(start + value.count)
         if name.spells(":path") {
@@ -130,7 +139,10 @@ extension RequestBlock {
             }
             self.pseudo.path = range
         } else if name.spells(":method") {
-            guard self.pseudo.method == nil, value.count <= 24 else { throw .malformed("wire.pseudo_field") }
+            guard self.pseudo.method == nil else { throw .malformed("wire.pseudo_field") }
+            guard value.count <= RequestLine.maxMethodBytes else {
+                throw .refused(WireRefusal(501, "request.method_too_long"))
+            }
             self.pseudo.method = range
         } else if name.spells(":authority") {
             guard self.pseudo.authority == nil else { throw .malformed("wire.pseudo_field") }
@@ -144,7 +156,6 @@ extension RequestBlock {
         } else {
             throw .malformed("wire.pseudo_field")
         }
-        try self.lines.refuseExcess(name, value)
         self.early.append(value)
     }
 
@@ -196,8 +207,8 @@ extension RequestBlock {
             throw .malformed("wire.pseudo_field")
         }
         guard isOurScheme else { throw .refused(.malformed("request.scheme")) }
-        try self.check(path: early.extracting(path))
-        let line = self.write(known, path)
+        let isPlain = try self.check(path: early.extracting(path))
+        let line = self.write(known, path, isPlain: isPlain)
         self.line = line
         return line
     }
@@ -218,23 +229,30 @@ extension RequestBlock {
     }
 
     /// A path begins with a slash, or is the asterisk; it is never a whole URL, as over HTTP/1.1 it may be.
-    private func check(path: Span<UInt8>) throws(BlockRefusal) {
+    ///
+    /// - Returns: Whether it holds only what RFC 3986 allows.
+    private func check(path: Span<UInt8>) throws(BlockRefusal) -> Bool {
         guard path[0] == UInt8(ascii: "/") || path.spells("*") else {
             throw .refused(.malformed("request.target"))
         }
+        var isPlain = true
         for index in path.indices where !ByteClass.isTarget(path[index]) {
-            throw .refused(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
+            guard ByteClass.isLenientTarget(path[index]) else {
+                throw .refused(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
+            }
+            isPlain = false
         }
+        return isPlain
     }
 
-    private func write(_ method: RequestMethod, _ path: Range<Int>) -> RequestLine {
+    private func write(_ method: RequestMethod, _ path: Range<Int>, isPlain: Bool) -> RequestLine {
         let values = self.early
         let early = values.readableBytesSpan
         self.lines.bytes.writeString(method.rawValue)
         self.lines.bytes.writeStaticString(" ")
         let start = self.lines.bytes.readableBytes
         self.lines.bytes.writeBytes(early.extracting(path))
-        let line = RequestLine(method, target: start..<(start + path.count))
+        let line = RequestLine(method, target: start..<(start + path.count), isTargetPlain: isPlain)
         self.lines.bytes.writeStaticString(" HTTP/1.1\r\n")
         if let authority = self.pseudo.authority {
             let name = RequestBlock.hostName
@@ -262,7 +280,6 @@ extension RequestBlock {
         } else if framing == .none, message.first(.contentLength) == nil {
             framing = .chunked
         }
-        try census.refuseBody(framing, of: line.method)
         return RequestHead(
             message: message,
             line: line,
@@ -272,6 +289,8 @@ extension RequestBlock {
             keepsAlive: true,
             expectsContinue: try census.expectsContinue(message, minorVersion: 1),
             isExtendedConnect: self.pseudo.isWebSocket,
+            isHTTP2: true,
+            hasIrregularNames: census.hasIrregularNames,
             hasLoopField: census.hasLoopField
         )
     }

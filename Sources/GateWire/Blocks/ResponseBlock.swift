@@ -17,7 +17,7 @@ package final class ResponseBlock {
     /// A block for one connection.
     package init(limits: HeadLimits = .response) {
         self.limits = limits
-        self.lines = FieldLines(limits: limits, plainNamesOnly: false)
+        self.lines = FieldLines(limits: limits, isRequest: false)
     }
 
     /// Starts a head in a buffer that nobody else holds.
@@ -98,7 +98,9 @@ package final class ResponseBlock {
         switch meaning {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
             throw .malformed("wire.connection_field")
-        case .managed, .contentLength, .host, .cookie, .setCookie, .authorization, .content:
+        case .managed, .contentLength, .host, .cookie, .setCookie, .authorization, .content, .contentType,
+            .contentLocation,
+            .location, .caching, .date:
             guard !self.isTrailer else { return }
         default:
             break
@@ -115,7 +117,7 @@ package final class ResponseBlock {
             guard ByteClass.isDigit(value[index]) else { throw .malformed("wire.pseudo_field") }
             status = status * 10 + Int(value[index] - UInt8(ascii: "0"))
         }
-        guard (100...599).contains(status), status != 101 else { throw .malformed("wire.pseudo_field") }
+        guard (100...999).contains(status), status != 101 else { throw .malformed("wire.pseudo_field") }
         self.status = status
         self.lines.bytes.writeStaticString("HTTP/1.1 ")
         self.lines.bytes.append(value)
@@ -127,7 +129,7 @@ package final class ResponseBlock {
         answering method: RequestMethod,
         endsStream: Bool
     ) throws(WireRefusal) -> BodyFraming {
-        guard message.count(.contentLength) <= 1 else { throw WireRefusal(502, "upstream.framing") }
+        guard message.agreesOnLength else { throw WireRefusal(502, "upstream.framing") }
         let noBody = method == .head || self.status < 200 || self.status == 204 || self.status == 304
         guard let field = message.first(.contentLength) else { return noBody || endsStream ? .none : .chunked }
         guard let length = contentLength(in: message, field.valueRange) else {

@@ -24,6 +24,8 @@ package struct WebSocketOffer: Sendable, Hashable {
     package let extensions: [String]
 
     /// Whether a request asks for a WebSocket at all, well or badly.
+    ///
+    /// Without the option in `Connection` it is asked badly: a proxy in front has taken the option away, and says nothing else.
     package static func isAsked(by request: RequestHead) -> Bool {
         guard !request.isExtendedConnect else { return true }
         let message = request.message

@@ -55,14 +55,13 @@ enum RefusedBlocks {
 
     private static let requests: [Block] = [
         .get("H-07", method: "GET /admin HTTP/1.1"), .get("S-39", method: "get", status: 501),
-        .get("S-39", method: "PURGE", status: 501), .get("S-28", method: "TRACE", status: 405),
+        .get("S-28", method: "TRACE", status: 405),
         .get("S-28", method: "CONNECT", status: 405), .get("S-29", path: "*"), .get("H-07", path: "admin"),
         .get("S-27", path: "https://a/"), .get("S-30", path: "/a#b"), .get("S-31", path: "/a\\x5cb"),
-        .get("S-31", path: "/a b"), .get("S-31", path: "/a\\xc3\\xa4"), .get("S-32", path: "//evil/"),
-        .get("S-33", path: "/..;/"), .get("S-34", path: "/a%2fb"), .get("S-34", path: "/a%00"),
+        .get("S-31", path: "/a b"), .get("S-31", path: "/a\\xc3"),
+        .get("S-33", path: "/..;/"), .get("S-34", path: "/a%00"),
         .get("S-35", path: "/%zz"), .get("H-07", scheme: "http"), .get("H-07", scheme: "https://evil/"),
-        .get("S-15", ["transfer_encoding: chunked"]), .get("S-23", ["x.a: b"]),
-        .get("S-08", ["content-length: 5"], endsStream: false), .get("S-08", endsStream: false),
+        .get("S-15", ["transfer_encoding: chunked"]), .get("S-23", ["x.forwarded.user: b"]),
         .get("S-05", ["content-length: +1"], method: "POST", endsStream: false),
         .get("S-06", ["content-length: 01"], method: "POST", endsStream: false),
         .get("S-03", ["content-length: 1", "content-length: 1"], method: "POST", endsStream: false),

@@ -3,7 +3,8 @@
 /// Requests that have to be refused, each with one fault.
 enum RefusedRequests {
     static let all: [Row] = [
-        framing, lengths, codings, codingBytes, startLines, versions, methods, badMethods, hosts, badHosts, targets,
+        framing, lengths, codings, codingBytes, startLines, versions, otherVersions, methods, badMethods, hosts,
+        badHosts, targets,
         fragments,
         paths, lines, controls, names, fields,
     ].flatMap(\.self)
@@ -30,9 +31,6 @@ enum RefusedRequests {
         .fields("S-15", "Transfer-%45ncoding: chunked"),
         Row("S-16", "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
         .fields("S-17", "Transfer-Encoding:\r\n chunked"),
-        Row("S-08", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 34\r\n\r\n"),
-        Row("S-08", "HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"),
-        Row("S-08", "OPTIONS / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
         .fields("S-52", "Content-Length: 1\r\nExpect: y 100-continue", 417),
         .fields("S-52", "Content-Length: 1\r\nExpect: 100-continue, x", 417),
         .fields("S-52", "Content-Length: 1\r\nExpect: ", 417),
@@ -99,6 +97,9 @@ enum RefusedRequests {
         Row("S-28", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 405),
         Row("S-28", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
         Row("S-39", "TRACK / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        Row("S-39", "trace / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        Row("S-39", "PRI / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        Row("S-39", "\(String(repeating: "A", count: 33)) / HTTP/1.1\r\nHost: a\r\n\r\n", 501),
         Row("S-29", "GET * HTTP/1.1\r\nHost: a\r\n\r\n"),
         Row("S-29", "OPTIONS ** HTTP/1.1\r\nHost: a\r\n\r\n"),
         Row("S-36", "GET /\r\n\r\n"),
@@ -114,9 +115,6 @@ enum RefusedRequests {
     ]
 
     private static let versions: [Row] = rows(
-        "HTTP/2.0",
-        "HTTP/1.2",
-        "HTTP/9.9",
         "http/1.1",
         "HTTP/1.1 ",
         "HTTP/1.10",
@@ -129,7 +127,11 @@ enum RefusedRequests {
         ""
     ) { Row("S-37", "GET / \($0)\r\nHost: a\r\n\r\n") }
 
-    private static let methods: [Row] = rows("PURGE", "SOURCE", "M-SEARCH", "get", "Get", "FOO", "GETS", "PRI") {
+    private static let otherVersions: [Row] = rows("HTTP/2.0", "HTTP/9.9", "HTTP/0.9") {
+        Row("S-37", "GET / \($0)\r\nHost: a\r\n\r\n", 505)
+    }
+
+    private static let methods: [Row] = rows("get", "Get", "post", "Delete", "oPTIONS") {
         Row("S-39 A-92", "\($0) / HTTP/1.1\r\nHost: a\r\n\r\n", 501)
     }
 
@@ -150,7 +152,6 @@ enum RefusedRequests {
         Row("S-27", "GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n"),
         Row("S-27", "GET a HTTP/1.1\r\nHost: a\r\n\r\n"),
         Row("S-27", "GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
-        Row("S-27", "GET http://a//x HTTP/1.1\r\nHost: a\r\n\r\n"),
     ]
 
     private static let badHosts: [Row] = rows(
@@ -182,24 +183,24 @@ enum RefusedRequests {
         String(repeating: "aaaaaaa.", count: 40) + "a"
     ) { Row("S-26 A-44", "GET / HTTP/1.1\r\nHost: \($0)\r\n\r\n") }
 
-    private static let targets: [Row] = [
-        "\"", "<", ">", "^", "`", "{", "|", "}", "\\x5c", "\\x7f", "\\x80", "\\xff", "\\x01", "\\x00", "\\x09",
-    ].flatMap { (text: String) -> [Row] in
-        [
-            Row("S-31", "GET /a\(text)b HTTP/1.1\r\nHost: a\r\n\r\n"),
-            Row("S-31", "GET /a?\(text) HTTP/1.1\r\nHost: a\r\n\r\n"),
-        ]
-    }
+    private static let targets: [Row] =
+        ["\\x7f", "\\x01", "\\x00", "\\x09"].flatMap { (text: String) -> [Row] in
+            [
+                Row("S-31", "GET /a\(text)b HTTP/1.1\r\nHost: a\r\n\r\n"),
+                Row("S-31", "GET /a?\(text) HTTP/1.1\r\nHost: a\r\n\r\n"),
+            ]
+        }
+        + ["\\x5c", "\\x80", "\\xff", "\\xc0\\xaf"].map { Row("S-31", "GET /a\($0)b HTTP/1.1\r\nHost: a\r\n\r\n") }
 
     private static let fragments: [Row] = rows("/a#b", "/#", "/a?b#c") {
         Row("S-30 A-11", "GET \($0) HTTP/1.1\r\nHost: a\r\n\r\n")
     }
 
     private static let spellings: [(String, String)] = [
-        ("S-32", "//evil/"), ("S-32", "//"), ("S-33", "/..;/"), ("S-33", "/a/..;x=1/b"), ("S-33", "/.;/"),
+        ("S-33", "/..;/"), ("S-33", "/a/..;x=1/b"), ("S-33", "/.;/"),
         ("S-33", "/;/a"),
-        ("S-33", "/%2e%2e;/"), ("S-33", "/a/.%2e;"), ("S-34", "/a%2fb"), ("S-34", "/a%2Fb"), ("S-34", "/a%5cb"),
-        ("S-34", "/a%5Cb"), ("S-34", "/a%00"), ("S-34", "/a%0d%0ab"), ("S-34", "/%0A"), ("S-34", "/%7f"),
+        ("S-33", "/%2e%2e;/"), ("S-33", "/a/.%2e;"), ("S-34", "/a%00"), ("S-34", "/a%0d%0ab"), ("S-34", "/%0A"),
+        ("S-34", "/%7f"),
         ("S-34", "/%1f"), ("S-34", "/%09"), ("S-35", "/%zz"), ("S-35", "/%"), ("S-35", "/%2"), ("S-35", "/a%2/"),
         ("S-35", "/%c0%af"), ("S-35", "/%e0%80%af"), ("S-35", "/%ff"), ("S-35", "/%c3"), ("S-35", "/%ed%a0%80"),
         ("S-35", "/%%32%66"),
@@ -261,7 +262,6 @@ enum RefusedRequests {
 
     private static let fields: [Row] = [
         .fields("A-38 A-41", "Authorization: Bearer a\r\nAuthorization: Bearer b"),
-        .fields("A-41", "Cookie: a=1\r\nCookie: b=2"),
         .fields("A-41", "Origin: http://a\r\nOrigin: http://a"),
         .fields("A-41", "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site"),
         .fields("A-41", "Sec-Fetch-Mode: cors\r\nSec-Fetch-Mode: navigate"),
