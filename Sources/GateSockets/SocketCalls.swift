@@ -41,6 +41,12 @@ package enum SocketCalls {
         try SocketError.check("setsockopt") { unsafe setsockopt(socket, level, name, &value, 4) }
     }
 
+    /// Makes the close of a socket a reset: SO_LINGER of no time, socket(7).
+    static func setResetAtClose(_ socket: Int32) {
+        var setting = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// The error that a socket has run into, which is forgotten by asking; 0 if there is none.
     static func error(of socket: Int32) -> Int32 {
         var code: Int32 = 0

@@ -182,6 +182,15 @@ extension SocketChannel {
         }
     }
 
+    /// Closes the socket with a reset; what is unsent is dropped.
+    ///
+    /// After an ordinary close a peer that takes nothing keeps the socket and its buffers in the kernel for minutes.
+    package func reset() {
+        guard self.state == .active else { return }
+        SocketCalls.setResetAtClose(self.descriptor)
+        self.close0(error: ChannelError.ioOnClosedChannel, mode: .all, promise: nil)
+    }
+
     private func closeOutput(_ promise: EventLoopPromise<Void>?) {
         guard self.state == .active, !self.isOutputClosed else {
             promise?.fail(ChannelError.outputClosed)
