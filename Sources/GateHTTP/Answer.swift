@@ -25,13 +25,14 @@ package struct Answer: Sendable {
     }
 
     /// The bytes to send, for a request by `GET` or with its body left out for `HEAD`.
-    func encoded(closes: Bool, forHead: Bool, into buffer: ByteBuffer) -> ByteBuffer {
+    func encoded(closes: Bool, forHead: Bool, date: DateLine, into buffer: ByteBuffer) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         let status = self.head.status.code
         writer.writeStatusLine(status)
         for field in self.head.headerFields {
             writer.buffer.writeString("\(field.name.canonicalName): \(field.value)\r\n")
         }
+        if self.head.headerFields[.date] == nil { writer.buffer.writeImmutableBuffer(date.now) }
         if status != 204, status != 304 {
             writer.writeLine("Content-Length", String(self.body.count))
         }

@@ -37,6 +37,7 @@ extension DownstreamConnection {
         self.outbound = answer.encoded(
             closes: self.closes,
             forHead: self.isHeadRequest,
+            date: self.setting.date,
             into: self.freshBuffer(capacity: 512 + answer.body.count)
         )
         self.answer = .started(.none)
@@ -52,8 +53,17 @@ extension DownstreamConnection {
     package func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
         guard self.owesAnswer, case .none = self.answer else { return }
         self.answer = .started(framing)
+        self.hasHandedOver = false
         self.closes = self.closes || closes || framing == .untilClose
         self.outbound = head
+    }
+
+    /// Takes back a response that was started, as long as nothing of it has been handed to the network.
+    package func retract() -> Bool {
+        guard case .started = self.answer, !self.hasHandedOver else { return false }
+        self.outbound = ByteBuffer()
+        self.answer = .none
+        return true
     }
 
     /// Starts a tunnel; what the client has sent behind its handshake is the first that goes through it.
@@ -85,6 +95,8 @@ extension DownstreamConnection {
         } else {
             self.writeOut()
             self.needsFlush = true
+            self.hasHandedOver = true
+            self.written += Int64(body.readableBytes)
             self.line?.write(body)
         }
         if framing == .chunked { self.outbound.writeStaticString("\r\n") }
@@ -109,8 +121,7 @@ extension DownstreamConnection {
 
     /// Sends what has been written; called by the responder when it has no more to write for now.
     package func flush() {
-        self.writeOut()
-        guard self.needsFlush, !self.isPumping, !self.isFlushPending else { return }
+        guard self.needsFlush || self.outbound.readableBytes > 0, !self.isPumping, !self.isFlushPending else { return }
         guard let flushes = self.setting.flushes else {
             self.flushNow()
             return
@@ -122,6 +133,7 @@ extension DownstreamConnection {
     /// Hands what was written to the network.
     package func flushNow() {
         self.isFlushPending = false
+        self.writeOut()
         guard self.needsFlush else { return }
         self.needsFlush = false
         self.line?.flush()
@@ -129,6 +141,8 @@ extension DownstreamConnection {
 
     /// Ends the connection in the middle of an answer, so that the client sees that it is cut off.
     package func cut() {
+        // What there is of the answer shows the client that it is not whole; nothing at all would look like a dead server.
+        self.flushNow()
         self.ended()
         self.context?.close(promise: nil)
     }
@@ -175,12 +189,14 @@ extension DownstreamConnection {
         return (try? options.getOption(.bufferedWritableBytes)) ?? 0
     }
 
-    /// Whether bytes wait for the client and it has taken some of them lately.
+    /// Whether bytes wait for the client and it takes them: some lately, and enough in the time since it was last measured.
     func isStillTaking() -> Bool {
         let waiting = self.bytesWaiting
         guard waiting > 0 else { return false }
-        if waiting != self.unsent.bytes { self.unsent = (waiting, .now()) }
-        return .now() - self.unsent.since < self.setting.limits.writeStall
+        let now = NIODeadline.now()
+        if waiting != self.unsent.bytes { self.unsent = (waiting, now) }
+        guard now - self.unsent.since < self.setting.limits.writeStall else { return false }
+        return self.download.isFastEnough(taken: self.written - Int64(waiting), at: now, within: self.setting.limits)
     }
 
     var isReadingBody: Bool {
@@ -189,11 +205,13 @@ extension DownstreamConnection {
 
     func writeOut() {
         guard self.outbound.readableBytes > 0, let line else { return }
-        var written = ByteBuffer()
-        swap(&written, &self.outbound)
-        line.write(written)
-        self.setting.memory.giveBack(written)
+        var bytes = ByteBuffer()
+        swap(&bytes, &self.outbound)
+        self.written += Int64(bytes.readableBytes)
+        line.write(bytes)
+        self.setting.memory.giveBack(bytes)
         self.needsFlush = true
+        self.hasHandedOver = true
     }
 
     /// The answer is complete; what follows depends on whether the request is, too.

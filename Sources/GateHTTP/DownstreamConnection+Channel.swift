@@ -99,7 +99,7 @@ extension DownstreamConnection {
         let isWritable = context.channel.isWritable
         self.isWritable = isWritable
         self.stallDeadline = isWritable ? .distantFuture : .now() + self.setting.limits.writeStall
-        if !isWritable { self.unsent = (self.bytesWaiting, .now()) }
+        if isWritable { self.download.reset() } else { self.unsent = (self.bytesWaiting, .now()) }
         self.responder.downstreamWritabilityChanged(isWritable: isWritable)
         if isWritable {
             self.arrived = .now()
@@ -145,7 +145,7 @@ extension DownstreamConnection {
         }
         switch self.phase {
         case .head, .body:
-            guard !isStalled || self.phaseDeadline <= now else { return self.giveUp() }
+            guard !isStalled || self.phaseDeadline <= now else { return self.giveUp(resets: true) }
             self.refuse(WireRefusal(408, "wire.too_slow"))
         case .idle where self.isStillTaking():
             self.stallDeadline = .distantFuture
@@ -154,13 +154,18 @@ extension DownstreamConnection {
             self.stallDeadline = .distantFuture
             self.phaseDeadline = .now() + self.setting.limits.linger
         case .handshake, .idle, .answering, .tunnel, .lingering, .closed:
-            self.giveUp()
+            self.giveUp(resets: isStalled)
         }
     }
 
-    func giveUp() {
+    /// Closes the connection; with a reset if the client does not take what the kernel would go on offering to it.
+    private func giveUp(resets: Bool) {
         self.phaseDeadline = .distantFuture
         self.stallDeadline = .distantFuture
-        self.context?.close(promise: nil)
+        guard resets, let socket = self.context?.channel as? SocketChannel else {
+            self.context?.close(promise: nil)
+            return
+        }
+        socket.reset()
     }
 }

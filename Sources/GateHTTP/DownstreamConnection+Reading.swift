@@ -102,7 +102,8 @@ extension DownstreamConnection {
             self.responder.abandon()
             self.respond(self.responder.answer(to: refusal))
         case .none:
-            self.isHeadRequest = false
+            // What was rejected may be the head itself: a response to HEAD has no content (RFC 9110 §9.3.2).
+            self.isHeadRequest = self.inbound.readableBytesView.starts(with: "HEAD ".utf8)
             self.respond(self.responder.answer(to: refusal))
         case .started, .complete:
             _ = self.responder.answer(to: refusal)

@@ -81,6 +81,12 @@ package final class DownstreamConnection: ChannelDuplexHandler, SocketReader, Do
     var pausedAt = NIODeadline.distantFuture
     var bodyBegan = NIODeadline.distantFuture
     var bodyBytes: Int64 = 0
+    /// Whether bytes of the response at hand have been handed to the network.
+    var hasHandedOver = false
+    /// Bytes that have been handed to the network, over all responses.
+    var written: Int64 = 0
+    /// How fast the client takes what waits for it.
+    var download = DownloadRate()
     /// Bytes that waited for the client at the last look, and since when that has not changed.
     var unsent = (bytes: 0, since: NIODeadline.now())
 

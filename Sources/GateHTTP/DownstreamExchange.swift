@@ -22,6 +22,10 @@ package protocol DownstreamExchange: AnyObject {
     func respond(_ answer: Answer)
     /// Starts an answer with a complete head, which says `Connection: close` if ``mustClose`` said so.
     func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool)
+    /// Takes back a response that was started, as long as nothing of it has been handed to the network.
+    ///
+    /// - Returns: Whether another response may be sent instead.
+    func retract() -> Bool
     /// Sends a part of the body; false when the client should be given time to take it.
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool

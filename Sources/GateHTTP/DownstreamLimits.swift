@@ -21,6 +21,9 @@ package struct DownstreamLimits: Sendable {
     package var bodyGrace = TimeAmount.seconds(10)
     /// How long a client may take no byte of an answer that waits for it.
     package var writeStall = TimeAmount.seconds(60)
+    /// The slowest average at which a client may take a response that waits for it, in bytes a second, measured over
+    /// ``writeStall``.
+    package var downloadRate: Int64 = 128
     /// How long a connection may be idle between requests.
     package var idle = TimeAmount.seconds(75)
     /// How many requests one connection may carry.

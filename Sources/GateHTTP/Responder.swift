@@ -43,6 +43,8 @@ package struct DownstreamSetting {
     package let flushes: FlushBatch?
     /// Memory for heads and other small pieces of output.
     package let memory: HeadMemory
+    /// The `Date` of responses that the gateway makes itself.
+    package let date: DateLine
     /// Whether HTTP/2 clients are told that they may ask for WebSockets.
     package let takesWebSockets: Bool
 
@@ -54,6 +56,7 @@ package struct DownstreamSetting {
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
         memory: HeadMemory = HeadMemory(mostSpare: 0),
+        date: DateLine = DateLine(),
         takesWebSockets: Bool = false
     ) {
         self.limits = limits
@@ -62,6 +65,7 @@ package struct DownstreamSetting {
         self.isDraining = isDraining
         self.flushes = flushes
         self.memory = memory
+        self.date = date
         self.takesWebSockets = takesWebSockets
     }
 }

@@ -22,7 +22,8 @@ private struct Stage {
             sweep: self.sweep,
             isDraining: { false },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
-            memory: memory
+            memory: memory,
+            date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
     }
 

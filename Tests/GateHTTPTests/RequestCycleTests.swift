@@ -105,12 +105,12 @@ import Testing
         #expect(try stage.received() == "HEAD|")
     }
 
-    @Test(arguments: ["GET / HTTP/1.1\r\n\r\n", "BREW / HTTP/1.1\r\nHost: a\r\n\r\n", get("/", "A : b\r\n")])
+    @Test(arguments: ["GET / HTTP/1.1\r\n\r\n", "get / HTTP/1.1\r\nHost: a\r\n\r\n", get("/", "A : b\r\n")])
     func `bytes that are no request are answered with a status and end the connection`(text: String) throws {
         let stage = try Stage()
         try stage.send(text + get("/smuggled"))
         let answer = try stage.received()
-        #expect(statuses(answer) == [text.hasPrefix("BREW") ? "501" : "400"])
+        #expect(statuses(answer) == [text.hasPrefix("get") ? "501" : "400"])
         #expect(answer.contains("\r\nConnection: close\r\n") && stage.tap.isHalfClosed)
         #expect(!stage.responder.events.contains { $0.hasPrefix("begin") })
         try stage.send(get("/late"))

@@ -57,7 +57,7 @@ enum HTTP2Callbacks {
     private static let frameBegun: nghttp2_on_begin_frame_callback = { _, header, user in
         guard let header = unsafe header?.pointee else { return 0 }
         return unsafe hand(user) { connection in
-            connection.frameBegun(FrameKind(header.type), length: header.length, endsStream: header.endsStream)
+            connection.frameBegun(FrameKind(header.type), length: header.length, stream: header.stream_id)
         }
     }
 
@@ -95,7 +95,12 @@ enum HTTP2Callbacks {
         case .headers where unsafe isRequest(frame):
             connection.requestReceived(header.stream_id, endsStream: header.endsStream)
         case .headers, .data:
-            if kind == .headers { connection.trailerReceived() }
+            if kind == .headers {
+                connection.trailerReceived()
+            } else {
+                let padding = unsafe frame?.pointee.data.padlen ?? 0
+                connection.dataReceived(header.length - min(padding, header.length), endsStream: header.endsStream)
+            }
             if header.endsStream { unsafe stream(session, header.stream_id)?.requestEnded() }
         case .reset where unsafe stream(session, header.stream_id)?.isAnswerSent ?? false:
             // Whoever has the answer may stop sending; that is not counted as a flood.
@@ -108,7 +113,7 @@ enum HTTP2Callbacks {
 
     private static let frameRefused: nghttp2_on_invalid_frame_recv_callback = { _, frame, _, user in
         guard let connection = unsafe connection(user), let header = unsafe header(frame) else { return 0 }
-        if FrameKind(header.type) == .headers { connection.headRefused() }
+        if FrameKind(header.type) == .headers { connection.headRefused(header.stream_id) }
         return 0
     }
 

@@ -128,7 +128,7 @@ extension HTTP2Connection {
         for stream in self.open {
             if stream.bodyDeadline <= now {
                 stream.giveUpBody()
-            } else if self.isWritable, stream.isStuck(since: now - self.setting.limits.writeStall) {
+            } else if self.isWritable, stream.isStuck(at: now) {
                 stream.giveUp(.cancel)
             }
         }

@@ -6,10 +6,10 @@ internal import NIOCore
 // What libnghttp2 tells, while it reads and writes.
 extension HTTP2Connection {
     /// The header of a frame has come; those that carry nothing are let through only so often.
-    func frameBegun(_ kind: FrameKind, length: Int, endsStream: Bool) {
+    func frameBegun(_ kind: FrameKind, length: Int, stream: Int32) {
         let cost =
             switch kind {
-            case .data: endsStream || length >= 4 ? 0 : length == 0 ? 5 : 1
+            case .data: 0
             case .headers, .reset, .goAway: 0
             case .windowUpdate: 1
             case .priority, .other: 2
@@ -17,11 +17,33 @@ extension HTTP2Connection {
             case .settings, .pushPromise: 20
             }
         switch kind {
-        case .data: self.carried(length)
-        case .headers, .continuation: self.flood.carry(length)
-        case .priority, .reset, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .other: break
+        case .headers:
+            self.flood.carry(length)
+            self.checkOrder(of: stream)
+        case .continuation: self.flood.carry(length)
+        case .data, .priority, .reset, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .other: break
         }
         if cost > 0, !self.flood.spend(cost, at: self.arrived) { self.terminate(.enhanceYourCalm) }
+    }
+
+    /// A DATA frame has come whole; what counts is what it carries beside padding (CVE-2019-9518).
+    func dataReceived(_ carried: Int, endsStream: Bool) {
+        self.carried(carried)
+        let cost = endsStream || carried >= 4 ? 0 : carried == 0 ? 5 : 1
+        if cost > 0, !self.flood.spend(cost, at: self.arrived) { self.terminate(.enhanceYourCalm) }
+    }
+
+    /// A header section on a stream below one that was opened before: its trailers, or a number that was passed over.
+    ///
+    /// RFC 9113 §5.1.1: numbers only grow. The library takes every such stream for one that is closed.
+    private func checkOrder(of stream: Int32) {
+        guard stream <= self.highestStream else {
+            self.highestStream = stream
+            return
+        }
+        guard !self.open.contains(where: { $0.id == stream }), !self.closedEarly.contains(stream) else { return }
+        self.count(.malformed("wire.stream_order"))
+        self.terminate(.protocolError)
     }
 
     /// A frame has carried a part of a body, in either direction.
@@ -56,6 +78,7 @@ extension HTTP2Connection {
         guard !self.isTerminating, let session else { return }
         // The configuration that names the fields must be the one that decides; RFC 9113 §8.7 lets clients try again.
         guard self.block.names === self.setting.names() else {
+            self.closedEarly.insert(id)
             session.reset(id, .refusedStream)
             self.scheduleFlush()
             return
@@ -84,13 +107,14 @@ extension HTTP2Connection {
         if refusal.isMalformed {
             stream.refuse()
         } else {
-            stream.refuse(answer, endsStream: endsStream)
+            stream.refuse(answer, endsStream: endsStream, isHead: self.block.isHead)
         }
     }
 
     /// The library has refused a header block; its stream is reset.
-    func headRefused() {
+    func headRefused(_ id: Int32) {
         self.headDeadline = .distantFuture
+        self.closedEarly.insert(id)
         self.count(.malformed("wire.field_block"))
     }
 
@@ -139,6 +163,7 @@ extension HTTP2Connection {
             last.position = stream.position
             self.open[stream.position] = last
         }
+        if !stream.isRequestComplete { self.closedEarly.insert(stream.id) }
         stream.close()
         if let memory = stream.requestMemory.take() { self.setting.memory.giveBack(memory) }
         self.keep(stream.responder)

@@ -49,6 +49,10 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
     /// Responders of streams that are no more.
     var spare: [any Responder] = []
     var served = 0
+    /// The highest number of a stream that the client has opened.
+    var highestStream: Int32 = 0
+    /// Streams that ended before their requests, whose trailers may still come.
+    var closedEarly = RecentStreams()
     /// Bytes of answers that have not become frames yet.
     var waitingBytes = 0
     /// How many streams were told to wait.

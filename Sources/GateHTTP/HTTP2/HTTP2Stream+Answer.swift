@@ -28,6 +28,7 @@ extension HTTP2Stream {
         var bytes = answer.encoded(
             closes: false,
             forHead: self.isHeadRequest,
+            date: self.connection.setting.date,
             into: self.freshBuffer(capacity: 512 + answer.body.count)
         )
         self.head = bytes.readSlice(length: bytes.readableBytes - (hasBody ? answer.body.count : 0))
@@ -43,6 +44,14 @@ extension HTTP2Stream {
         self.connection.note(self)
     }
 
+    func retract() -> Bool {
+        guard self.phase == .started, !self.hasSentHead else { return false }
+        self.phase = .none
+        self.head = nil
+        self.dropWaiting()
+        return true
+    }
+
     func startTunnel(_ head: consuming ByteBuffer) {
         self.start(head, framing: .untilClose, closes: false)
     }
@@ -54,6 +63,7 @@ extension HTTP2Stream {
         guard self.phase == .started, body.readableBytes > 0, !self.isHeadRequest else { return true }
         if self.waitingBytes == 0 {
             self.progressed = .now()
+            self.download.reset()
             self.begin(body)
         } else {
             self.parts.append(body)
@@ -166,6 +176,7 @@ extension HTTP2Stream {
         self.waitingBytes -= count
         self.connection.waitingBytes -= count
         self.progressed = self.connection.flushedAt
+        self.taken += Int64(count)
         self.connection.carried(count)
     }
 
@@ -185,9 +196,12 @@ extension HTTP2Stream {
         return true
     }
 
-    /// Whether the client has taken nothing of what waits for it since that time.
-    func isStuck(since time: NIODeadline) -> Bool {
-        self.waitingBytes > 0 && self.progressed <= time
+    /// Whether the client takes nothing, or next to nothing, of what waits for it.
+    func isStuck(at now: NIODeadline) -> Bool {
+        guard self.waitingBytes > 0 else { return false }
+        let limits = self.connection.setting.limits
+        guard self.progressed > now - limits.writeStall else { return true }
+        return !self.download.isFastEnough(taken: self.taken, at: now, within: limits)
     }
 
     /// Tells the responder to go on, when enough has been taken.
@@ -205,18 +219,23 @@ extension HTTP2Stream {
     func close() {
         let isUnanswered = self.phase == .none || self.phase == .started
         self.phase = .over
-        self.connection.waitingBytes -= self.waitingBytes
-        self.waitingBytes = 0
-        self.part = ByteBuffer()
-        self.parts = []
-        if self.isHeldUp {
-            self.isHeldUp = false
-            self.connection.heldUp -= 1
-        }
+        self.dropWaiting()
         if self.unconsumed > 0 {
             self.connection.session?.consume(self.unconsumed)
             self.unconsumed = 0
         }
         if isUnanswered { self.responder.abandon() }
+    }
+
+    /// Lets go of what has not become frames.
+    private func dropWaiting() {
+        self.connection.waitingBytes -= self.waitingBytes
+        self.waitingBytes = 0
+        self.part = ByteBuffer()
+        self.parts = []
+        self.nextPart = 0
+        guard self.isHeldUp else { return }
+        self.isHeldUp = false
+        self.connection.heldUp -= 1
     }
 }

@@ -37,6 +37,8 @@ final class HTTP2Stream: DownstreamExchange {
     var requestMemory: ByteBuffer?
 
     // The request's body.
+    /// A request that usually has no body and whose head did not say that it has none, until the next frame shows it.
+    private var undecided: RequestHead?
     var isRequestComplete = false
     var isFinishTold = false
     var isPaused = false
@@ -69,6 +71,9 @@ final class HTTP2Stream: DownstreamExchange {
     var isHeldUp = false
     /// When the client last took something.
     var progressed: NIODeadline
+    /// How many bytes of the body have become frames, and how fast.
+    var taken: Int64 = 0
+    var download = DownloadRate()
 
     init(id: Int32, connection: HTTP2Connection, responder: any Responder) {
         self.id = id
@@ -91,8 +96,20 @@ extension HTTP2Stream {
             self.bodyBegan = self.connection.arrived
             self.armBodyDeadline()
         }
+        let isClear = endsStream || request.framing != .chunked || self.isForTunnel || request.expectsContinue
+        guard isClear || request.method.usuallyHasBody else {
+            self.undecided = request
+            return
+        }
         self.responder.begin(request, on: self)
         if endsStream || request.framing == .none { self.tellFinish() }
+    }
+
+    /// Hands a request over that waited for its first DATA frame: some clients end a stream without a body with an empty one,
+    /// and an app must not get a chunked body for that.
+    private func decide(hasBody: Bool) {
+        guard let request = self.undecided.take(), self.phase == .none else { return }
+        self.responder.begin(hasBody ? request : request.withoutBody, on: self)
     }
 
     /// Resets what was no request.
@@ -102,7 +119,8 @@ extension HTTP2Stream {
     }
 
     /// Answers what was a request, but none that may be passed on.
-    func refuse(_ answer: Answer, endsStream: Bool) {
+    func refuse(_ answer: Answer, endsStream: Bool, isHead: Bool) {
+        self.isHeadRequest = isHead
         self.isRequestComplete = endsStream
         self.isFinishTold = true
         self.respond(answer)
@@ -117,7 +135,7 @@ extension HTTP2Stream {
             self.drop(count)
             return
         case .none, .started:
-            break
+            self.decide(hasBody: true)
         }
         self.bodyBytes += Int64(count)
         self.unconsumed += count
@@ -145,6 +163,7 @@ extension HTTP2Stream {
         self.bodyDeadline = .distantFuture
         switch self.phase {
         case .none, .started:
+            self.decide(hasBody: false)
             if self.isForTunnel { self.responder.tunnelEnded() } else { self.tellFinish() }
         case .ended, .over: break
         }

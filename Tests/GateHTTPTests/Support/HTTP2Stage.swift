@@ -50,7 +50,8 @@ final class HTTP2Stage {
             sweep: self.sweep,
             isDraining: { made.isDraining },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
-            memory: memory
+            memory: memory,
+            date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
         self.connection = HTTP2Connection(setting: setting, peer: IPAddress("192.0.2.1")) {
             let recorder = Recorder()

@@ -57,7 +57,8 @@ final class Stage {
             limits: limits,
             names: { LastingNames.plain },
             sweep: self.sweep,
-            isDraining: { draining.isSet }
+            isDraining: { draining.isSet },
+            date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
         self.connection = DownstreamConnection(
             setting: setting,
