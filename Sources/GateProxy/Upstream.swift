@@ -80,13 +80,32 @@ package final class Upstream {
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
-        self.plan.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
-            && self.budget.take(at: .now())
+        guard self.plan.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan) else {
+            return false
+        }
+        // A request that no app has seen adds nothing to the load of the other targets, so it needs no budget.
+        return self.mayDetour(after: problem) || self.budget.take(at: .now())
     }
 
+    /// Whether a request that found nothing at its target may go to another.
+    package func mayDetour(after problem: UpstreamProblem) -> Bool { self.pools.count > 1 && problem.isUnreachable }
+
     /// Finds a way for the second try: on a new connection, to another target if there is one.
-    package func leaseAgain(to sink: any UpstreamSink, key: @autoclosure () -> UInt64, avoiding target: Int) -> Int {
-        let index = self.pick(key: self.plan.balance == .sticky ? key() : 0, avoiding: target)
+    ///
+    /// - Parameters:
+    ///   - sink: Who wants it.
+    ///   - key: The session, or 0 for none.
+    ///   - target: The target that was asked before.
+    ///   - problem: How that ended; a target that was not there is asked again only if it is the only one.
+    /// - Returns: The position of the target.
+    package func leaseAgain(
+        to sink: any UpstreamSink,
+        key: @autoclosure () -> UInt64,
+        avoiding target: Int,
+        after problem: UpstreamProblem
+    ) -> Int {
+        let session = self.plan.balance == .sticky ? key() : 0
+        let index = self.pick(key: session, avoiding: target, isGone: problem.isUnreachable)
         self.pools[index].lease(to: sink, fresh: true)
         return index
     }
@@ -107,19 +126,22 @@ package final class Upstream {
         }
     }
 
-    private func pick(key: UInt64, avoiding avoided: Int?) -> Int {
+    private func pick(key: UInt64, avoiding avoided: Int?, isGone: Bool = false) -> Int {
         let now = NIODeadline.now()
         self.look(at: now)
         let pools = self.pools
-        return self.targets.pick(key: key, at: now, avoiding: avoided) { pools[$0].load.requests }
+        return self.targets.pick(key: key, at: now, avoiding: avoided, isGone: isGone) { pools[$0].load.requests }
     }
 
     /// Takes note of the health checks and of failures.
     private func look(at now: NIODeadline) {
         for index in self.pools.indices {
             if !self.health.isEmpty { self.targets.setHealth(index, isUp: self.health[index].isUp, at: now) }
-            let failures = self.outcomes[index].failures
-            guard failures > 0, let span = self.targets.eject(index, after: failures, at: now) else { continue }
+            let outcomes = self.outcomes[index]
+            let failures = outcomes.failures
+            guard failures > 0,
+                let span = self.targets.eject(index, after: failures, isBrief: outcomes.isOnlyUnreachable, at: now)
+            else { continue }
             self.outcomes[index].forget()
             self.setting.report(.ejected(self.plan.targets[index], failures: failures, span: span))
         }

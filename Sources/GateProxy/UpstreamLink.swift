@@ -15,6 +15,8 @@ package struct UpstreamCall: Sendable {
     package var takesTrailers = false
     /// Whether `101` is the answer hoped for, after which bytes go both ways as they are.
     package var opensTunnel = false
+    /// Whether the connection carries no request after this one, as its head says with `Connection: close`.
+    package var endsConnection = false
     /// How long the answer may take in all, told by the client; takes the place of the time for its beginning.
     package var budget: TimeAmount?
 

@@ -27,6 +27,11 @@ package enum UpstreamProblem: Sendable, Hashable {
     case outOfTime
     /// The answer is none that may be passed on.
     case refused(WireRefusal)
+
+    /// Whether nothing listened at the target, so that no app has seen the request and nothing was lost by asking.
+    package var isUnreachable: Bool {
+        if case .unreachable = self { true } else { false }
+    }
 }
 
 /// Who sent a request to an upstream; confined to one event loop.

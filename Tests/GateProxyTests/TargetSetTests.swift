@@ -130,6 +130,38 @@ import Testing
         #expect(abs(Double(span.nanoseconds) / 1e9 - seconds) < 0.001)
     }
 
+    @Test func `U-05 a target that only refuses connections is left out for a second, however often`() {
+        var set = TargetSet(self.plan(2), jitter: { 1 })
+        var now = self.start
+        for _ in 0..<20 {
+            #expect(set.eject(0, after: 5, isBrief: true, at: now) == .seconds(1))
+            #expect(self.picks(&set, 2, at: now) == [1, 1])
+            now = now + .seconds(1)
+            #expect(set.isAvailable(0, at: now))
+        }
+        #expect(set.eject(0, after: 5, at: now) == .seconds(12), "what answers with errors begins at the first time")
+    }
+
+    @Test func `U-05 only refused connections make an ejection brief`() {
+        let outcomes = TargetOutcomes()
+        for _ in 0..<4 { outcomes.failed(isUnreachable: true) }
+        #expect(outcomes.isOnlyUnreachable && outcomes.failures == 4)
+        outcomes.answered(503)
+        #expect(!outcomes.isOnlyUnreachable && outcomes.failures == 5)
+        outcomes.answered(200)
+        #expect(outcomes.isOnlyUnreachable && outcomes.failures == 0)
+        outcomes.failed()
+        #expect(!outcomes.isOnlyUnreachable)
+    }
+
+    @Test(arguments: [UpstreamPlan.Balance.roundRobin, .leastRequests, .sticky])
+    func `U-05 where nothing listens is not asked twice, even if the others are out`(balance: UpstreamPlan.Balance) {
+        var set = TargetSet(self.plan(2, balance), jitter: { 0 })
+        #expect(set.eject(1, after: 5, at: self.start) != nil)
+        #expect(set.pick(key: 7, at: self.start, avoiding: 0, isGone: true) { _ in 0 } == 1)
+        #expect(set.pick(key: 7, at: self.start, avoiding: 0) { _ in 0 } == 0)
+    }
+
     @Test func `R-33 the last target is never left out`() {
         var set = TargetSet(self.plan(2), jitter: { 0 })
         #expect(set.eject(0, after: 5, at: self.start) != nil)

@@ -4,6 +4,8 @@ package import NIOCore
 
 /// Whether one target is left out because it failed, and until when; pure.
 package struct Ejection: Sendable {
+    private static let brief = TimeAmount.seconds(1)
+
     private let plan: EjectionPlan?
     private var times = 0
     /// When the target is used again.
@@ -28,9 +30,16 @@ package struct Ejection: Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - jitter: From -1 to 1; a fifth of it is added, so that several gateways do not come back together.
+    ///   - isBrief: Whether nothing but refused connections speaks against the target. Those cost next to nothing and say that
+    ///     it restarts: it is left out for a second at most, however often that happens.
     /// - Returns: For how long.
-    package mutating func begin(at now: NIODeadline, jitter: Double) -> TimeAmount {
+    package mutating func begin(at now: NIODeadline, jitter: Double, isBrief: Bool = false) -> TimeAmount {
         guard let plan else { return .zero }
+        guard !isBrief else {
+            let span = min(plan.time, Ejection.brief)
+            self.until = now + span
+            return span
+        }
         if self.times > 0, now - self.until >= plan.longest { self.times = 0 }
         self.times += 1
         let (product, overflows) = plan.time.nanoseconds.multipliedReportingOverflow(by: Int64(self.times))
@@ -47,6 +56,10 @@ package struct Ejection: Sendable {
 package final class TargetOutcomes {
     /// Failures since the last success.
     package private(set) var failures = 0
+    private var unreachable = 0
+
+    /// Whether all of them were connections that nothing accepted.
+    package var isOnlyUnreachable: Bool { self.failures == self.unreachable }
 
     /// Nothing has happened yet.
     package init() {}
@@ -56,17 +69,21 @@ package final class TargetOutcomes {
         if status == 502 || status == 503 || status == 504 {
             self.failures &+= 1
         } else {
-            self.failures = 0
+            self.forget()
         }
     }
 
-    /// A request had no answer, or there was no connection for it.
-    package func failed() {
+    /// A request had no response, or there was no connection for it.
+    ///
+    /// - Parameter isUnreachable: Whether nothing listens there.
+    package func failed(isUnreachable: Bool = false) {
         self.failures &+= 1
+        if isUnreachable { self.unreachable &+= 1 }
     }
 
-    /// Begins anew, after an ejection.
+    /// Starts counting again, after a success or an ejection.
     package func forget() {
         self.failures = 0
+        self.unreachable = 0
     }
 }

@@ -53,11 +53,21 @@ package struct TargetSet {
 
     /// Leaves a target out if it has failed often enough and is not the last.
     ///
+    /// - Parameters:
+    ///   - index: The target.
+    ///   - failures: How often it has failed in a row.
+    ///   - isBrief: Whether all of these were connections that nothing accepted.
+    ///   - now: The time.
     /// - Returns: For how long it is left out; nil if it is not.
-    package mutating func eject(_ index: Int, after failures: Int, at now: NIODeadline) -> TimeAmount? {
+    package mutating func eject(
+        _ index: Int,
+        after failures: Int,
+        isBrief: Bool = false,
+        at now: NIODeadline
+    ) -> TimeAmount? {
         guard self.targets[index].ejection.isDue(after: failures), self.isAvailable(index, at: now) else { return nil }
         guard self.targets.indices.contains(where: { $0 != index && self.isAvailable($0, at: now) }) else { return nil }
-        let span = self.targets[index].ejection.begin(at: now, jitter: self.jitter())
+        let span = self.targets[index].ejection.begin(at: now, jitter: self.jitter(), isBrief: isBrief)
         self.targets[index].backSince = self.targets[index].ejection.until
         return span
     }
@@ -70,13 +80,20 @@ package struct TargetSet {
     ///   - key: The session, or 0 for none; only the sticky choice depends on it.
     ///   - now: The time.
     ///   - avoided: A target that has just failed the same request; used only if no other is available.
+    ///   - isGone: Whether nothing listens at that target, so that one that was left out is the better choice.
     ///   - load: The requests under way at a target.
     /// - Returns: Its position.
-    package mutating func pick(key: UInt64, at now: NIODeadline, avoiding avoided: Int?, load: (Int) -> Int) -> Int {
+    package mutating func pick(
+        key: UInt64,
+        at now: NIODeadline,
+        avoiding avoided: Int?,
+        isGone: Bool = false,
+        load: (Int) -> Int
+    ) -> Int {
         let isOnly = self.targets.count == 1
         guard !isOnly else { return 0 }
         let others = self.targets.indices.contains { $0 != avoided && self.isAvailable($0, at: now) }
-        if !others, let avoided, self.isAvailable(avoided, at: now) { return avoided }
+        if !others, !isGone, let avoided, self.isAvailable(avoided, at: now) { return avoided }
         let mayUse: (TargetSet, Int) -> Bool = { set, index in
             index != avoided && (!others || set.isAvailable(index, at: now))
         }

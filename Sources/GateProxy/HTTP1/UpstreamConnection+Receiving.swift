@@ -53,9 +53,12 @@ extension UpstreamConnection {
             return true
         }
         self.pool.outcomes?.answered(head.status)
-        self.mayHoldBody = self.hadBody && (head.status >= 400 || !self.isRequestSent)
+        // What frames the request decides, not what has been sent: the body may come after the response.
+        let hasBody = self.call.framing != .none
+        self.mayHoldBody = hasBody && (self.call.endsConnection || head.status >= 400 || !self.isRequestSent)
         // An app that would not switch may still take what follows for frames, or the other way round.
-        self.keepsAlive = head.keepsAlive && head.framing != .untilClose && !self.call.opensTunnel
+        self.keepsAlive =
+            head.keepsAlive && head.framing != .untilClose && !self.call.opensTunnel && !self.call.endsConnection
         self.isPatient = self.isPatient || head.isEventStream
         self.awaitProgress(from: self.arrived)
         let reader = BodyReader(head.framing, status: 502)
@@ -120,7 +123,7 @@ extension ResponseHead {
         guard self.framing == .chunked || self.framing == .untilClose else { return false }
         let type = "text/event-stream"
         return self.message.fields.contains { field in
-            guard field.name == .content, self.message.spells(field.nameRange, "content-type") else { return false }
+            guard field.name == .contentType else { return false }
             let value = field.valueRange
             guard value.count >= type.utf8.count else { return false }
             let end = value.lowerBound + type.utf8.count

@@ -55,7 +55,6 @@ package final class UpstreamConnection: ChannelDuplexHandler, SocketReader, Upst
     var isPatient = false
     /// Whether the app may have left the request's body unread, so that it would take it for the next request.
     var mayHoldBody = false
-    var hadBody = false
 
     init(pool: UpstreamPool, limits: UpstreamLimits) {
         self.pool = pool
@@ -111,7 +110,6 @@ extension UpstreamConnection {
         self.phase = .head(interim: 0)
         self.call = call
         self.isRequestSent = false
-        self.hadBody = false
         self.mayHoldBody = false
         self.isPatient = call.isPatient
         self.awaitAnswer()
@@ -120,7 +118,6 @@ extension UpstreamConnection {
 
     /// Sends a part of the request's body, without flushing.
     package func send(_ body: ByteBuffer) {
-        self.hadBody = true
         if !self.isPaused { self.awaitProgress(from: .now()) }
         guard case .chunked = self.call.framing else {
             self.line?.write(body)

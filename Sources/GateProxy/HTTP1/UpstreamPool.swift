@@ -177,8 +177,9 @@ package final class UpstreamPool: TargetPool {
             connection.lend(to: sink)
             sink.upstreamReady(connection)
         } catch {
-            self.outcomes?.failed()
-            self.tell((error as? ConnectFailure)?.problem ?? .unreachable("\(error)"), to: sink)
+            let problem = (error as? ConnectFailure)?.problem ?? .unreachable("\(error)")
+            self.outcomes?.failed(isUnreachable: problem.isUnreachable)
+            self.tell(problem, to: sink)
         }
     }
 

@@ -110,8 +110,9 @@ final class HTTP2Pool: TargetPool {
             if self.isRetired { connection.retire() }
             self.connectIfNeeded()
         } catch {
-            self.outcomes?.failed()
-            self.tellAll((error as? ConnectFailure)?.problem ?? .unreachable("\(error)"))
+            let problem = (error as? ConnectFailure)?.problem ?? .unreachable("\(error)")
+            self.outcomes?.failed(isUnreachable: problem.isUnreachable)
+            self.tellAll(problem)
         }
     }
 

@@ -15,8 +15,36 @@ package struct UpstreamPlan: Sendable, Hashable {
         case sticky
     }
 
+    /// Which HTTP/1.1 connections carry further requests; streams of HTTP/2 are apart from each other in any case.
+    package enum Reuse: Sendable, Hashable {
+        /// Those that have carried no request body.
+        ///
+        /// An app that does not read a body takes it for the next request, with identity headers that the client has written.
+        case withoutBodies
+        /// All, for apps that are known to read every body to its end.
+        case always
+        /// None, for apps that tie an identity to the connection.
+        case never
+
+        /// Whether the connection ends with a request, and the app is asked to take nothing after it for another.
+        ///
+        /// - Parameters:
+        ///   - method: Its method; bodies of methods that only read are left unread by apps that read all others.
+        ///   - framing: How its body ends.
+        /// - Returns: Whether it does.
+        package func ends(after method: RequestMethod, _ framing: BodyFraming) -> Bool {
+            switch self {
+            case .withoutBodies: framing != .none
+            case .always: framing != .none && method.isSafe
+            case .never: true
+            }
+        }
+    }
+
     /// Where the app listens; never empty.
     package var targets: [UpstreamAddress]
+    /// Which connections carry further requests.
+    package var reuse = Reuse.withoutBodies
     /// How requests are spread.
     package var balance = Balance.roundRobin
     /// How certificates are checked and shown; needed where a target speaks TLS.
