@@ -27,6 +27,50 @@ import Testing
         #expect(self.remarks("", instead: "upstrem: http://a").count == 1)
     }
 
+    @Test func `X-02 exact spellings are warned of where another app is the same server`() {
+        func remarks(_ upstream: String) -> [String] {
+            let other =
+                "  admin:\n    path: /admin\n    upstream: \(upstream)\n    allow: signed_in\n    path_spelling: exact"
+            return Fixture.remarks(Fixture.smallest(rest: other))
+        }
+        let found = remarks("http://127.0.0.1:9000")
+        #expect(
+            found.count == 1 && found[0].hasPrefix("warning: ")
+                && found[0].contains("'/ADMIN', reaches the same server")
+        )
+        #expect(remarks("http://127.0.0.1:9001").isEmpty)
+    }
+
+    @Test func `X-02 an app without its prefix is warned of where another app is the same server`() {
+        let other =
+            "  board:\n    path: /board\n    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    strip_prefix: true"
+        let risk = "who may use 'board' reaches every path of that server, those of 'wiki' too"
+        let found = Fixture.remarks(Fixture.smallest(rest: other))
+        #expect(found == ["warning: with 'strip_prefix' and the server of 'wiki', \(risk)"])
+    }
+
+    @Test func `Y-08 a path of an origin that is outside of the app is pointed out`() {
+        let lines =
+            "path: /wiki\n    origins: [\"https://idp.example.com /acs\", \"https://idp.example.com /wiki/acs\"]"
+        #expect(self.remarks(lines) == ["warning: '/acs' in 'origins' is outside of the app's path '/wiki'"])
+    }
+
+    @Test(arguments: [
+        ("methods: [get]", "'get' is in small letters, and letter case matters; write 'GET'"),
+        ("methods: [Trace]", "'Trace' is never forwarded; remove it"),
+        ("methods: [CONNECT]", "'CONNECT' is never forwarded; remove it"),
+        ("methods: [\"A B\"]", "'A B' is not a method such as PROPFIND"),
+        ("origins: [portal]", "'portal' is not an origin such as https://portal.example.com"),
+        (
+            "origins: [\"https://a.example.com/x\"]",
+            "'https://a.example.com/x' has a path in the origin; write 'https://a.example.com /x' for that path only"
+        ),
+    ])
+    func `a method or an origin that would never fit is an error that says why`(line: String, words: String) {
+        let found = self.remarks(line)
+        #expect(found.count == 1 && found[0].contains(words), "\(found)")
+    }
+
     @Test(
         arguments: [
             "Connection", "content-length", "Expect", "HTTP2-Settings", "Keep-Alive", "Proxy-Authenticate",
@@ -40,7 +84,7 @@ import Testing
     }
 
     @Test(
-        arguments: ["X-Forwarded-User", "x-forwarded-anything", "X-Gatehouse-Assertion", "Forwarded", "X-Request-ID"]
+        arguments: ["X-Forwarded-User", "x-forwarded-proto", "X-Gatehouse-Assertion", "Forwarded", "X-Request-ID"]
     )
     func `what the gateway sets itself is never changed`(name: String) {
         self.expect(name, set: "the gateway sets it itself", removed: "the gateway sets it itself")
@@ -140,10 +184,9 @@ import Testing
         arguments: [
             ("strip_prefix: true", "'strip_prefix' has no effect, since the app's path is '/'"),
             ("path: /\n    strip_prefix: true", "'strip_prefix' has no effect, since the app's path is '/'"),
-            ("websocket_origins: [\"https://a\"]", "'websocket_origins' has no effect without 'websocket: true'"),
             (
                 "websocket: false\n    websocket_origins: [\"https://a\"]",
-                "'websocket_origins' has no effect without 'websocket: true'"
+                "'websocket_origins' has no effect, since the app takes no WebSockets"
             ),
             (
                 "websocket: true\n    websocket_origins: [\"*\"]",

@@ -8,7 +8,9 @@ import Testing
 @Suite struct TrafficTests {
     @Test func `without a word requests are passed on as they are`() throws {
         let app = try Fixture.app()
-        #expect(app.traffic == TrafficSettings())
+        var wanted = TrafficSettings()
+        wanted.webSocket = WebSocketSettings()
+        #expect(app.traffic == wanted)
         #expect(app.traffic.maxBody == 104_857_600)
         #expect(app.traffic.requestHeaders.isEmpty && app.traffic.responseHeaders.isEmpty)
     }
@@ -49,13 +51,47 @@ import Testing
         #expect(traffic == wanted)
     }
 
+    @Test func `what an app makes of requests that servers read differently is read`() throws {
+        let traffic = try Fixture.app(
+            """
+                encoded_slash: reject
+                path_spelling: exact
+                methods: [GET, PROPFIND, x-Mine]
+                underscore_headers: forward
+                origins: ["https://Portal.example.com/", "https://idp.example.com /saml/acs"]
+                upstream_origin: rewrite
+                upstream_host: app.internal
+                rewrite: false
+                cache_control: pass
+                request_headers: { keep: [X-User-Id] }
+            """
+        ).traffic
+        var wanted = TrafficSettings()
+        wanted.webSocket = WebSocketSettings()
+        wanted.upstreamHost = "app.internal"
+        wanted.strictness.encodedSlash = .reject
+        wanted.strictness.pathSpelling = .exact
+        wanted.strictness.methods = ["GET", "PROPFIND", "x-Mine"]
+        wanted.strictness.irregularNames = .forward
+        let origins = ["https://portal.example.com", "https://idp.example.com"].compactMap { WebAddress($0)?.origin }
+        wanted.strictness.origins = [
+            WriteOrigin(origin: origins[0]), WriteOrigin(origin: origins[1], path: "/saml/acs"),
+        ]
+        wanted.strictness.upstreamOrigin = .rewrite
+        wanted.mapsResponses = false
+        wanted.caching = .pass
+        wanted.requestHeaders.keep = ["X-User-Id"]
+        #expect(traffic == wanted)
+    }
+
     @Test(arguments: [("0", nil), ("1", 1), ("1KiB", 1024), ("1024GiB", 1 << 40)] as [(String, Int64?)])
     func `no bytes of a body stand for any number`(text: String, limit: Int64?) throws {
         #expect(try Fixture.app("    max_body: \(text)").traffic.maxBody == limit)
     }
 
-    @Test(arguments: [("websocket: true", WebSocketSettings()), ("websocket: false", nil), ("", nil)])
-    func `WebSockets are passed on where that is written`(line: String, settings: WebSocketSettings?) throws {
+    @Test(arguments: [("websocket: true", WebSocketSettings()), ("websocket: false", nil), ("", WebSocketSettings())])
+    func `V-04 WebSockets are passed on unless that is switched off`(line: String, settings: WebSocketSettings?) throws
+    {
         #expect(try Fixture.app("    \(line)").traffic.webSocket == settings)
     }
 

@@ -19,6 +19,7 @@ struct Assembly {
         if let publicURL = self.draft.gateway?.publicURL?.value {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
+            SharedServerCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
         var sessions = SessionSettings(

@@ -16,9 +16,18 @@ extension AppDraft {
             let help = "apps take them over HTTP/1.1; write the upstream with http:// or https://"
             reading.error("'websocket' does not go with an upstream over HTTP/2: \(help)", at: webSocket.mark)
         }
-        let isRefused = self.webSocket.map { !$0.value } ?? !written.has("websocket")
-        if let origins = self.webSocketOrigins, isRefused, origins.value != WebSocketSettings() {
-            reading.warning("'websocket_origins' has no effect without 'websocket: true'", at: origins.mark)
+        let isOff = self.webSocket.map { !$0.value } ?? self.upstream?.targets.contains(where: \.isHTTP2) ?? false
+        if let origins = self.webSocketOrigins, isOff, origins.value != WebSocketSettings() {
+            reading.warning("'websocket_origins' has no effect, since the app takes no WebSockets", at: origins.mark)
+        }
+        if let keep = self.responseHeaders?.keep, let first = keep.first {
+            reading.error("'keep' is for requests; responses are passed on unless 'remove' names them", at: first.mark)
+        }
+        if self.traffic.strictness.upstreamOrigin == .rewrite, self.traffic.upstreamHost == nil,
+            let mark = written.keys["upstream_origin"], !written.has("upstream_host")
+        {
+            let help = "write 'upstream_host' too, or remove this"
+            reading.warning("'upstream_origin: rewrite' has no effect without 'upstream_host'; \(help)", at: mark)
         }
     }
 
@@ -34,7 +43,7 @@ extension AppDraft {
         guard !written.has("upstream"), written.has("redirect") || written.has("answer") else { return }
         var idle = [
             "upstream_host", "request_headers", "headers", "forwarded", "max_body", "streaming", "early_hints",
-            "websocket",
+            "websocket", "rewrite", "cache_control", "underscore_headers", "upstream_origin",
         ]
         if self.redirect?.keepsPath != true { idle.append("strip_prefix") }
         for name in idle {

@@ -96,8 +96,9 @@ extension Mapping<AppDraft> {
             "websocket",
             located: \.webSocket,
             .flag,
-            .init(standard: .value(false)),
-            "Whether WebSockets are passed on, over HTTP/1.1 and HTTP/2. One ends with the session that opened it."
+            .init(standard: .words("`true`; `false` with an upstream over HTTP/2")),
+            "Whether WebSockets are passed on, over HTTP/1.1 and HTTP/2, if a page of the app itself opens them. One ends with "
+                + "the session that opened it."
         ),
         Key(
             "websocket_origins",
@@ -123,7 +124,8 @@ extension AppDraft {
         settings.requestHeaders = self.requestHeaders?.edits ?? settings.requestHeaders
         settings.responseHeaders = self.responseHeaders?.edits ?? settings.responseHeaders
         if (self.path?.value ?? "/") == "/" { settings.stripsPrefix = false }
-        guard self.webSocket?.value == true else { return settings }
+        let isPossible = self.upstream?.targets.allSatisfy { !$0.isHTTP2 } ?? false
+        guard self.webSocket?.value ?? isPossible else { return settings }
         settings.webSocket = self.webSocketOrigins?.value ?? WebSocketSettings()
         return settings
     }

@@ -35,7 +35,7 @@ extension Mapping<AppDraft> {
         path: "apps.<name>",
         summary: "A web app behind the gateway, and who may enter it.",
         make: { AppDraft() },
-        keys: placeKeys + actionKeys + accessKeys + identityKeys + trafficKeys,
+        keys: placeKeys + actionKeys + accessKeys + identityKeys + trafficKeys + responseKeys + strictnessKeys,
         alternatives: ["upstream", "redirect", "answer"],
         check: { app, written, reading in app.check(written, &reading) }
     )

@@ -6,6 +6,7 @@ internal import GateCore
 struct HeaderEditsDraft: Sendable {
     var set: [Named<String>]?
     var remove: [Located<String>]?
+    var keep: [Located<String>]?
 }
 
 extension Mapping<HeaderEditsDraft> {
@@ -34,6 +35,14 @@ extension Mapping<HeaderEditsDraft> {
                 "The names whose fields are taken away; all but what the gateway sets itself, what frames a message or "
                     + "belongs to one connection, and `Host`."
             ),
+            Key(
+                "keep",
+                \.keep,
+                .list(of: Shape<String>.keptHeader.located, named: "a list of header names"),
+                .init(standard: .value([]), example: ["X-User-Id"]),
+                "Of requests only: names that many apps read an identity from, so that they are removed from what clients "
+                    + "send, and that this app takes none from. They are passed on as the client sent them."
+            ),
         ],
         check: { edits, written, reading in edits.check(written, &reading) }
     )
@@ -44,13 +53,14 @@ extension HeaderEditsDraft {
     var edits: HeaderEdits {
         HeaderEdits(
             set: (self.set ?? []).map { HeaderValue(name: $0.name, value: $0.value) },
-            remove: (self.remove ?? []).map(\.value)
+            remove: (self.remove ?? []).map(\.value),
+            keep: (self.keep ?? []).map(\.value)
         )
     }
 
     /// The places of all names.
     var names: [Located<String>] {
-        (self.set ?? []).map { Located(value: $0.name, mark: $0.mark) } + (self.remove ?? [])
+        (self.set ?? []).map { Located(value: $0.name, mark: $0.mark) } + (self.remove ?? []) + (self.keep ?? [])
     }
 
     fileprivate func check(_ written: Mapping<HeaderEditsDraft>.Written, _ reading: inout Reading) {
@@ -89,6 +99,20 @@ extension Shape<String> {
         guard let complaint = EditedHeader.complaint(about: text, isSet: false) else { return text }
         throw Complaint("cannot be removed; \(complaint)")
     }
+
+    /// A header that is passed on although its name is one of identity headers.
+    static let keptHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
+        text throws(Complaint) in
+        if let complaint = EditedHeader.complaint(about: text, isSet: false) {
+            throw Complaint("cannot be kept; \(complaint)")
+        }
+        let folded = text.lowercased()
+        let isOfFamily = ["x-forwarded-", "x-envoy-", "x-original-", "x-rewrite-"].contains { folded.hasPrefix($0) }
+        guard !isOfFamily, !EditedHeader.ofConnection.contains(folded) else {
+            throw Complaint("cannot be kept; clients would choose the IP, URL or proxy that the app believes in")
+        }
+        return text
+    }
 }
 
 extension NameRule {
@@ -106,6 +130,11 @@ enum EditedHeader {
     private static let connection: Set<String> = [
         "connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-authenticate",
         "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+    /// What tells where a request comes from, which no client may choose.
+    static let ofConnection: Set<String> = [
+        "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "proxy",
+        "front-end-https", "x-host", "x-forwarded", "x-original-url", "x-rewrite-url", "x-scheme", "x-url-scheme",
     ]
     /// What speaks for one person, or gives somebody the session of another.
     private static let credentials: Set<String> = ["authorization", "cookie", "set-cookie"]

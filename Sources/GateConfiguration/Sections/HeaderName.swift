@@ -10,7 +10,8 @@ enum HeaderName {
         "transfer-encoding", "upgrade", "content-length", "content-type", "content-encoding", "host", "cookie",
         "set-cookie",
         "authorization", "expect", "via", "http2-settings", "date", "accept", "origin", "sec-fetch-mode",
-        "sec-fetch-site", "x-requested-with", "content-language", "content-location", "content-range",
+        "sec-fetch-site", "x-requested-with", "content-language", "content-location", "content-range", "location",
+        "refresh", "referer", "cache-control", "expires", "pragma",
     ]
 
     /// Why a name cannot be used, or nil if it can.
@@ -26,10 +27,18 @@ enum HeaderName {
         return self.isManaged(folded) ? "the gateway sets it itself" : nil
     }
 
+    /// The names that the gateway sets itself, beside its own family.
+    private static let managed: Set<String> = [
+        "forwarded", "x-request-id", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-user",
+        "x-forwarded-email", "x-forwarded-name", "x-forwarded-preferred-username", "x-forwarded-groups",
+        "x-forwarded-provider",
+    ]
+
     /// Whether the gateway itself says what fields of a name hold; the name is in lower case.
+    ///
+    /// Others of the family, such as `X-Forwarded-Port`, are removed from what clients send and can be set for an app.
     static func isManaged(_ folded: String) -> Bool {
-        folded.hasPrefix("x-forwarded-") || folded.hasPrefix("x-gatehouse-")
-            || ["forwarded", "x-request-id"].contains(folded)
+        folded.hasPrefix("x-gatehouse-") || self.managed.contains(folded)
     }
 }
 

@@ -38,7 +38,7 @@ extension Shape<PublicRule> {
             throw Complaint("is not a path; write such as '/assets/' or 'GET /healthz'")
         }
         let method = parts.count == 2 ? parts[0] : nil
-        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "LIST"]
         if let method, !known.contains(method) {
             let hint = Hint.nearest(to: method, in: known).map { "did you mean '\($0) \(path)'?" }
             throw Complaint("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
@@ -70,6 +70,9 @@ enum CanonicalPath {
         guard self.hasCanonicalEscapes(text) else {
             throw Complaint("has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f")
         }
+        guard !text.utf8.contains(where: { "\"<>^`{|}".utf8.contains($0) }) else {
+            throw Complaint("has a character that requests carry escaped; write its escape, such as %7C for '|'")
+        }
     }
 
     /// What no plain path holds and regular expressions do; a path needs to spell most of it with an escape.
@@ -87,6 +90,7 @@ enum CanonicalPath {
             let digits = rest.prefix(2)
             guard digits.count == 2, let byte = UInt8(digits, radix: 16) else { return false }
             return digits == digits.uppercased() && !PercentEncoding.isUnreserved(byte)
+                && !"!$&'()*+,=:@".utf8.contains(byte)
         }
     }
 }

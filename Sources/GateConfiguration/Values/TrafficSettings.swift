@@ -65,9 +65,90 @@ package struct TrafficSettings: Sendable, Hashable {
     package var isStreaming = false
     /// Whether everybody gets 503, also on public paths.
     package var isInMaintenance = false
+    /// What this app makes of requests that other gateways and servers read differently.
+    package var strictness = StrictnessSettings()
+    /// Whether redirects and cookies of the app are mapped to the URL under which browsers reach it.
+    package var mapsResponses = true
+    /// What becomes of HTML that says nothing about caches.
+    package var caching = CachingProtection.protect
 
     /// The defaults.
     package init() {}
+}
+
+/// What an app makes of requests that servers read differently; the defaults are safe for every app.
+package struct StrictnessSettings: Sendable, Hashable {
+    /// What becomes of an escaped slash or backslash in a path.
+    package var encodedSlash = EncodedSlash.forward
+    /// Whether paths that an app server could read as one of this app's are kept from other routes and public rules.
+    package var pathSpelling = PathSpelling.any
+    /// The methods that are forwarded; nil for all.
+    package var methods: [String]?
+    /// What becomes of header names with `_`, `.` and their like.
+    package var irregularNames = IrregularNames.drop
+    /// The other pages that may write to the app.
+    package var origins: [WriteOrigin] = []
+    /// What the app is told in `Origin` and `Referer`.
+    package var upstreamOrigin = UpstreamOrigin.keep
+
+    /// The defaults.
+    package init() {}
+}
+
+/// What becomes of an escaped slash or backslash in a path, by its name in the file.
+package enum EncodedSlash: String, Sendable, CaseIterable {
+    /// It is forwarded as it came.
+    case forward
+    /// The request is rejected.
+    case reject
+}
+
+/// Which spellings of an app's paths are kept from other routes, by its name in the file.
+package enum PathSpelling: String, Sendable, CaseIterable {
+    /// Every spelling that some server takes for the same path: letter case, double escapes, escaped slashes, parameters.
+    case any
+    /// Only the path itself: the app's server tells all of these apart.
+    case exact
+}
+
+/// What becomes of header names with other characters than letters, digits and `-`, by its name in the file.
+package enum IrregularNames: String, Sendable, CaseIterable {
+    /// The fields are left out.
+    case drop
+    /// The request is rejected.
+    case reject
+    /// The fields are forwarded, but for names that may be read as one that the gateway sets.
+    case forward
+}
+
+/// What an app is told in `Origin` and `Referer`, by its name in the file.
+package enum UpstreamOrigin: String, Sendable, CaseIterable {
+    /// What the browser sent.
+    case keep
+    /// The origin that goes with `upstream_host`, where the browser sent the app's own.
+    case rewrite
+}
+
+/// What becomes of HTML of protected pages that says nothing about caches, by its name in the file.
+package enum CachingProtection: String, Sendable, CaseIterable {
+    /// Browsers keep it, and ask before they show it again.
+    case protect
+    /// It is passed on as it is.
+    case pass
+}
+
+/// Another origin whose pages may write to an app.
+package struct WriteOrigin: Sendable, Hashable {
+    /// The origin.
+    package var origin: Origin
+    /// The path that they may write to, with all below it if it ends in `/`; nil for all of the app's.
+    package var path: String?
+
+    /// Pairs an origin with a path.
+    package init(origin: Origin, path: String? = nil) {
+        self.origin = origin
+        self.path = path
+    }
 }
 
 /// Changes to the fields of a message; no name is in it twice, whatever its letter case.
@@ -76,15 +157,18 @@ package struct HeaderEdits: Sendable, Hashable {
     package var set: [HeaderValue]
     /// The names of the fields that are removed.
     package var remove: [String]
+    /// The names, of those that usually carry an identity, whose fields are passed on as the client sent them.
+    package var keep: [String]
 
     /// Makes edits, none unless given.
-    package init(set: [HeaderValue] = [], remove: [String] = []) {
+    package init(set: [HeaderValue] = [], remove: [String] = [], keep: [String] = []) {
         self.set = set
         self.remove = remove
+        self.keep = keep
     }
 
     /// Whether nothing is changed.
-    package var isEmpty: Bool { self.set.isEmpty && self.remove.isEmpty }
+    package var isEmpty: Bool { self.set.isEmpty && self.remove.isEmpty && self.keep.isEmpty }
 }
 
 /// A field of a message: name and value.

@@ -8,6 +8,8 @@ package struct UpstreamSettings: Sendable, Hashable {
     package var targets: [UpstreamTarget]
     /// Which of them gets a request.
     package var balance: Balance
+    /// Which connections carry further requests.
+    package var reuse: ConnectionReuse
     /// What is trusted and shown over TLS; nil for the defaults, and always for plain targets.
     package var tls: UpstreamTLSSettings?
     /// The active checks; nil for none.
@@ -29,6 +31,7 @@ package struct UpstreamSettings: Sendable, Hashable {
     package init(targets: [UpstreamTarget]) {
         self.targets = targets
         self.balance = .roundRobin
+        self.reuse = .withoutBodies
         self.ejection = EjectionSettings()
         self.limits = UpstreamLimitSettings()
         self.timeouts = UpstreamTimeoutSettings()
@@ -46,6 +49,16 @@ package enum Balance: String, Sendable, CaseIterable {
     case leastRequests = "least_requests"
     /// The same for all requests of a session, without a cookie of its own.
     case sticky
+}
+
+/// Which HTTP/1.1 connections to an app carry further requests, by its name in the file.
+package enum ConnectionReuse: String, Sendable, CaseIterable {
+    /// Those that have carried no request body, which the app may have left unread.
+    case withoutBodies = "without_bodies"
+    /// All.
+    case always
+    /// None.
+    case never
 }
 
 /// What is trusted and shown when TLS is spoken with a target.
