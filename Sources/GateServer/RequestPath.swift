@@ -15,6 +15,8 @@ enum Verdict {
     case ownEndpoint
     /// It is answered here and now.
     case answered(status: Int)
+    /// The route does not take the method.
+    case wrongMethod(SiteRoute)
     /// Nothing can be said before the session of this ticket has been looked up.
     case needsSession(Ticket)
     /// Somebody has to sign in for this route first.
@@ -60,15 +62,24 @@ struct RequestPath {
         guard let route = self.route(of: request) else {
             return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
         }
-        guard !self.dependsOnParameters(request, route) else {
+        let isOpen = self.isOpen(request, on: route)
+        if let failure = SpellingCheck(site: self.site, route: route).failure(of: request, isOpen: isOpen) {
+            return .refused(failure)
+        }
+        guard !route.rejectsIrregularNames || !request.hasIrregularNames else {
             return .refused(
-                Failure(.malformedRequest, "path.parameter", "without its parameters the path is another app's")
+                Failure(
+                    .malformedRequest,
+                    "request.header_name",
+                    "a header name has '_', '.' or another such character"
+                )
             )
         }
+        guard route.methods?.contains(request.method.rawValue) ?? true else { return .wrongMethod(route) }
         guard !route.isInMaintenance else {
             return .refused(Failure(.overloaded, "route.maintenance", "\(route.name) is in maintenance"))
         }
-        guard !self.isOpen(request, on: route) else { return .forwarded(route, identity: nil) }
+        guard !isOpen else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket)
         case .unavailable(let failure): return .refused(failure)
@@ -130,26 +141,12 @@ extension RequestPath {
         return request.path.withSpan(of: request.message) { $0.count == 1 }
     }
 
-    /// The route of a request, whoever sends it.
+    /// The route of a request, by host and canonical path.
     func route(of request: RequestHead) -> SiteRoute? {
         let found = request.path.withSpan(of: request.message) { path in
             self.site.table.entry(host: request.authority.host, path: path)
         }
         return found.map { self.site.routes[$0] }
-    }
-
-    /// Whether an app server that drops `;parameters` from segments would see a path of another route.
-    ///
-    /// RFC 3986 §3.3.
-    private func dependsOnParameters(_ request: RequestHead, _ route: SiteRoute) -> Bool {
-        let hasParameter = request.path.withSpan(of: request.message) { path in
-            path.indices.contains { path[$0] == UInt8(ascii: ";") }
-        }
-        guard hasParameter else { return false }
-        let segments = request.path.text(in: request.message).split(separator: "/", omittingEmptySubsequences: false)
-        let plain = segments.map { $0.prefix { $0 != ";" } }.joined(separator: "/")
-        let other = self.site.table.entry(host: request.authority.host, path: Array(plain.utf8).span)
-        return other != route.index
     }
 
     private func isOpen(_ request: RequestHead, on route: SiteRoute) -> Bool {
@@ -216,7 +213,13 @@ extension RequestPath {
         switch request.message.value(.secFetchSite) {
         case "same-origin", "none": return true
         case nil where request.message.first(.origin) == nil: return true
-        default: return request.message.value(.origin) == route.originText
+        default:
+            guard let origin = request.message.value(.origin), origin != route.originText else {
+                return request.message.first(.origin) != nil
+            }
+            return SpellingCheck(site: self.site, route: route).holdsInEveryReading(of: request) { path, isDecoded in
+                route.admitsWrite(from: origin, to: path, isDecoded: isDecoded)
+            }
         }
     }
 }

@@ -25,11 +25,14 @@ import Testing
             isTrusted: isTrusted,
             sendsForwarded: sendsForwarded
         )
+        let head = try rig.head(start, host, lines)
+        let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
         let bytes = ForwardedHead.request(
-            try rig.head(start, host, lines),
+            head,
+            authority: Rig.gate,
             way: &way,
             identity: identity.map { ByteBuffer(string: $0) },
-            requestID: RequestID(0x0123_4567_89AB_CDEF, 16),
+            requestID: ForwardedHead.requestID(of: head, way: way, fresh: own),
             into: ByteBuffer()
         )
         let text = String(buffer: bytes)
@@ -145,12 +148,35 @@ import Testing
     @Test(arguments: [
         "X-Forwarded-For: unknown", "X-Forwarded-For: 10.0.0.1, evil", "X-Forwarded-Proto: gopher",
         "X-Request-Id: a b", "X-Request-Id: a\"b", "X-Request-Id: \(String(repeating: "a", count: 129))",
-        "X-Forwarded-For: \(Array(repeating: "10.0.0.1", count: 33).joined(separator: ","))", "X-Request-Id:",
+        "X-Request-Id:", "X-Forwarded-For: 10.0.0.1, 10.0.0.2:x", "X-Forwarded-For: [10.0.0.1]:80",
     ])
     func `a trusted proxy's word that makes no sense is replaced`(line: String) throws {
         let lines = try self.forwarded("\(line)\r\n", isTrusted: true)
         #expect(lines.contains("X-Forwarded-For: 192.0.2.1") && lines.contains("X-Forwarded-Proto: https"))
         #expect(lines.contains("X-Request-Id: 0123456789abcdef0000000000000010"))
+    }
+
+    @Test(arguments: [
+        ("x, 203.0.113.9", "203.0.113.9"), ("unknown, 203.0.113.9", "203.0.113.9"), ("203.0.113.9:80", "203.0.113.9"),
+        ("[2001:db8::1]:80, 203.0.113.9", "2001:db8::1, 203.0.113.9"), ("[2001:db8::1]", "2001:db8::1"),
+        ("a, b, 203.0.113.9, 10.0.0.1", "203.0.113.9, 10.0.0.1"), (",203.0.113.9", "203.0.113.9"),
+        (
+            Array(repeating: "10.0.0.1", count: 40).joined(separator: ","),
+            Array(repeating: "10.0.0.1", count: 32).joined(separator: ", ")
+        ),
+    ])
+    func `X-06 a client cannot hide its IP from a proxy that appends`(sent: String, seen: String) throws {
+        let lines = try self.forwarded("X-Forwarded-For: \(sent)\r\n", isTrusted: true)
+        #expect(lines.contains("X-Forwarded-For: \(seen), 192.0.2.1"))
+    }
+
+    @Test(arguments: [
+        ("for=\"a;b\", for=203.0.113.9", "203.0.113.9"), ("garbage, for=203.0.113.9", "203.0.113.9"),
+        ("for=\"x, for=203.0.113.9", "203.0.113.9"), ("for=192.0.2.7, for=203.0.113.9", "192.0.2.7, 203.0.113.9"),
+    ])
+    func `X-06 nor with Forwarded`(sent: String, seen: String) throws {
+        let lines = try self.forwarded("Forwarded: \(sent)\r\n", isTrusted: true)
+        #expect(lines.contains("X-Forwarded-For: \(seen), 192.0.2.1"))
     }
 
     @Test(arguments: [
@@ -185,11 +211,29 @@ import Testing
         let bytes = ForwardedHead.answer(
             head,
             to: request,
+            requestID: .own(1, 2),
             framing: framing ?? head.framing,
             closes: closes,
+            date: DateLine(clock: .fixed(Instant(seconds: 784_111_777))),
             into: ByteBuffer()
         )
-        return String(buffer: bytes).split(separator: "\r\n").map(String.init)
+        let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
+        let sent = String(buffer: bytes).split(separator: "\r\n").map(String.init)
+        #expect(sent.count { $0 == date } == 1)
+        #expect(sent.count { $0.lowercased().hasPrefix("x-request-id: ") } == 1)
+        return sent.filter { $0 != date && $0 != self.ownID }
+    }
+
+    private let ownID = "X-Request-Id: 00000000000000010000000000000002"
+
+    @Test func `Z-08 a response names its request, by the app's name for it if it has one`() throws {
+        let lines = try self.answered("200 OK", "X-Request-ID: of-the-app\r\nContent-Length: 0\r\n")
+        #expect(lines.contains("X-Request-ID: of-the-app"))
+        let hopByHop = try self.answered(
+            "200 OK",
+            "X-Request-ID: a\r\nConnection: X-Request-Id\r\nContent-Length: 0\r\n"
+        )
+        #expect(!hopByHop.contains("X-Request-ID: a"))
     }
 
     @Test func `status and lines come back with a reason of ours`() throws {

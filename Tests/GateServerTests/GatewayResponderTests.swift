@@ -13,7 +13,7 @@ import Testing
         ("GET /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", "401 Unauthorized"),
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "404 Not Found"),
         ("OPTIONS * HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", "204 No Content"),
-        ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request"), ("BREW / HTTP/1.1\r\nHost: a\r\n\r\n", "501 Not Implemented"),
+        ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request"), ("get / HTTP/1.1\r\nHost: a\r\n\r\n", "501 Not Implemented"),
     ])
     func `a stranger gets one answer and nothing is left under way`(request: String, status: String) throws {
         let rig = try Rig()

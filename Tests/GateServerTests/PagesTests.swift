@@ -142,11 +142,12 @@ import Testing
         #expect(answer.head.headerFields[.cacheControl] == "no-store" && answer.cookies.isEmpty)
     }
 
-    @Test func `a script is told 401 and where a person would have to go`() throws {
+    @Test func `V-10 a script is told 401, where a user would have to go and what to send afterwards`() throws {
         let answer = try self.answer("GET /wiki/a", "wiki", page: false)
         let json = try JSON(parsing: answer.body)
         #expect(answer.status == 401 && answer.location == nil && json["error"]?.string == "sign_in_required")
         #expect(json["sign_in"]?.string == "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa")
+        #expect(json["help"]?.string?.contains("the cookie __Host-gatehouse of that session") == true)
         #expect(answer.head.headerFields[.wwwAuthenticate] != nil)
         let elsewhere = try JSON(parsing: self.answer("GET /a", "shop", host: "shop.example.com", page: false).body)
         #expect(elsewhere["sign_in"]?.string == "https://shop.example.com/oauth2/sign_in?rd=%2Fa")

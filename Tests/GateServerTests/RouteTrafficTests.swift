@@ -22,29 +22,39 @@ import Testing
         var way = ForwardedHead.Way(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
             try rig.head(start, Rig.gate, lines),
+            authority: Rig.gate,
             way: &way,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try rig.route("wiki").requestChanges,
-            requestID: RequestID(1, 2),
+            requestID: .own(1, 2),
             into: ByteBuffer()
         )
         return String(buffer: bytes).split(separator: "\r\n").map(String.init)
     }
 
-    /// The lines that a browser gets for an answer of the wiki.
-    private func answered(_ lines: String, on rig: Rig) throws -> [String] {
+    /// The lines that a browser gets for an answer of the wiki, without those that the gateway adds to every one.
+    private func answered(_ lines: String, on rig: Rig, isDated: Bool = true) throws -> [String] {
+        let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
+        let bytes = try self.answeredBytes(Array(lines.utf8), on: rig)
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
+        return lines.filter { !ours.contains($0) || (!isDated && $0 == ours[0]) }
+    }
+
+    private func answeredBytes(_ lines: [UInt8], on rig: Rig) throws -> [UInt8] {
         let request = try rig.head("GET /wiki")
-        var buffer = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\(lines)\r\n")
+        var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .answers).head(from: &buffer, answering: .get))
         let bytes = ForwardedHead.answer(
             head,
             to: request,
+            requestID: .own(1, 2),
             framing: head.framing,
             closes: false,
-            edits: try rig.route("wiki").answerEdits,
+            changes: try rig.route("wiki").responseChanges(isProtected: false),
+            date: DateLine(clock: .fixed(Instant(seconds: 0))),
             into: ByteBuffer()
         )
-        return String(buffer: bytes).split(separator: "\r\n").map(String.init)
+        return Array(bytes.readableBytesView)
     }
 
     private func redirect(_ to: String, status: Int = 308, keepsPath: Bool = true) throws -> AppAction {
@@ -56,9 +66,53 @@ import Testing
 // MARK: On the way to the app
 
 extension RouteTrafficTests {
+    @Test func `Y-12 a date that the app's entry removes or sets stands once at most`() throws {
+        let removed = try self.rig { $0.traffic.responseHeaders = HeaderEdits(remove: ["Date"]) }
+        #expect(
+            try !self.answered("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
+        )
+        let set = try self.rig {
+            $0.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Date", value: "x")])
+        }
+        #expect(
+            try self.answered("Date: y\r\nContent-Length: 0\r\n", on: set, isDated: false).count {
+                $0.hasPrefix("Date")
+            } == 1
+        )
+    }
+
+    @Test func `V-06 a cookie that is not mapped is copied byte by byte`() throws {
+        let rig = try self.rig {
+            $0.traffic.stripsPrefix = true
+            $0.route.path = "/wiki"
+        }
+        let cookie: [UInt8] = Array("Set-Cookie: lang=caf".utf8) + [0xE9]
+        let bytes = try self.answeredBytes(cookie + Array("\r\nContent-Length: 0\r\n".utf8), on: rig)
+        #expect(bytes.contains(cookie))
+    }
+
+    @Test func `Y-06 an irregular name brings back no header that the app's entry sets or removes`() throws {
+        let rig = try self.rig {
+            $0.traffic.strictness.irregularNames = .forward
+            $0.traffic.requestHeaders = HeaderEdits(
+                set: [HeaderValue(name: "X-Api-Key", value: "secret")],
+                remove: ["X-Debug"]
+            )
+        }
+        let lines = try self.forwarded(
+            "GET /wiki",
+            "X_Api_Key: forged\r\nX_Debug: 1\r\nX.Debug: 1\r\nX_Kept: 1\r\n",
+            on: rig
+        )
+        #expect(lines.contains("X-Api-Key: secret") && lines.contains("X_Kept: 1"))
+        #expect(!lines.contains { $0.contains("forged") || $0.lowercased().contains("debug") })
+    }
+}
+
+extension RouteTrafficTests {
     @Test func `a route that changes nothing has nothing to look at`() throws {
         let route = try Rig().route("wiki")
-        #expect(route.requestChanges == nil && route.answerEdits == nil && route.directAnswer == nil)
+        #expect(route.requestChanges == nil && route.directAnswer == nil)
         #expect(route.mostBody == 100 << 20 && !route.isInMaintenance && !route.passesEarlyHints)
     }
 

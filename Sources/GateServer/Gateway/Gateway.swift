@@ -244,6 +244,7 @@ package final class Gateway: Sendable {
             isDraining: { state.endsConnections },
             flushes: state.flushes,
             memory: state.memory,
+            date: state.date,
             takesWebSockets: state.site.takesWebSockets
         )
         switch way.speaks {

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 
@@ -58,8 +59,11 @@ struct Rendering: Sendable {
     func challenge(_ failure: Failure, signIn address: String) -> Answer {
         let incident = self.random.token(9)
         self.log.refused(failure, incident: incident, for: Visitor(wantsPage: false))
+        let cookie = GateCookie.session(at: self.publicOrigin).name
+        let script = "a client without one sends the cookie \(cookie) of that session"
         let members: JSON = [
             "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
+            "help": .string("sign in with a browser at 'sign_in'; \(script)"),
         ]
         var answer = Rendering.json(Rendering.status(of: failure), members)
         answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
@@ -79,7 +83,7 @@ struct Rendering: Sendable {
             )
             : Rendering.json(refusal.status, code: refusal.reason, incident: incident)
         if refusal.status == 405 {
-            answer.head.headerFields[.allow] = RequestMethod.allCases.map(\.rawValue).joined(separator: ", ")
+            answer.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
         }
         return answer
     }

@@ -54,8 +54,7 @@ struct DirectAnswer: Sendable {
         var answer = self.answer
         if isOpen, let openCaching { answer.head.headerFields[.cacheControl] = openCaching }
         guard let base else { return answer }
-        let rest = request.path.text(in: request.message).utf8.dropFirst(self.prefixLength)
-        let path = rest.isEmpty ? "/" : String(Substring(rest))
+        let path = request.path.text(in: request.message, droppingPrefix: self.prefixLength)
         answer.head.headerFields[.location] = base + path + (request.queryText.map { "?\($0)" } ?? "")
         return answer
     }

@@ -53,62 +53,161 @@ struct ForwardedHead {
     }
 
     /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - authority: The host and port under which browsers reach the app, which the app is told; what the client wrote
+    ///     there has found the route by its host alone.
+    ///   - way: How the request came.
+    ///   - identity: The identity lines; nil on what is open to all.
+    ///   - changes: What the app wants otherwise; nil for nothing.
+    ///   - requestID: The id of the request.
+    ///   - endsConnection: Whether the app is told to take nothing that follows for another request.
+    ///   - buffer: Room for the head.
+    /// - Returns: The head, complete.
     static func request(
         _ head: RequestHead,
+        authority: String,
         way: inout Way,
         identity: ByteBuffer?,
         changes: RequestChanges? = nil,
         requestID: RequestID,
+        endsConnection: Bool = false,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
-        writer.writeLine("Host", changes?.host ?? head.authority.text)
+        writer.writeLine("Host", changes?.host ?? authority)
         let options = head.message.connectionOptions()
-        if let edits = changes?.edits {
-            writer.copyLines(of: head.message) { field in
-                self.isKept(field, of: head.message, removing: options) && !edits.takesAway(field, of: head.message)
-            }
+        if let changes {
+            self.copyLines(of: head.message, removing: options, changes, to: &writer)
         } else {
             writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
         }
         if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
         if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
-        if let lines = way.lines(for: head.authority.text) {
+        if let lines = way.lines(for: authority) {
             writer.buffer.writeImmutableBuffer(lines)
-            self.write(requestID, to: &writer)
         } else {
-            self.writeWay(way, of: head, requestID: requestID, to: &writer)
+            self.writeWay(way, of: head, authority: authority, to: &writer)
         }
+        self.write(requestID, to: &writer)
+        if endsConnection { writer.buffer.writeStaticString("Connection: close\r\n") }
         writer.writeFraming(ofRequest: head)
         if let identity { writer.buffer.writeImmutableBuffer(identity) }
         return writer.finish()
     }
 
+    /// The client's lines, as the app wants them.
+    private static func copyLines(
+        of message: MessageHead,
+        removing options: Set<String>,
+        _ changes: RequestChanges,
+        to writer: inout HeadWriter
+    ) {
+        var rewritten: [(name: StaticString, value: String)] = []
+        writer.copyLines(of: message) { field in
+            if let edits = changes.edits {
+                if field.name == .managed, edits.keeps(field, of: message) { return true }
+                if edits.takesAway(field, of: message) { return false }
+            }
+            if field.name == .irregular {
+                return changes.forwardsIrregular && !self.isNamed(field, of: message, in: options)
+                    && changes.edits?.takesAway(self.regularName(of: field, in: message)) != true
+            }
+            if let origin = changes.origin, let name = OriginRewrite.name(field.name),
+                let value = origin.value(for: message.text(field.valueRange))
+            {
+                rewritten.append((name, value))
+                return false
+            }
+            return self.isKept(field, of: message, removing: options)
+        }
+        for line in rewritten {
+            writer.writeLine(line.name, line.value)
+        }
+    }
+
+    /// The name that an app may read in an irregular one.
+    private static func regularName(of field: FieldSlot, in message: MessageHead) -> String {
+        String(message.text(field.nameRange).lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" })
+    }
+
     /// The head for the browser: our status line, the app's lines, one framing line.
+    ///
+    /// - Parameters:
+    ///   - head: What the app sent.
+    ///   - request: What it responds to.
+    ///   - requestID: The id for a response that names none, so that a user can tell which request of the log it was.
+    ///   - framing: How the body is sent to the client.
+    ///   - closes: Whether the connection ends with the response.
+    ///   - changes: What the route wants otherwise; nil for nothing.
+    ///   - date: For a response without a `Date`, RFC 9110 §6.6.1.
+    ///   - buffer: Room for the head.
+    /// - Returns: The head, complete.
     static func answer(
         _ head: ResponseHead,
         to request: RequestHead,
+        requestID: RequestID,
         framing: BodyFraming,
         closes: Bool,
-        edits: LineEdits? = nil,
+        changes: ResponseChanges? = nil,
+        date: DateLine,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         writer.writeStatusLine(head.status)
         let options = head.message.connectionOptions()
-        let keepsLength = request.method.isHead || head.status == 304
+        let edits = changes?.edits
+        // With HTTP/2, the frame that carries the head says that nothing follows; a length would be one the app did not send.
+        var keepsLength =
+            request.method.isHead || head.status == 304
+            || (request.isHTTP2 && framing == .none && head.status != 204)
+        let hasNoBody = keepsLength
+        var hasID = false
+        var hasDate = false
+        var storing = ResponseChanges.Storing()
         writer.copyLines(of: head.message) { field in
             if let edits, edits.takesAway(field, of: head.message) { return false }
             switch field.name {
-            case .contentLength: return keepsLength
+            case .contentLength:
+                defer { keepsLength = false }
+                return keepsLength
             case .managed: return false
-            case .setCookie: return !self.isOurs(field, of: head.message)
+            case .setCookie:
+                return changes?.locations?.mapsCookies != true && !self.isOurs(field, of: head.message)
             case .other where options.isEmpty: return true
+            case .date:
+                hasDate = true
+                return true
+            case .xRequestID:
+                hasID = !self.isNamed(field, of: head.message, in: options)
+                return hasID
+            case .contentType:
+                storing.note(type: field, of: head.message)
+                return true
+            case .caching:
+                storing.isSettled = true
+                return true
+            case .location, .contentLocation, .refresh:
+                return changes?.value(of: field, in: head.message) == nil
             default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
             }
         }
+        if !hasDate, edits?.takesAway("date") != true { writer.buffer.writeImmutableBuffer(date.now) }
+        if !hasID { self.write(requestID, to: &writer) }
+        if let changes { changes.write(head, storing, to: &writer) }
         if let edits { writer.buffer.writeImmutableBuffer(edits.lines) }
+        return self.finish(&writer, head, hasNoBody: hasNoBody, framing: framing, closes: closes)
+    }
+
+    private static func finish(
+        _ writer: inout HeadWriter,
+        _ head: ResponseHead,
+        hasNoBody keepsLength: Bool,
+        framing: BodyFraming,
+        closes: Bool
+    ) -> ByteBuffer {
         if framing == .none, !keepsLength, head.status != 204, head.status >= 200 {
             writer.writeLine("Content-Length", "0")
         } else {
@@ -118,13 +217,13 @@ struct ForwardedHead {
         return writer.finish()
     }
 
-    private static func isKept(_ field: FieldSlot, of message: MessageHead, removing options: [String]) -> Bool {
+    private static func isKept(_ field: FieldSlot, of message: MessageHead, removing options: Set<String>) -> Bool {
         switch field.name {
         case .managed, .host, .cookie, .contentLength, .expect, .forwarded, .xForwardedFor, .xForwardedProto,
-            .xForwardedHost, .xRequestID:
+            .xForwardedHost, .xRequestID, .irregular, .disguised:
             return false
-        case .other, .accept, .authorization, .content, .origin, .secFetchMode, .secFetchSite, .xRequestedWith,
-            .cdnLoop, .setCookie:
+        case .other, .accept, .authorization, .content, .contentType, .contentLocation, .location, .refresh, .referer,
+            .destination, .date, .caching, .origin, .secFetchMode, .secFetchSite, .xRequestedWith, .cdnLoop, .setCookie:
             if options.isEmpty || field.name.isProtectedFromConnection { return true }
             return !self.isNamed(field, of: message, in: options)
         case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding, .te,
@@ -133,12 +232,12 @@ struct ForwardedHead {
         }
     }
 
-    private static func isNamed(_ field: FieldSlot, of message: MessageHead, in options: [String]) -> Bool {
+    private static func isNamed(_ field: FieldSlot, of message: MessageHead, in options: Set<String>) -> Bool {
         guard !options.isEmpty else { return false }
         return options.contains(message.text(field.nameRange).lowercased())
     }
 
-    private static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
+    static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
         GateCookie.mayBeReadAsOurs(message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
@@ -157,22 +256,22 @@ struct ForwardedHead {
         if !isFirst { writer.buffer.writeStaticString("\r\n") }
     }
 
-    private static func writeWay(_ way: Way, of head: RequestHead, requestID: RequestID, to writer: inout HeadWriter) {
+    private static func writeWay(
+        _ way: Way,
+        of head: RequestHead,
+        authority: String,
+        to writer: inout HeadWriter
+    ) {
         let earlier = way.isTrusted ? self.believedAddresses(head.message) : nil
         let scheme = (way.isTrusted ? self.believedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
         let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
-        writer.writeLine("X-Forwarded-Host", head.authority.text)
+        writer.writeLine("X-Forwarded-Host", authority)
         writer.buffer.writeString(way.marker)
-        if way.isTrusted, let believed = self.believedRequestID(head.message) {
-            writer.writeLine("X-Request-Id", believed)
-        } else {
-            self.write(requestID, to: &writer)
-        }
         guard way.sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
-        let last = "host=\"\(head.authority.text)\";proto=\(scheme)"
+        let last = "host=\"\(authority)\";proto=\(scheme)"
         let elements = nodes.enumerated().map {
             $0.offset == nodes.count - 1 ? "for=\($0.element);\(last)" : "for=\($0.element)"
         }
@@ -193,15 +292,45 @@ struct ForwardedHead {
         return address.contains(":") ? "\"[\(address)]\"" : address
     }
 
-    /// The addresses a believed proxy reports, if each of them is one; what cannot be read is not passed on.
+    /// The client IPs that trusted proxies report, read from the right up to the first that is none.
+    ///
+    /// Proxies append, so what stands further left is the client's own and may be anything; it is not passed on.
     static func believedAddresses(_ message: MessageHead) -> String? {
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
-        let listed = lines.joined(separator: ",").split(separator: ",").map { $0.trimmingOptionalSpace() }
-        let addresses = lines.isEmpty ? ForwardedField.parameters("for", in: message) : listed
-        guard !addresses.isEmpty, addresses.count <= 32, addresses.allSatisfy({ IPAddress($0) != nil }) else {
-            return nil
+        let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
+        let nodes =
+            lines.isEmpty
+            ? ForwardedField.parameters("for", in: message) : listed.map { $0.trimmingOptionalSpace() }
+        var addresses: [String] = []
+        for node in nodes.reversed() {
+            guard addresses.count < self.maxAddresses, let address = self.address(of: node) else { break }
+            addresses.append(address)
         }
-        return addresses.joined(separator: ", ")
+        return addresses.isEmpty ? nil : addresses.reversed().joined(separator: ", ")
+    }
+
+    private static let maxAddresses = 32
+
+    /// The IP of a node, which some proxies write with a port: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    private static func address(of node: String) -> String? {
+        guard IPAddress(node) == nil else { return node }
+        let bare: Substring
+        if node.hasPrefix("["), let end = node.firstIndex(of: "]") {
+            let port = node[node.index(after: end)...]
+            guard port.isEmpty || (port.hasPrefix(":") && self.isPort(port.dropFirst())) else { return nil }
+            bare = node[node.index(after: node.startIndex)..<end]
+            guard bare.contains(":") else { return nil }
+        } else {
+            guard let colon = node.firstIndex(of: ":"), self.isPort(node[node.index(after: colon)...]) else {
+                return nil
+            }
+            bare = node[..<colon]
+        }
+        return IPAddress(bare) == nil ? nil : String(bare)
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        (1...5).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
     private static func believedProtocol(_ message: MessageHead) -> String? {
@@ -213,11 +342,13 @@ struct ForwardedHead {
         return text == "https" || text == "http" ? text : nil
     }
 
-    /// A request id of at most 128 visible characters that cannot break a log line.
-    private static func believedRequestID(_ message: MessageHead) -> String? {
-        guard message.count(.xRequestID) == 1, let text = message.value(.xRequestID) else { return nil }
+    /// The id of a request: a trusted proxy's, if it has at most 128 visible characters that cannot break a log line.
+    static func requestID(of head: RequestHead, way: Way, fresh: @autoclosure () -> RequestID) -> RequestID {
+        guard way.isTrusted, head.message.count(.xRequestID) == 1, let text = head.message.value(.xRequestID) else {
+            return fresh()
+        }
         let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: ":") }
-        return (1...128).contains(text.utf8.count) && plain ? text : nil
+        return (1...128).contains(text.utf8.count) && plain ? .given(text) : fresh()
     }
 }
 
@@ -225,19 +356,31 @@ struct ForwardedHead {
 ///
 /// RFC 7239 §4.
 enum ForwardedField {
-    /// The values of one parameter, element by element; none if the field has any element that is not plain.
+    /// The values of one parameter, element by element, from the first element behind the last that is not plain.
+    ///
+    /// Proxies append: what stands in front of such an element is the client's own.
     static func parameters(_ name: String, in message: MessageHead) -> [String] {
         let lines = message.fields.filter { $0.name == .forwarded }.map { message.text($0.valueRange) }
         guard !lines.isEmpty, lines.allSatisfy({ $0.utf8.count <= 4096 }) else { return [] }
         var values: [String] = []
-        for element in lines.joined(separator: ",").split(separator: ",") {
+        for element in lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false).reversed() {
+            var found: [String] = []
             for pair in element.split(separator: ";") {
                 let sides = pair.trimmingOptionalSpace().split(separator: "=", omittingEmptySubsequences: false)
-                guard sides.count == 2, !sides[1].contains("\\") else { return [] }
-                if sides[0].lowercased() == name { values.append(self.plain(String(sides[1]))) }
+                guard sides.count == 2, !sides[1].contains("\\"), self.isWhole(sides[1]) else {
+                    return values.reversed()
+                }
+                if sides[0].lowercased() == name { found.append(self.plain(String(sides[1]))) }
             }
+            values += found.reversed()
         }
-        return values
+        return values.reversed()
+    }
+
+    /// Whether a value is a token, or one quoted string from its first to its last character.
+    private static func isWhole(_ value: Substring) -> Bool {
+        let quotes = value.filter { $0 == "\"" }.count
+        return quotes == 0 || (quotes == 2 && value.count > 1 && value.first == "\"" && value.last == "\"")
     }
 
     /// A value without its quotes, and an address without brackets and port.

@@ -16,7 +16,7 @@ enum GRPC {
         let type = "application/grpc"
         let message = request.message
         return message.fields.contains { field in
-            guard field.name == .content, message.spells(field.nameRange, "content-type") else { return false }
+            guard field.name == .contentType else { return false }
             let value = field.valueRange
             guard value.count >= type.utf8.count else { return false }
             let end = value.lowerBound + type.utf8.count

@@ -21,7 +21,7 @@ final class GatewayResponder: Responder {
     var request: RequestHead?
     var site: Site
     var way: ForwardedHead.Way
-    var requestID: RequestID?
+    private var givenID: RequestID?
     /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
     private(set) var turn = 0
     var task: Task<Void, Never>?
@@ -59,11 +59,12 @@ extension GatewayResponder {
         self.request = request
         self.turn += 1
         self.isRequestComplete = false
-        self.requestID = nil
+        self.givenID = nil
         self.began = connection.arrived
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
         self.takeSite()
+        if request.hasIrregularNames { self.site.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.mostInFlight else { return self.refuseForLoad() }
         self.carryOut(RequestPath(site: self.site, loop: self.loop).verdict(for: request, over: self.tls))
     }
@@ -97,6 +98,7 @@ extension GatewayResponder {
         case .answered where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
             self.refuseWebSocket()
         case .refused(let failure): self.refuse(failure, request)
+        case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
         case .answered(let status): self.answer(Answer(status))
         case .signInNeeded(let route): self.invite(request, to: route)
         case .needsSession(let ticket):
@@ -115,6 +117,20 @@ extension GatewayResponder {
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             self.forward(to: route, identity: identity)
         }
+    }
+
+    /// The app takes other methods, which the response lists.
+    ///
+    /// RFC 9110 §15.5.6.
+    private func refuseMethod(of request: RequestHead, on route: SiteRoute) {
+        let failure = Failure(
+            .methodNotAllowed,
+            "route.method",
+            "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
+        )
+        var answer = self.site.rendering.answer(to: failure, for: Visitor(request, self))
+        answer.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
+        self.answer(answer)
     }
 
     private func holdBody() {
@@ -176,13 +192,29 @@ extension GatewayResponder {
     func answer(_ answer: Answer) {
         guard let connection else { return }
         var answer = answer
-        if answer.head.status.code >= 300, let request, GRPC.isCall(request) { answer = GRPC.answer(for: answer) }
+        if answer.head.status.code >= 300, let request, self.isCall(request) { answer = GRPC.answer(for: answer) }
         if self.tls != nil, let request, let hsts = self.site.hsts(for: request.authority.host) {
             answer.head.headerFields[.strictTransportSecurity] = hsts
         }
-        if let requestID { answer.head.headerFields[.requestID] = requestID.text }
+        answer.head.headerFields[.requestID] = self.requestID.text
         self.finish(status: answer.head.status.code)
         connection.respond(answer)
+    }
+
+    /// Whether a request is a gRPC call of an app that is known to speak HTTP/2, and not merely said to be one.
+    private func isCall(_ request: RequestHead) -> Bool {
+        GRPC.isCall(request) && RequestPath(site: self.site, loop: self.loop).route(of: request)?.speaksHTTP2 == true
+    }
+
+    /// The id of the request that is under way: a trusted proxy's, or one that it gets when it is first needed.
+    var requestID: RequestID {
+        if let givenID { return givenID }
+        let loop = self.loop
+        let id =
+            self.request.map { ForwardedHead.requestID(of: $0, way: self.way, fresh: loop.freshRequestID()) }
+            ?? loop.freshRequestID()
+        self.givenID = id
+        return id
     }
 
     var visitor: Visitor { Visitor(self.request, self) }
@@ -222,8 +254,9 @@ extension GatewayResponder {
             case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
+        } else if WebSocketOffer.isAsked(by: request) {
+            self.site.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
-        self.requestID = self.loop.freshRequestID()
         self.way.sendsForwarded = route.sendsForwarded
         let exchange = UpstreamExchange(
             responder: self,
@@ -265,14 +298,21 @@ extension GatewayResponder {
     }
 
     /// The head for the app; a second try gets a new one.
-    func upstreamHead(for request: RequestHead, on route: SiteRoute, identity: ByteBuffer?) -> ByteBuffer {
+    func upstreamHead(
+        for request: RequestHead,
+        on route: SiteRoute,
+        identity: ByteBuffer?,
+        endsConnection: Bool
+    ) -> ByteBuffer {
         let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
+            authority: route.authority,
             way: &self.way,
             identity: identity,
             changes: route.requestChanges,
-            requestID: self.requestID ?? self.loop.freshRequestID(),
+            requestID: self.requestID,
+            endsConnection: endsConnection,
             into: self.loop.memory.take(capacity: room)
         )
     }

@@ -13,6 +13,8 @@ struct LineEdits: Sendable {
     private let names: [String]
     /// One bit for each length of a name, so that most lines are passed after one look.
     private let lengths: UInt64
+    /// The names of identity headers that the app takes no identity from; in lower case.
+    private let kept: [String]
 
     /// The changes that the file asks for, and one more line; nil if there is nothing to change.
     init?(_ edits: HeaderEdits, adding line: HeaderValue? = nil) {
@@ -24,6 +26,12 @@ struct LineEdits: Sendable {
         self.lines = lines
         self.names = edits.set.map { $0.name.lowercased() } + edits.remove.map { $0.lowercased() }
         self.lengths = self.names.reduce(0) { $0 | LineEdits.bit(of: $1.utf8.count) }
+        self.kept = edits.keep.map { $0.lowercased() }
+    }
+
+    /// Whether a line whose name is one of identity headers is passed on all the same.
+    func keeps(_ field: FieldSlot, of message: MessageHead) -> Bool {
+        self.kept.contains { message.spells(field.nameRange, $0) }
     }
 
     /// Whether a line of a message has no place any more.

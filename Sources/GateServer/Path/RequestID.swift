@@ -2,30 +2,30 @@
 
 internal import NIOCore
 
-/// The name of a request: 32 hexadecimal digits that no other request has.
-struct RequestID: Sendable, Hashable {
-    private let high: UInt64
-    private let low: UInt64
+/// The id of a request, in logs, for the app and for the client.
+enum RequestID: Sendable, Hashable {
+    /// 32 hexadecimal digits that no other request has.
+    case own(UInt64, UInt64)
+    /// One that a trusted proxy has given.
+    case given(String)
 
-    /// A name of two numbers.
-    init(_ high: UInt64, _ low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    /// The name as text.
+    /// The id as text.
     var text: String {
         var buffer = ByteBuffer()
         self.write(to: &buffer)
         return String(buffer: buffer)
     }
 
-    /// Appends the digits to a head.
+    /// Appends the id to a head.
     func write(to buffer: inout ByteBuffer) {
-        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.high >> 32)))
-        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.high)))
-        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.low >> 32)))
-        buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: self.low)))
+        switch self {
+        case .given(let text): buffer.writeString(text)
+        case .own(let high, let low):
+            buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: high >> 32)))
+            buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: high)))
+            buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: low >> 32)))
+            buffer.writeInteger(RequestID.digits(of: UInt32(truncatingIfNeeded: low)))
+        }
     }
 
     /// The eight digits of a number, the first in the highest byte.
@@ -39,13 +39,13 @@ struct RequestID: Sendable, Hashable {
     }
 }
 
-/// Makes names for requests: 64 random bits for the loop, then a count, so that making one costs no system call.
+/// Makes ids for requests: 64 random bits for the loop, then a count, so that making one costs no system call.
 struct RequestIDs {
     private let prefix = UInt64.random(in: .min ... .max)
     private var count = UInt64.random(in: 0...0xFFFF_FFFF)
 
     mutating func next() -> RequestID {
         self.count &+= 1
-        return RequestID(self.prefix, self.count)
+        return .own(self.prefix, self.count)
     }
 }

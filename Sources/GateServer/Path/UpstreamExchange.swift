@@ -32,6 +32,8 @@ final class UpstreamExchange: UpstreamSink {
     private var hasAnswered = false
     private var isOver = false
     private var triesLeft = 1
+    /// How often the request may still go to another target because nothing listened at the one before.
+    private var detoursLeft = 2
     private var status = 0
     /// How many more bytes of the body may come; a length that was told has been looked at before.
     private var bodyLeft: Int64
@@ -55,6 +57,7 @@ final class UpstreamExchange: UpstreamSink {
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.mostBody : .max
         self.call.opensTunnel = opening != nil
+        self.call.endsConnection = opening == nil && route.upstream.reuse.ends(after: request.method, request.framing)
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -119,6 +122,9 @@ extension UpstreamExchange {
         self.tunnel = nil
     }
 
+    /// How the head of the response differs from the app's.
+    var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
+
     /// The address of the target that was asked last.
     var targetText: String { "\(self.route.upstream.targets[self.target])" }
 
@@ -165,7 +171,12 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        var head = self.responder.upstreamHead(for: self.request, on: self.route, identity: self.identity)
+        var head = self.responder.upstreamHead(
+            for: self.request,
+            on: self.route,
+            identity: self.identity,
+            endsConnection: self.call.endsConnection
+        )
         if let opening { head = self.responder.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
         self.responder.loop.memory.giveBack(head)
@@ -184,7 +195,7 @@ extension UpstreamExchange {
     func upstreamHinted(_ head: ResponseHead) {
         guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
         let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
-        guard let hints = ForwardedHead.earlyHints(head, edits: self.route.answerEdits, into: room) else { return }
+        guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: room) else { return }
         self.connection.sendInterim(hints)
     }
 
@@ -206,9 +217,11 @@ extension UpstreamExchange {
         let bytes = ForwardedHead.answer(
             head,
             to: self.request,
+            requestID: self.responder.requestID,
             framing: framing,
             closes: closes,
-            edits: self.route.answerEdits,
+            changes: self.changes,
+            date: self.responder.loop.date,
             into: self.responder.loop.memory.take(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
@@ -264,9 +277,9 @@ extension UpstreamExchange {
         self.responder.site.log.upstreamFailed(
             failure,
             app: self.route.name,
-            requestID: self.responder.requestID?.text ?? "-"
+            requestID: self.responder.requestID.text
         )
-        guard !self.hasAnswered else {
+        guard !self.hasAnswered || self.connection.retract() else {
             self.responder.finish(status: 502)
             self.connection.cut()
             return
@@ -276,11 +289,12 @@ extension UpstreamExchange {
 
     /// Once, where the rule and the budget allow it, and only if the person may still enter: who it is is signed anew.
     private func tryAgain(after problem: UpstreamProblem, wasReused: Bool) -> Bool {
-        guard self.triesLeft > 0, !self.hasAnswered else { return false }
+        let isDetour = self.way.mayDetour(after: problem)
+        guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasAnswered else { return false }
         guard
             self.way.mayRepeat(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
         else { return false }
-        self.triesLeft -= 1
+        if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
         if self.identity != nil {
             guard let anew = self.responder.identityAnew(for: self.request, on: self.route) else { return false }
             self.identity = anew
@@ -288,7 +302,8 @@ extension UpstreamExchange {
         self.target = self.way.leaseAgain(
             to: self,
             key: self.responder.sessionKey(of: self.request),
-            avoiding: self.target
+            avoiding: self.target,
+            after: problem
         )
         return true
     }

@@ -49,6 +49,8 @@ final class LoopState {
     let memory = HeadMemory(mostSpare: HeadMemory.mostOfLoop)
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
+    /// The `Date` of responses that have none.
+    let date: DateLine
     private var requestIDs = RequestIDs()
 
     init(
@@ -64,6 +66,7 @@ final class LoopState {
         self.site = site
         self.clock = clock
         self.now = clock.now
+        self.date = DateLine(clock: clock)
         self.loops = loops
         self.weigh()
     }

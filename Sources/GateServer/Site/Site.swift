@@ -15,6 +15,8 @@ final class Site: Sendable {
     /// The routes, in the order of the file.
     let routes: [SiteRoute]
     let table: RouteTable
+    /// The same as servers may read it.
+    let spellings: RouteSpellings
     /// Whether some app takes WebSockets.
     let takesWebSockets: Bool
     let trustedProxies: [AddressRange]
@@ -51,6 +53,7 @@ final class Site: Sendable {
         self.routes = routes
         self.takesWebSockets = routes.contains { $0.webSocket != nil }
         self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
+        self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
         self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.extraHeaders.map(\.name) })
         self.providers = providers

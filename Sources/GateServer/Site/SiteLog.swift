@@ -92,6 +92,17 @@ struct SiteLog: Sendable {
         self.logger.notice("session store is in order again")
     }
 
+    /// A handshake for a WebSocket was forwarded as a plain request.
+    func webSocketIsOff(app: String, requestID: String) {
+        self.logger.info(
+            "WebSocket not offered",
+            metadata: [
+                "app": "\(app)", "request": "\(requestID)",
+                "detail": "the app has 'websocket: false', so the handshake was forwarded as a plain GET",
+            ]
+        )
+    }
+
     /// An app gave no proper answer.
     func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
         self.logger.warning(

@@ -16,6 +16,11 @@ struct SiteMetrics: Sendable {
         Counter(label: "gatehouse_rejected_requests_total", dimensions: [("reason", reason)]).increment()
     }
 
+    /// A request had header names with `_`, `.` or their like, which are left out unless an app wants them.
+    func irregularNames() {
+        Counter(label: "gatehouse_irregular_header_names_total").increment()
+    }
+
     /// A sign-in ended.
     func signIn(provider: String, result: String) {
         Counter(

@@ -4,6 +4,7 @@ internal import GateConfiguration
 internal import GateCore
 internal import GatePolicy
 internal import GateProxy
+internal import GateWire
 internal import Metrics
 
 /// A route with all that a request on it needs, made once for a configuration.
@@ -18,6 +19,18 @@ final class SiteRoute: Sendable {
     let audience: String
     /// The origin of the app's pages, as browsers send it.
     let originText: String
+    /// The host and port under which browsers reach the app.
+    let authority: String
+    /// The other pages that may write to the app, by their origins; nearly always empty.
+    private let writeOrigins: [WriteOrigin]
+    /// The methods that are forwarded; nil for all.
+    let methods: Set<String>?
+    /// Whether header names with `_`, `.` and their like make a request rejected.
+    let rejectsIrregularNames: Bool
+    /// Whether an escaped slash or backslash in the path makes a request rejected.
+    let rejectsEscapedSlash: Bool
+    /// Whether other spellings of the app's paths are kept from other routes and from its own public rules.
+    let guardsSpellings: Bool
     let metrics: RouteMetrics
     /// Whether the app also gets `Forwarded`.
     let sendsForwarded: Bool
@@ -29,8 +42,10 @@ final class SiteRoute: Sendable {
     let speaksHTTP2: Bool
     /// How the head for the app differs from the client's; nil if it does not.
     let requestChanges: RequestChanges?
-    /// Changes to the lines of the app's answers; nil if there are none.
-    let answerEdits: LineEdits?
+    /// Changes to the lines of the app's responses on public paths; nil if there are none.
+    private let openChanges: ResponseChanges?
+    /// The same on all others.
+    private let protectedChanges: ResponseChanges?
     /// What is answered instead of forwarding; nil if requests are forwarded.
     let directAnswer: DirectAnswer?
     /// How many bytes the body of a request may have.
@@ -50,6 +65,13 @@ final class SiteRoute: Sendable {
         self.sendsForwarded = app.sendsForwarded
         self.audience = app.route.audience
         self.originText = "\(app.route.origin)"
+        self.authority = app.route.origin.authority
+        let strictness = app.traffic.strictness
+        self.writeOrigins = strictness.origins
+        self.methods = strictness.methods.map { Set($0) }
+        self.rejectsIrregularNames = strictness.irregularNames == .reject
+        self.rejectsEscapedSlash = strictness.encodedSlash == .reject
+        self.guardsSpellings = strictness.pathSpelling == .any
         self.metrics = RouteMetrics(app: app.route.app)
         if let upstream = app.upstream {
             self.upstream = try UpstreamPlan(upstream)
@@ -60,7 +82,8 @@ final class SiteRoute: Sendable {
         self.webSocket = WebSocketRule(app)
         self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
-        self.answerEdits = LineEdits(app.traffic.responseHeaders)
+        self.openChanges = ResponseChanges(app, isProtected: false)
+        self.protectedChanges = ResponseChanges(app, isProtected: true)
         self.directAnswer = DirectAnswer(app)
         self.mostBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
@@ -69,6 +92,24 @@ final class SiteRoute: Sendable {
 
     /// The app's name in the configuration file.
     var name: String { self.route.app }
+
+    /// How the head of a response differs from the app's; nil if it does not.
+    ///
+    /// - Parameter isProtected: Whether it is for somebody who is signed in.
+    /// - Returns: The changes.
+    func responseChanges(isProtected: Bool) -> ResponseChanges? {
+        isProtected ? self.protectedChanges : self.openChanges
+    }
+
+    /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
+    func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {
+        self.writeOrigins.contains { entry in
+            guard "\(entry.origin)" == origin else { return false }
+            guard let only = entry.path else { return true }
+            let rule = PublicRule(method: nil, path: isDecoded ? PathReadings.decoded(only) : only)
+            return rule.covers(method: "", path: path)
+        }
+    }
 
     /// The refusal of a request whose body is longer than it may be.
     var bodyTooLarge: Failure {

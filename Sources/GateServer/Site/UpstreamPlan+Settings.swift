@@ -20,6 +20,11 @@ extension UpstreamPlan {
         case .leastRequests: self.balance = .leastRequests
         case .sticky: self.balance = .sticky
         }
+        switch settings.reuse {
+        case .withoutBodies: self.reuse = .withoutBodies
+        case .always: self.reuse = .always
+        case .never: self.reuse = .never
+        }
         if settings.targets.contains(where: \.isSecure) {
             self.tls = try UpstreamTLS(UpstreamTLS.Settings(settings.tls ?? UpstreamTLSSettings()))
         }

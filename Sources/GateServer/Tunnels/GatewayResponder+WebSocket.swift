@@ -51,6 +51,9 @@ extension GatewayResponder {
             var answer = self.refusal(.malformedRequest, "request.websocket_version", "the version is not 13")
             answer.head.status = HTTPResponse.Status(code: 426)
             if let name = HTTPField.Name("Sec-WebSocket-Version") { answer.head.headerFields[name] = "13" }
+            // RFC 9110 §15.5.22.
+            answer.head.headerFields[.upgrade] = "websocket"
+            answer.head.headerFields[.connection] = "upgrade"
             return answer
         }
     }
@@ -76,9 +79,11 @@ extension GatewayResponder {
         var head = ForwardedHead.answer(
             answer,
             to: request,
+            requestID: self.requestID,
             framing: .none,
             closes: false,
-            edits: route.answerEdits,
+            changes: route.responseChanges(isProtected: false),
+            date: self.loop.date,
             into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
         )
         guard request.isExtendedConnect else {

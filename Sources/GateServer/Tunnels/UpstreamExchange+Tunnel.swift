@@ -38,7 +38,7 @@ extension UpstreamExchange {
         self.responder.site.log.upstreamFailed(
             failure,
             app: self.route.name,
-            requestID: self.responder.requestID?.text ?? "-"
+            requestID: self.responder.requestID.text
         )
         self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))
     }

@@ -160,6 +160,7 @@ struct Rig {
     func verdict(_ head: RequestHead, tls: TLSFacts? = nil, lookup: SessionLookup? = nil) -> String {
         switch RequestPath(site: self.site, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
         case .refused(let failure): "refused \(failure.code)"
+        case .wrongMethod(let route): "method of \(route.name)"
         case .ownEndpoint: "own endpoint"
         case .answered(let status): "answered \(status)"
         case .needsSession: "needs session"

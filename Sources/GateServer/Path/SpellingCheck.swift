@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+internal import GateWire
+
+/// Rejects a path that an app server could read as a path of another app, or as one that needs a sign-in.
+///
+/// Routes and rules are matched by the canonical path, and the app gets that path; but servers decode twice, take an escaped
+/// slash for a separator, drop parameters, or do not tell upper from lower case. What is checked here is every reading that
+/// some server is known to have, so that rules hold whatever the app does.
+struct SpellingCheck {
+    let site: Site
+    let route: SiteRoute
+
+    /// Why the request is rejected; nil if every reading of its path leads to the same app and rule.
+    ///
+    /// Nearly all paths are plain, and are done after one look at their bytes, or none where nothing depends on it.
+    func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
+        let facts = self.site.spellings.facts(of: self.route.index)
+        let isPart = facts.areOthers || self.route.route.path != "/"
+        guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }
+        let failure: Failure? = request.path.withSpan(of: request.message) { path in
+            guard PathReadings.isPlain(path) else {
+                return self.failure(of: path, request, depends: isPart || isOpen, isOpen: isOpen)
+            }
+            let hasCapitals = path.indices.contains { path[$0] >= 0x41 && path[$0] <= 0x5A }
+            guard facts.areOthers, facts.haveCapitals || hasCapitals else { return nil }
+            return self.foldedFailure(path.indices.map { path[$0] }, of: request)
+        }
+        return failure ?? (isPart || isOpen ? self.destinationFailure(of: request, isOpen: isOpen) : nil)
+    }
+
+    /// Whether something holds for the path of a request in every reading; false if there is no telling.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - holds: Asked of each reading, and whether it is a decoded one.
+    /// - Returns: Whether it does.
+    func holdsInEveryReading(of request: RequestHead, _ holds: (Span<UInt8>, Bool) -> Bool) -> Bool {
+        request.path.withSpan(of: request.message) { path in
+            guard self.route.guardsSpellings, !PathReadings.isPlain(path) else { return holds(path, false) }
+            let readings = PathReadings.all(of: path.indices.map { path[$0] })
+            return readings?.allSatisfy { holds($0.path.span, $0.isDecoded) } ?? false
+        }
+    }
+
+    /// COPY and MOVE write to a second path, RFC 4918 §10.3; it has to lead to the same app and rule as the first.
+    ///
+    /// The host in it is left aside, as some servers do.
+    private func destinationFailure(of request: RequestHead, isOpen: Bool) -> Failure? {
+        let method = request.method.rawValue
+        guard method == "COPY" || method == "MOVE" else { return nil }
+        for field in request.message.fields where field.name == .destination {
+            let text = request.message.text(field.valueRange)
+            guard let path = SpellingCheck.path(ofDestination: text) else {
+                return Failure(.malformedRequest, "path.destination", "'Destination' is neither a URL nor a path")
+            }
+            let isSame = self.site.table.entry(host: request.authority.host, path: path.span) == self.route.index
+            let isPlain = PathReadings.isPlain(path.span)
+            let isElsewhere =
+                !isSame || isOpen && !self.route.route.isOpen(method: method, path: path.span)
+                || !isPlain && self.failure(of: path.span, request, depends: true, isOpen: isOpen) != nil
+                || isPlain && self.foldedFailure(path, of: request) != nil
+            guard !isElsewhere else {
+                let detail = "'Destination' leads out of \(self.route.name), or from a public path to another"
+                return Failure(.malformedRequest, "path.destination", detail)
+            }
+        }
+        return nil
+    }
+
+    /// The path of a `Destination` as routes are matched; nil for what servers read differently.
+    private static func path(ofDestination text: String) -> [UInt8]? {
+        var rest = text[...]
+        if let scheme = text.firstRange(of: "://") {
+            guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else { return nil }
+            rest = text[scheme.upperBound...].drop { $0 != "/" }
+            if rest.isEmpty { rest = "/" }
+        }
+        let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard path.first == UInt8(ascii: "/"), path.dropFirst().first != UInt8(ascii: "/") else { return nil }
+        return try? CanonicalPath.matched(Array(path))
+    }
+
+    private func failure(of path: Span<UInt8>, _ request: RequestHead, depends: Bool, isOpen: Bool) -> Failure? {
+        if self.route.rejectsEscapedSlash, PathReadings.hasEscapedSeparator(path) {
+            return Failure(.malformedRequest, "path.encoded_slash", "\(self.route.name) has 'encoded_slash: reject'")
+        }
+        guard depends else { return nil }
+        let bytes = path.indices.map { path[$0] }
+        guard let readings = PathReadings.all(of: bytes) else {
+            let detail = "a server could see '..' or other bytes than text in the path"
+            return Failure(.malformedRequest, self.code(of: bytes), detail)
+        }
+        for reading in readings {
+            if let failure = self.failure(of: reading, bytes, request, isOpen: isOpen) { return failure }
+        }
+        return nil
+    }
+
+    private func failure(
+        of reading: PathReading,
+        _ path: [UInt8],
+        _ request: RequestHead,
+        isOpen: Bool
+    ) -> Failure? {
+        let spellings = self.site.spellings
+        let table = reading.isDecoded ? spellings.decoded : self.site.table
+        guard let other = table.entry(host: request.authority.host, path: reading.path.span) else {
+            return Failure(.malformedRequest, self.code(of: path), "a server could read the path as one of no app")
+        }
+        if other != self.route.index, self.site.routes[other].guardsSpellings { return self.failure(other, path) }
+        // The folded routes are decoded ones: what still has escapes is compared once these are decoded.
+        if !PercentEncoding.isEscaped(reading.path), let failure = self.foldedFailure(reading.path, of: request) {
+            return failure
+        }
+        guard isOpen, self.route.guardsSpellings else { return nil }
+        let method = request.method.rawValue
+        let isOpenSo =
+            reading.isDecoded
+            ? spellings.isOpen(self.route.index, method: method, path: reading.path.span)
+            : self.route.route.isOpen(method: method, path: reading.path.span)
+        guard !isOpenSo else { return nil }
+        let detail = "\(self.route.name) could read the public path as one that needs a sign-in"
+        return Failure(.malformedRequest, self.code(of: path), detail)
+    }
+
+    /// A path that is another app's once letter case is left aside.
+    private func foldedFailure(_ path: [UInt8], of request: RequestHead) -> Failure? {
+        let spellings = self.site.spellings
+        guard let other = spellings.folded.entry(host: request.authority.host, path: PathReadings.folded(path).span),
+            other != self.route.index, !spellings.isSamePlace(other, self.route.index),
+            self.site.routes[other].guardsSpellings
+        else { return nil }
+        return self.failure(other, path)
+    }
+
+    private func failure(_ other: Int, _ path: [UInt8]) -> Failure {
+        let name = self.site.routes[other].name
+        let detail = "a server could read the path as one of the app \(name); see 'path_spelling' of \(name)"
+        return Failure(.malformedRequest, self.code(of: path), detail)
+    }
+
+    /// Parameters have a code of their own, because the sender sees what to leave out.
+    private func code(of path: [UInt8]) -> StaticString {
+        path.contains(UInt8(ascii: ";")) ? "path.parameter" : "path.ambiguous"
+    }
+}

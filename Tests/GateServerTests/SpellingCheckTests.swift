@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateConfiguration
+import GateCore
+import GatePolicy
+import Testing
+
+@testable import GateServer
+
+/// Paths that some server reads as another app's, or as one that is not public.
+@Suite struct SpellingCheckTests {
+    private func rig(_ name: String = "wiki", _ change: @escaping (inout AppSettings) -> Void) throws -> Rig {
+        try Rig(app: { app in if app.route.app == name { change(&app) } })
+    }
+
+    @Test(arguments: [
+        "/wiki/assets/..%2Fsecret", "/wiki/assets/a%2Fq%5C..%5C..%5Cok%2F..%2Freal", "/wiki/assets/x%2F%2F..%2Fy",
+        "/wiki/assets/a;%2Fb%2Fc/..%2F..%2Fsecret", "/wiki/assets/..%3B/secret", "/wiki/assets/%2525252561",
+        "/wiki/assets/a%2500b", "/wiki/healthz%2F", "/wiki%2Fassets/a",
+    ])
+    func `X-11 a public path is public in every reading or rejected`(path: String) throws {
+        let verdict = try Rig().verdict(try Rig().head("GET \(path)"))
+        #expect(
+            ["refused path.ambiguous", "refused path.parameter", "sign in for wiki"].contains(verdict),
+            "\(verdict)"
+        )
+    }
+
+    @Test(arguments: [
+        "/wiki/assets/a%20b", "/wiki/assets/a%2Fb", "/wiki/assets/100%25", "/wiki/assets/a;v=1", "/wiki/assets/%C3%BC",
+    ])
+    func `Y-02 a public path whose readings are all public is forwarded`(path: String) throws {
+        let rig = try Rig()
+        #expect(rig.verdict(try rig.head("GET \(path)")) == "forwarded to wiki unknown")
+    }
+
+    @Test(arguments: [
+        ("/wiki", "/WIKI/x"), ("/wiki", "/Wiki"), ("/Wiki", "/wiki/x"), ("/b%C3%BCro", "/B%C3%9CRO/x"),
+        ("/b%C3%BCro", "/x/..%2Fb%C3%BCro/y"), ("/b%C3%BCro", "/b%25C3%25BCro/y"), ("/key", "/%E2%84%AAey/x"),
+    ])
+    func `X-02 another spelling of an app's path does not reach the app around it`(own: String, path: String) throws {
+        let rig = try self.rig { $0.route.path = own }
+        #expect(rig.verdict(try rig.head("GET \(path)")) == "refused path.ambiguous")
+        let exact = try self.rig {
+            $0.route.path = own
+            $0.traffic.strictness.pathSpelling = .exact
+        }
+        let verdict = exact.verdict(try exact.head("GET \(path)"))
+        #expect(verdict == (path.contains("..") ? "refused path.ambiguous" : "sign in for front"))
+    }
+
+    @Test(arguments: ["/sp%20ace", "/b%C3%BCro", "/100%25", "/a:b"])
+    func `X-02 an app at a path with escapes is reached by that path`(own: String) throws {
+        let rig = try self.rig {
+            $0.route.path = own
+            $0.route.publicRules = [.init(method: nil, path: "\(own)/my%20files/")]
+        }
+        #expect(rig.verdict(try rig.head("GET \(own)/x")) == "sign in for wiki")
+        #expect(rig.verdict(try rig.head("GET \(own)/my%20files/a%20b")) == "forwarded to wiki unknown")
+        #expect(rig.verdict(try rig.head("GET \(own)%2Fmy%20files/a")) == "refused path.ambiguous")
+    }
+
+    @Test func `X-02 a path leads nowhere but below the app, also where it has the host to itself`() throws {
+        let rig = try self.rig("shop") { $0.route.path = "/app" }
+        for path in ["/app/..%2Fother", "/app/%252e%252e/other", "/app%5C..%5Cother"] {
+            let verdict = rig.verdict(try rig.head("GET \(path)", "shop.example.com"))
+            #expect(verdict == "refused path.ambiguous" || verdict == "refused route.none", "\(verdict)")
+        }
+        #expect(rig.verdict(try rig.head("GET /app/a%2Fb", "shop.example.com")) == "sign in for shop")
+    }
+
+    @Test(arguments: [
+        ("/wiki/b", true), ("https://gate.example.com/wiki/a%20b?x", true), ("HTTP://elsewhere/wiki/b", true),
+        ("/", false), ("https://gate.example.com", false), ("/WIKI/b", false), ("/wiki/..%2Fb", false),
+        ("/wiki/../b", false), ("//wiki/b", false), ("wiki/b", false), ("b", false), ("", false),
+        ("ftp://gate.example.com/wiki/b", false), ("/wiki%2Fb", false), ("/oauth2/sign_in", false),
+    ])
+    func `Y-04 COPY and MOVE lead nowhere but to the same app`(destination: String, may: Bool) async throws {
+        let rig = try Rig()
+        let ticket = try await rig.cachedSession(of: .staff())
+        for method in ["COPY", "MOVE"] {
+            let lines = cookie(ticket) + "Destination: \(destination)\r\n"
+            let verdict = rig.verdict(try rig.head("\(method) /wiki/a", Rig.gate, lines))
+            #expect(verdict == (may ? "forwarded to wiki" : "refused path.destination"))
+            let open = rig.verdict(try rig.head("\(method) /wiki/assets/a", Rig.gate, lines))
+            #expect(open == "refused path.destination")
+        }
+        let other = rig.verdict(
+            try rig.head("PUT /wiki/a", Rig.gate, cookie(ticket) + "Destination: \(destination)\r\n")
+        )
+        #expect(other == "forwarded to wiki")
+    }
+
+    @Test(arguments: [
+        ("/wiki/acs/", true), ("/wiki/acs/a%20b", true), ("/wiki/delete", false), ("/wiki/acs/..%2Fdelete", false),
+        ("/wiki/acs/%3B/..%2Fdelete", false), ("/wiki/acs%2Fx", false),
+    ])
+    func `Y-08 an origin may write to its path in every reading, and to no other`(path: String, may: Bool) async throws
+    {
+        let portal = try #require(WebAddress("https://idp.example.com")).origin
+        let rig = try self.rig { $0.traffic.strictness.origins = [WriteOrigin(origin: portal, path: "/wiki/acs/")] }
+        let ticket = try await rig.cachedSession(of: .staff())
+        let lines = "Origin: https://idp.example.com\r\nSec-Fetch-Site: cross-site\r\n"
+        let verdict = rig.verdict(try rig.head("POST \(path)", Rig.gate, cookie(ticket) + lines))
+        #expect((verdict == "forwarded to wiki") == may, "\(verdict)")
+    }
+}
