@@ -103,7 +103,6 @@ def test_calls_and_streams(front, provider_server):
     assert seen["one"] == 3_000_000 and seen["failure"][0] == "RESOURCE_EXHAUSTED"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-06")
 def test_y_06_metadata_with_an_underscore(front, echo, provider_server):
     """The call succeeds; the name is dropped on the way, because some apps read `_` as `-`."""
     certificate = open(provider_server.certificate[0], "rb").read()

@@ -34,18 +34,16 @@ def kernel(front):
 
 def test_v_12_jupyterlab_rejects_an_origin_that_is_not_its_host(fronts, app):
     """With `upstream_host` alone the app sees the page's origin and another host."""
-    front = fronts("hosts-alone", app.port, {**ELSEWHERE, "websocket": True})
+    front = fronts("hosts-alone", app.port, ELSEWHERE)
     assert kernel(front) != (201, 101)
 
 
-@pytest.mark.skip("needs `upstream_origin`, which is not a key yet")
 def test_v_12_jupyterlab_with_a_rewritten_origin(fronts, app):
     """`upstream_origin: rewrite` gives the app an origin that is its own host."""
-    front = fronts("hosts-rewritten", app.port, {**ELSEWHERE, "upstream_origin": "rewrite", "websocket": True})
+    front = fronts("hosts-rewritten", app.port, {**ELSEWHERE, "upstream_origin": "rewrite"})
     assert kernel(front) == (201, 101)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="V-04")
 def test_v_04_a_websocket_without_a_key(fronts, app):
     """An app with nothing but `upstream` and `allow` takes WebSockets of its own pages."""
     assert kernel(fronts("hosts-default", app.port)) == (201, 101)

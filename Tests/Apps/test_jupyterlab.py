@@ -5,13 +5,10 @@ import json
 import uuid
 
 import pytest
-import requests
 import websocket
 
 from harness.apps import jupyterlab
 from harness.clients import browses, session as signed_in
-
-ENTRY = {"websocket": True}
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,6 @@ def api(url, fields):
     return seen
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="V-02")
 def test_v_02_netdata_asks_with_two_slashes(watched):
     """`//api/v1/info` reaches the app, and so do `|` in queries."""
     seen = watched.both(api)

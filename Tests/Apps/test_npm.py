@@ -94,7 +94,6 @@ def work(app, folder):
     return client
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-02")
 def test_y_02_scoped_packages(fronts, app, tmp_path):
     """A package is viewed, installed and published."""
     front = fronts("npm", app.port, ENTRY)

@@ -57,13 +57,11 @@ def expect(seen):
     assert seen["text"] == "two\n" and seen["property"].strip() == "näh"
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_svn_checks_out_commits_and_merges(fronts, app, tmp_path):
     """PROPFIND, REPORT, MKACTIVITY, CHECKOUT, MERGE and COPY pass, whole."""
     expect(fronts("subversion", app.port, ENTRY).both(work(tmp_path)))
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_svn_over_tls_with_a_server_name(fronts, started, tmp_path):
     """mod_dav compares `Destination: https://…` of COPY with its own scheme, which `ServerName` sets."""
     app = started(subversion_server, "https://localhost")
@@ -71,7 +69,7 @@ def test_y_04_svn_over_tls_with_a_server_name(fronts, started, tmp_path):
     expect(work(tmp_path)(front.url, front.fields))
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Destination is not rewritten")
-def test_svn_over_tls_without_a_setting_of_the_app(fronts, app, tmp_path):
-    """COPY gets 502 from mod_dav where TLS ends in front of it."""
-    expect(fronts("subversion-plain", app.port, ENTRY, http2=True).both(work(tmp_path)))
+def test_y_04_svn_over_tls_without_a_setting_of_the_app(fronts, app, tmp_path):
+    """mod_dav sees its own scheme and port in `Destination`."""
+    entry = {**ENTRY, "upstream_host": f"127.0.0.1:{app.port}", "upstream_origin": "rewrite"}
+    expect(fronts("subversion-plain", app.port, entry, http2=True).both(work(tmp_path)))

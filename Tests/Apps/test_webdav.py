@@ -83,7 +83,6 @@ def curl_session(app, folder):
     return client
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_curl_with_every_method_of_webdav(front, app, tmp_path):
     """The methods and `Destination` arrive; statuses and bodies are the app's."""
     seen = front.both(curl_session(app, tmp_path))
@@ -109,7 +108,6 @@ def cadaver_session(app, folder):
     return client
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_cadaver(fronts, app, tmp_path):
     """cadaver lists, copies, moves, locks and deletes, over plain HTTP/1.1, the only protocol that it speaks."""
     front = fronts("webdav", app.port, ENTRY)
@@ -128,7 +126,6 @@ def litmus_session(app, folder):
     return client
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Y-04")
 def test_y_04_litmus(fronts, app, tmp_path):
     """The WebDAV test suite has the same results as at the app itself."""
     front = fronts("webdav", app.port, ENTRY)

@@ -7,6 +7,7 @@ from support.browser import Browser
 from support.gateway import BINARY, Gateway, oidc
 from support.processes import certificate, free_port
 from support.provider import ProviderServer
+from support.slow import SlowReader
 from support.upstream import Upstream
 
 REALMS = ["mock", "other", "aside"]
@@ -15,6 +16,26 @@ REALMS = ["mock", "other", "aside"]
 def pytest_sessionstart(session):
     if not BINARY.exists():
         pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of what lasts for minutes look last at what began first."""
+    items.sort(key=lambda item: "slow_readers" in item.fixturenames)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def begun_early(request):
+    if any("slow_readers" in item.fixturenames for item in request.session.items):
+        request.getfixturevalue("slow_readers")
+
+
+@pytest.fixture(scope="session")
+def slow_readers(shared, app):
+    """Clients that take a long download so slowly that it would never end."""
+    readers = [SlowReader(shared, app, protocol) for protocol in ("HTTP/1.1", "HTTP/2")]
+    yield {reader.protocol: reader for reader in readers}
+    for reader in readers:
+        reader.stop()
 
 
 @pytest.fixture(scope="session")

@@ -46,11 +46,11 @@ def test_http2_is_agreed_by_alpn(gateway):
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_http2_is_not_taken_from_those_who_did_not_ask(tls, gateway):
-    """H-20: a preface on the plain port, or after TLS that agreed on nothing, is a bad request of HTTP/1."""
+    """H-20: a preface on the plain port, or after TLS that agreed on nothing, is a version that HTTP/1 does not know."""
     port = gateway.tls_port if tls else gateway.port
     with Wire(port, tls=tls_context() if tls else None, server_name="gate.localhost" if tls else None) as wire:
         wire.send(http2.PREFACE + http2.settings())
-        assert wire.rest().startswith(b"HTTP/1.1 400 ")
+        assert wire.rest().startswith(b"HTTP/1.1 505 ")
 
 
 def test_an_upgrade_to_http2_is_not_taken(gateway, app):
@@ -64,7 +64,7 @@ def test_an_upgrade_to_http2_is_not_taken(gateway, app):
     assert not {"upgrade", "http2-settings"} & set(app.seen("/public/h2c")[-1].names)
 
 
-def test_a_request_reaches_the_app_as_over_http_1(client, app):
+def test_a_request_reaches_the_app_as_over_http_1(client, gateway, app):
     """The app sees the same head; managed names are gone."""
     fields = get("/public/same?a=b", ("accept", "*/*"), ("x-auth-request-user", "evil"), ("cookie", "a=1"),
                  ("x-forwarded-for", "1.2.3.4"), ("cookie", "b=2"))
@@ -72,7 +72,7 @@ def test_a_request_reaches_the_app_as_over_http_1(client, app):
     assert answer.status == 200
     seen = app.seen("/public/same")[-1]
     assert seen.line == "GET /public/same?a=b HTTP/1.1"
-    assert seen.get("host") == "gate.localhost" and seen.get("cookie") == "a=1; b=2"
+    assert seen.get("host") == gateway.authority and seen.get("cookie") == "a=1; b=2"
     assert seen.get("x-forwarded-proto") == "https" and seen.get("x-forwarded-for") == "127.0.0.1"
     assert "x-auth-request-user" not in seen.names and seen.all("x-forwarded-for") == ["127.0.0.1"]
 
@@ -236,9 +236,13 @@ def test_an_answer_that_breaks_off_is_reset(client, scripted):
     """The client must see that it is not complete."""
     def act(wire, request):
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+        began.wait(10)
 
+    began = threading.Event()
     scripted("/public/cut", act)
     client.request(1, get("/public/cut"))
+    client.wait(lambda: client.stream(1).body)
+    began.set()
     stream = client.over(1)
     assert not stream.is_ended and stream.reset == http2.INTERNAL_ERROR
     assert client.exchange(3, get()).status == 200

@@ -201,7 +201,7 @@ def test_the_app_is_told_the_way_the_request_came(gateway, app):
     request(gateway.port, "/public/way", fields=fields)
     seen = app.seen("/public/way")[-1]
     assert seen.all("x-forwarded-for") == ["127.0.0.1"] and seen.all("x-forwarded-proto") == ["http"]
-    assert seen.all("x-forwarded-host") == ["gate.localhost"] and not seen.all("forwarded")
+    assert seen.all("x-forwarded-host") == [gateway.authority] and not seen.all("forwarded")
     assert len(seen.all("x-request-id")) == 1 and seen.get("x-request-id") != "mine"
 
 

@@ -400,8 +400,8 @@ def test_a_trusted_proxys_word_is_passed_on(behind):
 
 @pytest.mark.parametrize(
     "fields", [
-        [("X-Forwarded-For", "a")], [("X-Forwarded-For", "1.2.3.4, evil")], [("X-Forwarded-For", "1.2.3.4:80")],
-        [("X-Forwarded-For", "")], [("X-Forwarded-For", ", ".join(["1.2.3.4"] * 100))], [("X-Forwarded-Proto", "ftp")],
+        [("X-Forwarded-For", "a")], [("X-Forwarded-For", "1.2.3.4, evil")], [("X-Forwarded-For", "1.2.3.4:x")],
+        [("X-Forwarded-For", "")], [("X-Forwarded-Proto", "ftp")],
         [("X-Forwarded-Proto", "https, http")], [("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "http")],
         [("X-Request-Id", "a b")], [("X-Request-Id", "x" * 200)], [("X-Forwarded-Host", "evil")],
         [("X-Forwarded-User", "root")], [("X-Real-Ip", "evil")],
@@ -412,7 +412,7 @@ def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
     request(behind.port, "/public/odd", fields=fields)
     seen = behind.app.seen("/public/odd")[-1]
     assert seen.all("x-forwarded-for") == ["127.0.0.1"]
-    assert seen.all("x-forwarded-proto") in (["http"], ["https"]) and seen.all("x-forwarded-host") == ["gate.localhost"]
+    assert seen.all("x-forwarded-proto") in (["http"], ["https"]) and seen.all("x-forwarded-host") == [behind.authority]
     if fields[0][0] == "X-Forwarded-Proto":
         assert seen.all("x-forwarded-proto") == ["http"]
     assert "evil" not in seen.head.decode() and "root" not in seen.head.decode() and len(seen.get("x-request-id")) < 130

@@ -48,7 +48,7 @@ def bare(tmp_path_factory, provider_server):
         ("/wiki/api", [], 401, "sign_in_required"), ("/oauth2/userinfo", [HTML], 401, "session.none"),
         ("/closed/", [HTML], 503, "route.maintenance"), ("/oauth2/nothing", [HTML], 404, "endpoint.none"),
         ("/wiki/%zz", [HTML], 400, "path.bad_escape"), ("/wiki/%zz", [], 400, "path.bad_escape"),
-        ("/wiki/", [HTML, ("Host", "x")], 400, "request.repeated_host"), ("/wiki/", [HTML, ("A_b", "x")], 400, "wire.field_name"),
+        ("/wiki/", [HTML, ("Host", "x")], 400, "request.repeated_host"), ("/wiki/", [HTML, ("A b", "x")], 400, "wire.field_name"),
         ("/" + "a" * 9000, [HTML], 414, "wire.target_too_long"), ("/", [HTML, ("X", "a" * 20000)], 431, "wire.field_too_large"),
     ],
     ids=lambda value: str(value)[:24],

@@ -171,7 +171,7 @@ def test_a_stripped_path_cannot_leave_the_app(gate):
         for path, status in (("/wiki", 401), ("/wiki/../files", 401), ("/wiki/%2e%2e/moved/x", 401), ("/wikis", 200)):
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
             assert wire.answer().status == status, path
-    for path in ("/wiki/%2fevil", "/wiki/..;/x", "/wiki/%5cx"):
+    for path in ("/wiki/..;/x", "/wiki/..%2fmoved/x", "/wiki/%2e%2e%5cmoved"):
         with Wire(gate.port) as wire:
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
             assert wire.answer().status == 400, path
@@ -183,7 +183,7 @@ def test_without_strip_prefix_nothing_is_added(client, recorder):
     assert seen.target == "/free/whole" and "x-forwarded-prefix" not in seen.names
 
 
-def test_host_and_fields_of_a_request_are_changed(client, recorder):
+def test_host_and_fields_of_a_request_are_changed(client, gate, recorder):
     """`upstream_host`, `request_headers`: what is set replaces all of its name, what is removed is gone."""
     fields = [
         ("X-Team", "red"), ("x-team", "green"), ("X-Debug", "1"), ("Authorization", "Basic eA=="), ("X-Kept", "1"),
@@ -191,17 +191,17 @@ def test_host_and_fields_of_a_request_are_changed(client, recorder):
     ]
     assert client.ask("GET", "/wiki/fields", headers=fields).status_code == 200
     seen = recorder.seen("/fields")[-1]
-    assert seen.all("host") == ["wiki.internal:81"] and seen.all("x-forwarded-host") == ["gate.localhost"]
+    assert seen.all("host") == ["wiki.internal:81"] and seen.all("x-forwarded-host") == [gate.authority]
     assert seen.all("x-team") == ["blue"] and seen.all("x-kept") == ["1"] and seen.all("cookie") == ["mine=1"]
     assert not {"x-debug", "authorization"} & set(seen.names) and seen.get("accept-encoding") == "br;q=0.5"
 
 
-def test_host_and_fields_are_changed_for_an_app_over_http_2(client, h2_app):
+def test_host_and_fields_are_changed_for_an_app_over_http_2(client, gate, h2_app):
     answer = client.ask("GET", "/h2/fields?a", headers=[("X-Team", "red"), ("X-Debug", "1")])
     assert answer.status_code == 200 and answer.headers["x-path"] == "/fields?a" and answer.headers["x-frame-options"] == "DENY"
     fields = h2_app.requests[-1].fields
     assert [value for name, value in fields if name in (":authority", "host")] == ["h2.internal"]
-    assert dict(fields)["x-forwarded-host"] == "gate.localhost" and dict(fields)["x-forwarded-prefix"] == "/h2"
+    assert dict(fields)["x-forwarded-host"] == gate.authority and dict(fields)["x-forwarded-prefix"] == "/h2"
     assert [value for name, value in fields if name == "x-team"] == ["blue"] and "x-debug" not in dict(fields)
 
 

@@ -14,10 +14,10 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 REFUSED = {
     "S-60 length and coding":
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "S-60 two lengths":
-            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "S-60 a list of lengths":
-                b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", "S-60 a length with a sign":
-                    b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "S-60 folded":
-                        b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 2\r\n\r\nok", "S-60 bare LF":
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "S-60 a list of lengths":
+                b"HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok", "S-60 a length with a sign":
+                    b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "S-60 a fold before all fields":
+                        b"HTTP/1.1 200 OK\r\n A: b\r\nContent-Length: 2\r\n\r\nok", "S-60 bare LF":
                             b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "S-60 bare LF in a field":
                                 b"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", "S-60 NUL":
                                     b"HTTP/1.1 200 OK\r\nA: b\x00c\r\nContent-Length: 2\r\n\r\nok",
@@ -27,8 +27,8 @@ REFUSED = {
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nx", "S-61 gzip, chunked":
                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "S-62 101 unasked":
                         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nraw bytes",
-    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 999":
-        b"HTTP/1.1 999 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20":
+    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 1000":
+        b"HTTP/1.1 1000 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20":
             b"HTTP/1.1 20 OK\r\n\r\n", "S-63 control byte in the reason":
                 b"HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok", "no HTTP": b"hello\r\n\r\n", "HTTP/2":
                     b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/0.9":
@@ -52,7 +52,7 @@ CUT = {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nshort", "no last chunk":
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n", "bad chunk size":
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n+1\r\n", "chunk extension":
-                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0;x\r\n\r\n",
+                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0;\x01\r\n\r\n",
 }
 
 
@@ -61,7 +61,7 @@ def test_an_answer_that_breaks_off_is_seen_to_break_off(name, scripted, gateway)
     """S-60 A-48: the client can tell that the body is not complete."""
     scripted("/public/cut", says(CUT[name]))
     with Wire(gateway.port) as wire:
-        wire.send(b"GET /public/cut HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        wire.send(b"GET /public/cut HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
         received = wire.rest()
     if received == b"" or received.startswith(b"HTTP/1.1 502"):
         return
@@ -235,7 +235,7 @@ def single(tmp_path_factory, provider_server):
     app = Upstream()
     local = Upstream(f"{socket_folder()}/app.sock")
     apps = {
-        "single": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/"]}, "local":
+        "single": {"path": "/", "upstream": {"targets": [app.address], "reuse": "always"}, "allow": "signed_in", "public": ["/"]}, "local":
             {"path": "/local/", "upstream": local.address, "allow": "signed_in", "public": ["/local/"]},
     }
     with Gateway(
@@ -249,7 +249,7 @@ def test_an_app_behind_a_socket_file_is_reached(single):
     """`unix:` upstreams."""
     answer = request(single.port, "/local/x", method="POST", body=b"abc")
     assert answer.status == 200 and answer.json["length"] == 3
-    assert single.local.requests[-1].get("host") == "gate.localhost"
+    assert single.local.requests[-1].get("host") == single.authority
 
 
 def reused_then_closed(single, marker):

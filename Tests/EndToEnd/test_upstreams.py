@@ -369,7 +369,7 @@ def test_a_name_is_looked_up_and_all_its_addresses_are_tried(gate, apps):
     gateway = gate(f"http://localhost:{port}")
     for _ in range(3):
         assert request(gateway.port, "/x").status == 200
-    assert app.requests[-1].get("host") == "gate.localhost"
+    assert app.requests[-1].get("host") == gateway.authority
 
 
 def test_a_name_that_does_not_exist_is_a_502(gate, apps):

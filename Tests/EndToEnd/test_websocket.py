@@ -47,7 +47,7 @@ def apps(echo, scripted):
                 "websocket_origins": ["*"]},
         "short": {"path": "/short/", "allow": "signed_in", "websocket": True, "public": ["/short/"],
                   "upstream": {"targets": [echo], "timeouts": {"tunnel": "500ms"}}},
-        "none": {"path": "/none/", "upstream": scripted, "allow": "signed_in", "public": ["/none/"]},
+        "none": {"path": "/none/", "upstream": scripted, "allow": "signed_in", "websocket": False, "public": ["/none/"]},
         "events": {"path": "/events/", "allow": "signed_in", "public": ["/events/"],
                    "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "answer": "500ms"}}},
         "polls": {"path": "/polls/", "allow": "signed_in", "public": ["/polls/"], "streaming": True,
@@ -561,9 +561,18 @@ def test_other_protocols_are_reset(protocol, stand):
         assert client.exchange(3, get("/raw/after")).status == 200
 
 
-def test_settings_say_whether_websockets_are_taken(stand, gateway):
+@pytest.fixture
+def without(tmp_path, provider_server, certificates, scripted_app):
+    """A gateway none of whose apps takes WebSockets."""
+    gateway = make(tmp_path, provider_server, certificates, scripted_app, scripted_app)
+    gateway.configuration["apps"] = {"none": gateway.configuration["apps"]["none"]}
+    with gateway:
+        yield gateway
+
+
+def test_settings_say_whether_websockets_are_taken(stand, without):
     """RFC 8441 §3: only if an app takes them."""
-    for gate, says in ((stand, True), (gateway, False)):
+    for gate, says in ((stand, True), (without, False)):
         seen = []
 
         class Listener(Client):

@@ -49,12 +49,6 @@ def framing():
         yield "S-05", f"length {value!r}", post(f"Content-Length: {value}", "a"), 400
     for value in ("01", "010", "00000000000005"):
         yield "S-06", f"length {value!r}", post(f"Content-Length: {value}", "abcde"), 400
-    for method in ("GET", "HEAD", "OPTIONS"):
-        yield "S-08", f"{method} with a length", get(fields="Content-Length: 34", method=method) + b"x" * 34, 400
-        yield (
-            "S-08", f"{method} with chunks", get(fields="Transfer-Encoding: chunked", method=method) + b"0\r\n\r\n",
-            400,
-        )
     for value in ("gzip, chunked", "cow, chunked"):
         yield "S-09", f"coding {value!r}", post(f"Transfer-Encoding: {value}", "0\r\n\r\n"), 400
     yield "S-10", "coding ',chunked'", post("Transfer-Encoding: ,chunked", "0\r\n\r\n"), 400
@@ -98,14 +92,18 @@ def start_lines():
     yield "S-29", "GET *", get("*"), 400
     yield "S-36", "HTTP/0.9", b"GET /public/x\r\n\r\n", 400
     yield "S-36", "HTTP/0.9 with fields", b"GET /public/x\r\n" + HOST + b"\r\n", 400
-    for version in ("HTTP/2.0", "HTTP/1.2", "HTTP/9.9", "http/1.1", "HTTP/1.1 ", "ICE/1.0", "RTSP/1.0", "HTTP/1.10"):
+    for version in ("http/1.1", "HTTP/1.1 ", "ICE/1.0", "RTSP/1.0", "HTTP/1.10"):
         yield "S-37", f"version {version!r}", get(version=version), 400
-    yield "S-37", "the HTTP/2 preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400
+    for version in ("HTTP/2.0", "HTTP/9.9", "HTTP/0.9"):
+        yield "S-37", f"version {version!r}", get(version=version), 505
+    yield "S-37", "the HTTP/2 preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505
     yield "S-38", "two spaces before the target", get(" /public/x"), 400
     yield "S-38", "two spaces after the target", get("/public/x "), 400
     yield "S-38", "a space before the method", b" " + get(), 400
-    for method in ("PURGE", "SOURCE", "M-SEARCH", "get", "FOO", "Get", "PROPFIND"):
+    for method in ("get", "Get", "post", "A" * 33):
         yield "S-39 A-92", f"method {method}", get(method=method), 501
+    for method in ("PRI", "trace", "Connect"):
+        yield "S-39", f"method {method}", get(method=method), 405
     yield "S-49", "two empty lines first", b"\r\n\r\n" + get(), 400
     yield "S-49", "a line feed first", b"\n" + get(), 400
 
@@ -131,18 +129,17 @@ def hosts():
 def targets():
     for target in ("/public/x#b", "/public/#", "/public/x?b#c"):
         yield "S-30 A-11", f"fragment {target}", get(target), 400
-    for character in '"<>^`{|}\\\x7f\x80\xff\x00\x01\t':
+    for character in "\x7f\x00\x01\t":
         yield "S-31", f"{character!r} in the path", get(f"/public/a{character}b"), 400
         yield "S-31", f"{character!r} in the query", get(f"/public/a?{character}"), 400
-    yield "S-32", "two slashes first", get("//public/x"), 400
-    yield "S-32", "another host after two slashes", get("//evil/"), 400
+    for character in ("\\", "\x80", "\xff", "\xc0\xaf"):
+        yield "S-31 S-35", f"{character!r} in the path", get(f"/public/a{character}b"), 400
     for target in ("/..;/", "/public/..;/x", "/public/.;/x", "/public/%2e%2e;/x", "/public/..;a=b/x"):
         yield "S-33", target, get(target), 400
-    for target in ("%2f", "%2F", "%5c", "%5C", "%00", "%0d%0a", "%0a", "%7f", "%09"):
+    for target in ("%00", "%0d%0a", "%0a", "%7f", "%09"):
         yield "S-34", target, get(f"/public/a{target}b"), 400
     for target in ("%zz", "%", "%c0%af", "%e0%80%af", "%ff", "%2", "%%32%66", "%ed%a0%80"):
         yield "S-35", target, get(f"/public/{target}"), 400
-    yield "S-35", "raw UTF-8", get("/public/\xc3\xa4"), 400
 
 
 def lines():
@@ -164,7 +161,7 @@ def lines():
     yield "S-22", "no colon", post("Foo"), 400
     yield "S-22", "an empty name", post(": x"), 400
     yield "S-22", "a colon only", post(":"), 400
-    for name in ("Authorization", "Cookie", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode"):
+    for name in ("Authorization", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode"):
         yield "A-38 A-41", f"two {name}", get(fields=f"{name}: a=1\r\n{name}: b=2"), 400
 
 

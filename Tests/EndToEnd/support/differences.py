@@ -22,6 +22,7 @@ REQUEST = {
     "expect": "the gateway reads the body and sends 100 (Continue) itself",
     "forwarded": IDENTITY,
     "x-request-id": IDENTITY,
+    "cdn-loop": "the gateway adds itself, RFC 8586, so that it knows a request that comes back",
     "x-gatehouse-assertion": IDENTITY,
     "via": "a proxy adds itself, RFC 9110 §7.6.3",
 }

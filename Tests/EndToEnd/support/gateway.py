@@ -63,6 +63,8 @@ class Gateway:
         self.operations = operations or free_port()
         self.host = host
         self.origin = public_url or f"http://{host}:{self.port}"
+        #: What apps are told as `Host` and `X-Forwarded-Host`.
+        self.authority = self.origin.partition("://")[2]
         self.configuration = {
             "gateway":
                 {

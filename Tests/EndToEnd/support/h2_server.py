@@ -75,13 +75,16 @@ class Connection:
         if isinstance(event, h2.events.RequestReceived):
             stream = self.streams[event.stream_id] = Stream(event.stream_id, list(event.headers))
             self.server.requests.append(stream)
+            if self.server.is_early:
+                self.server.act(self, stream)
         elif isinstance(event, h2.events.DataReceived):
             self.streams[event.stream_id].body += event.data
             if self.server.takes_bodies:
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.StreamEnded):
             self.streams[event.stream_id].ended = True
-            self.server.act(self, self.streams[event.stream_id])
+            if not self.server.is_early:
+                self.server.act(self, self.streams[event.stream_id])
         elif isinstance(event, h2.events.StreamReset):
             self.streams[event.stream_id].reset = event.error_code
         elif isinstance(event, h2.events.ConnectionTerminated):
@@ -94,9 +97,9 @@ def echo(connection, stream):
 
 
 class H2Server:
-    """`act(connection, stream)` is called when a request is complete."""
-    def __init__(self, act=echo, files=None, streams=None, alpn="h2"):
-        self.act, self.streams, self.takes_bodies = act, streams, True
+    """`act(connection, stream)` is called when a request is complete, or with `is_early` when its head is there."""
+    def __init__(self, act=echo, files=None, streams=None, alpn="h2", is_early=False):
+        self.act, self.streams, self.takes_bodies, self.is_early = act, streams, True, is_early
         self.requests, self.connections = [], []
         self.context = None
         if files:

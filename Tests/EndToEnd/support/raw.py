@@ -43,8 +43,8 @@ def tls_context(verify=None, **bounds):
 
 class Wire:
     """A connection to a port of 127.0.0.1."""
-    def __init__(self, port, timeout=15, tls=None, server_name=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    def __init__(self, port, timeout=15, tls=None, server_name=None, source=None):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=(source, 0) if source else None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname=server_name)

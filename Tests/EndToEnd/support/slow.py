@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that takes a response as slowly as it can without standing still."""
+
+import struct
+import threading
+import time
+
+from support.http2 import WINDOW_UPDATE, Client, frame, get
+from support.processes import eventually
+from support.raw import Wire
+
+SIZE = 64 << 20
+
+
+class SlowReader:
+    """Begins at once; `seconds` is set when the app is rid of the response, which is longer than all buffers on the way."""
+    def __init__(self, gateway, app, protocol):
+        self.protocol, self.seconds = protocol, None
+        self.stopped = threading.Event()
+        self.path = f"/public/slow-{protocol[-3:]}"
+        app.script(self.path, self._respond)
+        read = self._http1 if protocol == "HTTP/1.1" else self._http2
+        self.thread = threading.Thread(target=read, args=(gateway, ), daemon=True)
+        self.thread.start()
+
+    def _respond(self, connection, request):
+        began = time.monotonic()
+        connection.socket.settimeout(600)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % SIZE)
+        try:
+            for _ in range(SIZE >> 16):
+                connection.socket.sendall(b"x" * 65536)
+        except OSError:
+            self.seconds = time.monotonic() - began
+        return False
+
+    def _http1(self, gateway):
+        """64 bytes every second."""
+        with Wire(gateway.port) as wire:
+            wire.send(f"GET {self.path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
+            try:
+                while wire.socket.recv(64) and not self.stopped.wait(1):
+                    pass
+            except ConnectionResetError:
+                pass
+
+    def _http2(self, gateway):
+        """One byte of window every second."""
+        with Client(gateway.tls_port) as client:
+            client.grants = 0
+            client.request(1, get(self.path))
+            client.socket.settimeout(1)
+            while not (self.stopped.is_set() or client.is_closed):
+                try:
+                    client.step()
+                except TimeoutError:
+                    client.send(frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", 1)))
+
+    def wait(self, seconds):
+        """How long the app was held."""
+        return eventually(lambda: self.seconds, f"the app is rid of the response over {self.protocol}", seconds)
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join(5)
