@@ -2,7 +2,7 @@
 
 /// What a byte may be part of, decided by bit sets that need no memory look-up.
 enum ByteClass {
-    /// `[A-Za-z0-9-]`: all that a request's field name may hold, so that no app can read it as another name.
+    /// `[A-Za-z0-9-]`: what a field name holds that no app can read as another name.
     static func isPlainName(_ byte: UInt8) -> Bool {
         self.contains(byte, low: 0x03FF_2000_0000_0000, high: 0x07FF_FFFE_07FF_FFFE)
     }

@@ -161,17 +161,21 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Names by which an app could take a user's identity or client IP, beside those of ``managedPrefixes``.
+    /// Names by which an app could take a user's identity, client IP or another path, beside those of ``managedPrefixes``.
     private static let managedSpellings = [
         "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "x-user", "x-email",
         "x-username", "x-user-id", "x-user-name", "x-user-email", "x-user-groups", "x-user-roles", "x-groups",
         "x-roles", "x-role", "x-scheme", "x-url-scheme", "front-end-https", "x-forwarded", "x-host", "proxy",
         "x-original", "x-ssl", "ssl-cert", "x-client-dn",
+        // What some servers take for the path, or for what they were asked for, in place of the request line.
+        "x-script-name", "script-name", "x-path-info", "path-info", "x-override-url", "x-real-url", "x-proxy-url",
+        "request-uri", "x-waws-unencoded-url", "x-http-destinationurl", "x-sendfile-type",
     ]
 
     /// Families of such names: those of this gateway, of other gateways and proxies, and of CGI.
     static let managedPrefixes = [
-        "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-envoy-",
+        "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-envoy-", "x-accel-",
+        "x-middleware-subrequest",
         // oauth2-proxy, Authelia, Authentik, Vouch, Pomerium, Traefik and Grafana's own.
         "x-auth-", "x-authenticated-", "x-remote-", "remote-", "x-webauth-", "x-authentik-", "x-vouch-", "x-pomerium-",
         // Clouds and tunnels.

@@ -81,7 +81,7 @@ struct PathCanonicalizer {
     /// Whether a segment is `.` or `..`; with parameters after the dots, servers disagree, so that is rejected.
     private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRefusal) -> Bool {
         let name = segment.prefix { $0 != UInt8(ascii: ";") }
-        guard name.count <= 2, name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
+        guard (1...2).contains(name.count), name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
         guard name.count == segment.count else { throw .malformed("path.dots_with_parameter") }
         return true
     }
@@ -121,6 +121,37 @@ struct PathCanonicalizer {
         } else {
             PercentEncoding.append(byte, to: &self.output)
         }
+    }
+}
+
+extension CanonicalPath {
+    /// The path of a URL or path in a field such as `Destination`, as routes are matched.
+    ///
+    /// RFC 4918 §8.3. The app gets the field as it came, so it has to be in a spelling in which nothing is left to settle but
+    /// escapes.
+    ///
+    /// - Parameter value: The value of the field.
+    /// - Returns: The path; nil for what servers may read in different ways: other characters than those of RFC 3986, a query,
+    ///   dot segments, `//`, relative paths, other schemes than `http` and `https`.
+    package static func matched(ofReference value: [UInt8]) -> [UInt8]? {
+        guard value.allSatisfy({ ByteClass.isTarget($0) && $0 != UInt8(ascii: "?") }) else { return nil }
+        let text = String(decoding: value, as: UTF8.self)
+        var path = value[...]
+        if let scheme = text.firstRange(of: "://") {
+            guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else { return nil }
+            let rest = Array(text[scheme.upperBound...].utf8)
+            guard rest.first != UInt8(ascii: "/") else { return nil }
+            path = rest.drop { $0 != UInt8(ascii: "/") }
+        }
+        guard path.first == UInt8(ascii: "/"), let canonical = try? PathCanonicalizer.canonical(Array(path)) else {
+            return nil
+        }
+        // Neither a segment that is empty nor one of dots has been settled.
+        guard canonical.count(where: { $0 == UInt8(ascii: "/") }) == path.count(where: { $0 == UInt8(ascii: "/") })
+        else {
+            return nil
+        }
+        return PathCanonicalizer.matched(canonical) ?? canonical
     }
 }
 

@@ -12,12 +12,13 @@ package struct PathReading: Hashable, Sendable {
 
 /// The paths that app servers may see in a canonical path.
 ///
-/// Servers decode a path once or several times, drop `;parameters` before or after that, take a backslash for a separator,
-/// merge slashes, and resolve dot segments again, in any order. A path is safe to forward where all its readings belong to
+/// Servers decode a path once or several times, drop `;parameters` before or after that, end it at a `?` or `#` that was escaped,
+/// take a backslash for a separator, merge slashes or take what follows two for a host, and resolve dot segments again, in any
+/// order. A path is safe to forward where all its readings belong to
 /// the same app and the same rule. Pure.
 package enum PathReadings {
-    /// How many times a path is decoded at most.
-    private static let maxDecodings = 3
+    /// The most readings; no client in use sends a path with more than a dozen.
+    private static let maxReadings = 256
 
     /// Whether a path has no other reading: neither an escape nor a parameter.
     package static func isPlain(_ path: Span<UInt8>) -> Bool {
@@ -33,70 +34,45 @@ package enum PathReadings {
         }
     }
 
-    /// The readings of a canonical path; at most 128.
+    /// The readings of a canonical path; at most 256.
     ///
     /// - Parameter path: The path as routes are matched by it.
-    /// - Returns: The readings, the path itself among them; nil if some server sees a dot segment in it, a NUL or bytes that
-    ///   are no UTF-8, or if it is escaped more often than any client does. Where these lead depends on what the server does
-    ///   first, so that no list of readings would be complete.
+    /// - Returns: The readings, the path itself among them; nil if some server sees a dot segment in it, a control character or
+    ///   bytes that are no UTF-8, or if it is escaped more often or in more ways than any client does. Where these lead depends
+    ///   on what the server does first, so that no list of readings would be complete.
     package static func all(of path: [UInt8]) -> Set<PathReading>? {
         var readings: Set<PathReading> = []
         var states: Set<[UInt8]> = [path]
-        for level in 0...self.maxDecodings {
-            states.formUnion(states.map(self.withoutParameters))
+        for level in 0...PathFolding.maxDecodings {
+            if level > 0 { states.formUnion(states.map(self.upToQuery)) }
+            for isSeparator in [self.isSlash, self.isSeparator] {
+                states.formUnion(states.map { self.withoutParameters($0, upTo: isSeparator) })
+            }
             for state in states {
                 guard !self.hasDotSegment(state), level == 0 || self.isText(state) else { return nil }
                 for seen in self.separations(of: state) {
                     readings.insert(PathReading(path: seen, isDecoded: level > 0))
                 }
             }
-            states = Set(states.compactMap { PercentEncoding.isEscaped($0) ? self.decodedOnce($0) : nil })
+            guard readings.count <= self.maxReadings else { return nil }
+            states = Set(states.compactMap { PercentEncoding.isEscaped($0) ? PathFolding.decodedOnce($0) : nil })
             guard !states.isEmpty else { return readings }
         }
         return nil
     }
 
-    /// A prefix or rule of the configuration file as it stands in decoded paths.
-    package static func decoded(_ path: String) -> String {
-        var bytes = Array(path.utf8)
-        for _ in 0..<self.maxDecodings where PercentEncoding.isEscaped(bytes) { bytes = self.decodedOnce(bytes) }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// A path with its letters folded, as servers do that do not tell upper from lower case.
-    ///
-    /// Letters outside of ASCII whose other case is an ASCII letter, such as the Kelvin sign, are folded too.
-    package static func folded(_ path: [UInt8]) -> [UInt8] {
-        guard path.contains(where: { $0 >= 0x80 }) else {
-            return path.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
-        }
-        return Array(String(decoding: path, as: UTF8.self).uppercased().lowercased().utf8)
-    }
-
-    /// Each escape decoded once; what is no escape stays.
-    private static func decodedOnce(_ path: [UInt8]) -> [UInt8] {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(path.count)
-        var position = 0
-        while position < path.count {
-            if let value = PercentEncoding.escaped(at: position, in: path) {
-                decoded.append(value)
-                position += 3
-            } else {
-                decoded.append(path[position])
-                position += 1
-            }
-        }
-        return decoded
+    /// A path up to the first `?` or `#`, which an escape has brought.
+    private static func upToQuery(_ path: [UInt8]) -> [UInt8] {
+        Array(path.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
     }
 
     /// RFC 3986 §3.3: from each `;` to the end of its segment.
-    private static func withoutParameters(_ path: [UInt8]) -> [UInt8] {
+    private static func withoutParameters(_ path: [UInt8], upTo isEnd: (UInt8) -> Bool) -> [UInt8] {
         guard path.contains(UInt8(ascii: ";")) else { return path }
         var kept: [UInt8] = []
         var isParameter = false
         for byte in path {
-            if self.isSeparator(byte) { isParameter = false }
+            if isEnd(byte) { isParameter = false }
             if byte == UInt8(ascii: ";") { isParameter = true }
             if !isParameter { kept.append(byte) }
         }
@@ -110,10 +86,14 @@ package enum PathReadings {
         }
     }
 
-    /// A path with backslashes as they are and as slashes, each with slashes as they are and merged.
+    /// A path with backslashes as they are and as slashes, each with slashes as they are and merged, and without what a parser
+    /// of URLs takes for a host after two.
     private static func separations(of path: [UInt8]) -> [[UInt8]] {
         let slashed = path.map { self.isSeparator($0) ? UInt8(ascii: "/") : $0 }
-        return [path, slashed].flatMap { [$0, self.merged($0)] }
+        let seen = [path, slashed].flatMap { [$0, self.merged($0)] }
+        guard slashed.starts(with: "//".utf8) else { return seen }
+        let behind = slashed.dropFirst(2).drop { $0 != UInt8(ascii: "/") }
+        return seen + [behind.isEmpty ? [UInt8(ascii: "/")] : Array(behind)]
     }
 
     private static func merged(_ path: [UInt8]) -> [UInt8] {
@@ -124,8 +104,10 @@ package enum PathReadings {
     }
 
     private static func isText(_ path: [UInt8]) -> Bool {
-        !path.contains(0) && String(validating: path, as: UTF8.self) != nil
+        !path.contains { $0 < 0x20 || $0 == 0x7F } && String(validating: path, as: UTF8.self) != nil
     }
+
+    private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")

@@ -218,16 +218,6 @@ package enum CanonicalPath: Sendable {
     /// The path is forwarded in one spelling and matched in another.
     case spelled([UInt8], matched: [UInt8])
 
-    /// The spelling by which routes are matched of a path that some other field has, such as `Destination`.
-    ///
-    /// - Parameter path: A path that starts with `/`, without a query.
-    /// - Returns: Its spelling.
-    /// - Throws: `WireRefusal` if it is one that no request may have.
-    package static func matched(_ path: [UInt8]) throws(WireRefusal) -> [UInt8] {
-        let canonical = try PathCanonicalizer.canonical(path)
-        return PathCanonicalizer.matched(canonical) ?? canonical
-    }
-
     /// The path as it is forwarded.
     package func text(in message: MessageHead) -> String { self.text(in: message, droppingPrefix: 0) }
 

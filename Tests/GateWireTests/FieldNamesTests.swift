@@ -20,6 +20,9 @@ import Testing
         "Tailscale-User-Login", "X-SSL-Client-S-Dn", "SSL-Client-Verify", "X-Client-Cert", "X-Client-Cert-Dn",
         "Remote-Name", "Proxy", "X-Forwarded", "X-Host", "X-Username", "X-User-Id", "X-Role",
         "X-Scheme", "X-Url-Scheme",
+        // names by which servers take another path than that of the request line.
+        "X-Script-Name", "Script-Name", "Path-Info", "X-Override-Url", "X-Waws-Unencoded-Url", "X-Accel-Mapping",
+        "X-Sendfile-Type", "X-Middleware-Subrequest",
     ]
 
     /// A name in lower, upper, as-is and alternating letters.
