@@ -244,6 +244,17 @@ def test_x_01_only_requests_without_a_body_share_a_connection(stand, users, read
     assert [request.all("connection") for request in sent] == [[], [], ["close"], [], []]
 
 
+def test_x_01_no_response_follows_that_to_a_head(stand, users, reader):
+    """X-01: what an app sends as a body of a response to HEAD would be the next one's."""
+    with Wire(stand.port) as wire:
+        for method in ("GET", "HEAD", "GET"):
+            wire.send(head(method, "/reader/x", users["ada"]))
+            assert wire.answer(method).status == 200
+    first, second, third = reader.requests[-3:]
+    assert first.connection == second.connection != third.connection
+    assert [request.all("connection") for request in (first, second, third)] == [[], ["close"], []]
+
+
 @pytest.mark.parametrize("app, is_shared", [("always", True), ("never", False)])
 def test_x_01_reuse_can_be_set_for_an_app(app, is_shared, stand, users):
     """X-01: `always` for apps that read bodies, `never` for those that tie an identity to the connection."""

@@ -44,8 +44,8 @@ extension Mapping<UpstreamSettings> {
             over: \.reuse,
             .oneOf("a rule for connections"),
             .init(standard: "without_bodies", example: "always"),
-            "Which HTTP/1.1 connections carry further requests. `without_bodies`: a request with a body ends its connection, "
-                + "since an app that leaves the body unread takes it for the next request, with whatever identity headers "
+            "Which HTTP/1.1 connections carry further requests. `without_bodies`: a request with a body or with HEAD ends its connection, "
+                + "since an app that leaves a body unread takes it for the next request, with whatever identity headers "
                 + "the client wrote there; `always`: faster, for apps that are known to read every body; `never`: for apps "
                 + "that tie an identity to the connection (NTLM, Negotiate). HTTP/2 needs none of this."
         ),

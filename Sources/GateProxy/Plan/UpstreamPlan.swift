@@ -17,9 +17,10 @@ package struct UpstreamPlan: Sendable, Hashable {
 
     /// Which HTTP/1.1 connections carry further requests; streams of HTTP/2 are apart from each other in any case.
     package enum Reuse: Sendable, Hashable {
-        /// Those that have carried no request body.
+        /// Those that have carried no request body and no `HEAD`.
         ///
-        /// An app that does not read a body takes it for the next request, with identity headers that the client has written.
+        /// An app that does not read a body takes it for the next request, with identity headers that the client has written;
+        /// what one sends as the body of a response that has none would be taken for the next response.
         case withoutBodies
         /// All, for apps that are known to read every body to its end.
         case always
@@ -34,7 +35,7 @@ package struct UpstreamPlan: Sendable, Hashable {
         /// - Returns: Whether it does.
         package func ends(after method: RequestMethod, _ framing: BodyFraming) -> Bool {
             switch self {
-            case .withoutBodies: framing != .none
+            case .withoutBodies: framing != .none || method.isHead
             case .always: framing != .none && method.isSafe
             case .never: true
             }
