@@ -41,6 +41,22 @@ import Testing
         #expect(remarks("http://127.0.0.1:9001").isEmpty)
     }
 
+    @Test(arguments: [("/Board", "/board"), ("/b%C3%BCro", "/B%C3%9CRO"), ("/a%2Fb", "/a/b")])
+    func `X-02 two apps whose paths many servers read as one are refused`(one: String, other: String) {
+        func remarks(_ rule: String, _ rest: String) -> [String] {
+            let apps = [("one", one, rule), ("other", other, rest)].map { name, path, rule in
+                "  \(name):\n    path: \(path)\n    upstream: http://\(name)\n    allow: signed_in\n    path_spelling: \(rule)"
+            }
+            return Fixture.remarks(Fixture.smallest(rest: apps.joined(separator: "\n")))
+        }
+        let found = remarks("exact", "any")
+        #expect(
+            found.count == 1
+                && found[0].hasPrefix("error: '\(other)' and '\(one)' of 'one' differ in letter case or escapes only")
+        )
+        #expect(remarks("exact", "exact").isEmpty)
+    }
+
     @Test func `X-02 an app without its prefix is warned of where another app is the same server`() {
         let other =
             "  board:\n    path: /board\n    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    strip_prefix: true"

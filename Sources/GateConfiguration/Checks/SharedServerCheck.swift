@@ -5,7 +5,8 @@ internal import GatePolicy
 
 /// Points out apps that are one server, where the rules of one may not hold for what is asked by way of the other.
 ///
-/// Servers are compared as they are written; the same one under another name is not found.
+/// Servers are compared as they are written; the same one under another name is not found. Paths of one host that only some
+/// servers tell apart are rejected, whatever the servers are.
 struct SharedServerCheck {
     private let apps: [AppSettings]
     private let marks: [String: YAMLMark]
@@ -17,11 +18,30 @@ struct SharedServerCheck {
 
     /// Warns of each app that opens a way around the rules of another.
     func check(_ reading: inout Reading) {
+        self.refuseTwins(&reading)
         for app in self.apps {
             guard let mark = self.marks[app.route.app] else { continue }
             self.warnOfSpellings(app, mark, &reading)
             self.warnOfStrippedPrefix(app, mark, &reading)
             self.warnOfOrigins(app, mark, &reading)
+        }
+    }
+
+    /// Two paths that differ in letter case or escapes only, unless the servers of both are known to tell them apart.
+    private func refuseTwins(_ reading: inout Reading) {
+        var taken: [String: AppSettings] = [:]
+        for app in self.apps {
+            let folded = PathFolding.folded(Array(PathFolding.decoded(app.route.path).utf8))
+            let key = "\(app.route.origin.host) \(String(decoding: folded, as: UTF8.self))"
+            guard let other = taken.updateValue(app, forKey: key), other.route.path != app.route.path else { continue }
+            let isExact = [app, other].allSatisfy { $0.traffic.strictness.pathSpelling == .exact }
+            guard !isExact, let mark = self.marks[app.route.app] else { continue }
+            let paths = "'\(app.route.path)' and '\(other.route.path)' of '\(other.route.app)'"
+            let help = "give one another path, or both 'path_spelling: exact' if their servers tell them apart"
+            reading.error(
+                "\(paths) differ in letter case or escapes only, and many servers read both as one; \(help)",
+                at: mark
+            )
         }
     }
 
