@@ -125,7 +125,7 @@ import Testing
 
     @Test(arguments: [
         ("for=198.51.100.7;proto=http", "198.51.100.7, 192.0.2.1", "http"),
-        ("for=\"[2001:db8::1]:4711\";proto=http, for=198.51.100.7", "2001:db8::1, 198.51.100.7, 192.0.2.1", "http"),
+        ("for=\"[2001:db8::1]:4711\";proto=http, for=198.51.100.7", "2001:db8::1, 198.51.100.7, 192.0.2.1", "https"),
         ("for=198.51.100.7:80", "198.51.100.7, 192.0.2.1", "https"), ("for=unknown", "192.0.2.1", "https"),
         ("for=_hidden;proto=gopher", "192.0.2.1", "https"), ("for=\"a\\\"b\"", "192.0.2.1", "https"),
         ("nonsense", "192.0.2.1", "https"),
@@ -173,10 +173,25 @@ import Testing
     @Test(arguments: [
         ("for=\"a;b\", for=203.0.113.9", "203.0.113.9"), ("garbage, for=203.0.113.9", "203.0.113.9"),
         ("for=\"x, for=203.0.113.9", "203.0.113.9"), ("for=192.0.2.7, for=203.0.113.9", "192.0.2.7, 203.0.113.9"),
+        ("for=6.6.6.6, proto=https, for=203.0.113.9", "203.0.113.9"),
+        ("for=6.6.6.6;for=7.7.7.7, for=203.0.113.9", "203.0.113.9"),
     ])
     func `X-06 nor with Forwarded`(sent: String, seen: String) throws {
         let lines = try self.forwarded("Forwarded: \(sent)\r\n", isTrusted: true)
         #expect(lines.contains("X-Forwarded-For: \(seen), 192.0.2.1"))
+    }
+
+    @Test(arguments: [
+        ("proto=http, for=203.0.113.9", "https"), ("proto=http, for=203.0.113.9;proto=http", "http"),
+        ("for=6.6.6.6, proto=http", "http"),
+    ])
+    func `X-06 what the proxy itself leaves out of Forwarded is not taken from the client`(
+        sent: String,
+        scheme: String
+    ) throws {
+        let lines = try self.forwarded("Forwarded: \(sent)\r\n", isTrusted: true)
+        #expect(lines.contains("X-Forwarded-Proto: \(scheme)"))
+        if !sent.contains("203") { #expect(lines.contains("X-Forwarded-For: 192.0.2.1")) }
     }
 
     @Test(arguments: [

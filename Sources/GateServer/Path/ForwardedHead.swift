@@ -356,7 +356,7 @@ struct ForwardedHead {
 ///
 /// RFC 7239 §4.
 enum ForwardedField {
-    /// The values of one parameter, element by element, from the first element behind the last that is not plain.
+    /// The values of one parameter, element by element, from the first element behind the last that is not plain or has none.
     ///
     /// Proxies append: what stands in front of such an element is the client's own.
     static func parameters(_ name: String, in message: MessageHead) -> [String] {
@@ -372,7 +372,8 @@ enum ForwardedField {
                 }
                 if sides[0].lowercased() == name { found.append(self.plain(String(sides[1]))) }
             }
-            values += found.reversed()
+            guard found.count == 1 else { break }
+            values += found
         }
         return values.reversed()
     }

@@ -47,22 +47,20 @@ struct SpellingCheck {
 
     /// COPY and MOVE write to a second path, RFC 4918 §10.3; it has to lead to the same app and rule as the first.
     ///
-    /// The host in it is left aside, as some servers do.
+    /// Servers name such methods in other ways too, so the field is looked at whatever the method is. The host in it is
+    /// left aside, as some servers do.
     private func destinationFailure(of request: RequestHead, isOpen: Bool) -> Failure? {
-        let method = request.method.rawValue
-        guard method == "COPY" || method == "MOVE" else { return nil }
         for field in request.message.fields where field.name == .destination {
-            let text = request.message.text(field.valueRange)
-            guard let path = SpellingCheck.path(ofDestination: text) else {
-                return Failure(.malformedRequest, "path.destination", "'Destination' is neither a URL nor a path")
+            let value = Array(request.message.slice(field.valueRange))
+            if self.isName(value), !["COPY", "MOVE"].contains(request.method.rawValue) { continue }
+            guard let path = CanonicalPath.matched(ofReference: value) else {
+                return Failure(
+                    .malformedRequest,
+                    "path.destination",
+                    "'Destination' is neither a URL nor a path in its shortest spelling"
+                )
             }
-            let isSame = self.site.table.entry(host: request.authority.host, path: path.span) == self.route.index
-            let isPlain = PathReadings.isPlain(path.span)
-            let isElsewhere =
-                !isSame || isOpen && !self.route.route.isOpen(method: method, path: path.span)
-                || !isPlain && self.failure(of: path.span, request, depends: true, isOpen: isOpen) != nil
-                || isPlain && self.foldedFailure(path, of: request) != nil
-            guard !isElsewhere else {
+            guard !self.leadsElsewhere(path, request, isOpen: isOpen) else {
                 let detail = "'Destination' leads out of \(self.route.name), or from a public path to another"
                 return Failure(.malformedRequest, "path.destination", detail)
             }
@@ -70,17 +68,21 @@ struct SpellingCheck {
         return nil
     }
 
-    /// The path of a `Destination` as routes are matched; nil for what servers read differently.
-    private static func path(ofDestination text: String) -> [UInt8]? {
-        var rest = text[...]
-        if let scheme = text.firstRange(of: "://") {
-            guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else { return nil }
-            rest = text[scheme.upperBound...].drop { $0 != "/" }
-            if rest.isEmpty { rest = "/" }
+    /// Whether some server takes a second path for one of another app or rule than the first.
+    private func leadsElsewhere(_ path: [UInt8], _ request: RequestHead, isOpen: Bool) -> Bool {
+        let isSame = self.site.table.entry(host: request.authority.host, path: path.span) == self.route.index
+        guard isSame, !isOpen || self.route.route.isOpen(method: request.method.rawValue, path: path.span) else {
+            return true
         }
-        let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        guard path.first == UInt8(ascii: "/"), path.dropFirst().first != UInt8(ascii: "/") else { return nil }
-        return try? CanonicalPath.matched(Array(path))
+        guard PathReadings.isPlain(path.span) else {
+            return self.failure(of: path.span, request, depends: true, isOpen: isOpen) != nil
+        }
+        return self.foldedFailure(path, of: request) != nil
+    }
+
+    /// Whether a value can be no path at all: apps may mean something else by the field.
+    private func isName(_ value: [UInt8]) -> Bool {
+        !value.contains(UInt8(ascii: "/")) && !value.contains(UInt8(ascii: "\\")) && !PercentEncoding.isEscaped(value)
     }
 
     private func failure(of path: Span<UInt8>, _ request: RequestHead, depends: Bool, isOpen: Bool) -> Failure? {
@@ -129,9 +131,8 @@ struct SpellingCheck {
     /// A path that is another app's once letter case is left aside.
     private func foldedFailure(_ path: [UInt8], of request: RequestHead) -> Failure? {
         let spellings = self.site.spellings
-        guard let other = spellings.folded.entry(host: request.authority.host, path: PathReadings.folded(path).span),
-            other != self.route.index, !spellings.isSamePlace(other, self.route.index),
-            self.site.routes[other].guardsSpellings
+        guard let other = spellings.folded.entry(host: request.authority.host, path: PathFolding.folded(path).span),
+            other != self.route.index, self.site.routes[other].guardsSpellings
         else { return nil }
         return self.failure(other, path)
     }

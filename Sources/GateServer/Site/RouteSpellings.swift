@@ -19,19 +19,17 @@ struct RouteSpellings: Sendable {
     /// Finds routes by decoded paths whose letters are folded.
     let folded: RouteTable
     private let facts: [Facts]
-    private let paths: [String]
     private let publicRules: [[PublicRule]]
 
     /// Reads the routes of a configuration.
     init(_ routes: [SiteRoute]) {
         let hosts = routes.map { $0.route.origin.host }
-        let decoded = routes.map { PathReadings.decoded($0.route.path) }
-        let folded = decoded.map { String(decoding: PathReadings.folded(Array($0.utf8)), as: UTF8.self) }
+        let decoded = routes.map { PathFolding.decoded($0.route.path) }
+        let folded = decoded.map { String(decoding: PathFolding.folded(Array($0.utf8)), as: UTF8.self) }
         self.decoded = RouteTable(Array(zip(hosts, decoded)))
         self.folded = RouteTable(Array(zip(hosts, folded)))
-        self.paths = folded
         self.publicRules = routes.map { route in
-            route.route.publicRules.map { PublicRule(method: $0.method, path: PathReadings.decoded($0.path)) }
+            route.route.publicRules.map { PublicRule(method: $0.method, path: PathFolding.decoded($0.path)) }
         }
         self.facts = hosts.map { host in
             let onHost = hosts.indices.filter { hosts[$0] == host }
@@ -41,9 +39,6 @@ struct RouteSpellings: Sendable {
 
     /// What is known of the host of a route.
     func facts(of index: Int) -> Facts { self.facts[index] }
-
-    /// Whether the paths of two routes differ in letter case only.
-    func isSamePlace(_ one: Int, _ other: Int) -> Bool { self.paths[one] == self.paths[other] }
 
     /// Whether a public rule of a route covers a decoded path.
     func isOpen(_ index: Int, method: String, path: Span<UInt8>) -> Bool {

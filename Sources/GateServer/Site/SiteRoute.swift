@@ -106,7 +106,7 @@ final class SiteRoute: Sendable {
         self.writeOrigins.contains { entry in
             guard "\(entry.origin)" == origin else { return false }
             guard let only = entry.path else { return true }
-            let rule = PublicRule(method: nil, path: isDecoded ? PathReadings.decoded(only) : only)
+            let rule = PublicRule(method: nil, path: isDecoded ? PathFolding.decoded(only) : only)
             return rule.covers(method: "", path: path)
         }
     }
