@@ -109,36 +109,40 @@ def form(action):
     )
 
 
-def posts(front, folder):
+@pytest.fixture
+def sister():
+    """A site on a sister host of the gateway."""
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+def posts(front, sister, folder):
     """Chromium opens a page of a sister host, which posts to the app; gives the text of the page at the end."""
     page = form(f"{front.origin}/acs").encode()
-    sister = Upstream()
     sister.script(
         "", says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page))
     )
-    try:
-        with Visitor(folder, front.origin) as visitor:
-            visitor.sign_in("/")
-            visitor.until("document.title === 'page'", "the app")
-            visitor.open(f"http://idp.corp.localhost:{sister.port}/")
-            visitor.until("location.href.includes('/acs') && document.readyState === 'complete'", "the form is posted")
-            return visitor.evaluate("document.body.innerText")
-    finally:
-        sister.close()
+    with Visitor(folder, front.origin) as visitor:
+        visitor.sign_in("/")
+        visitor.until("document.title === 'page'", "the app")
+        visitor.open(f"http://idp.corp.localhost:{sister.port}/")
+        visitor.until("location.href.includes('/acs') && document.readyState === 'complete'", "the form is posted")
+        return visitor.evaluate("document.body.innerText")
 
 
-def test_y_08_a_form_of_a_sister_host_is_rejected(fronts, app, tmp_path):
+def test_y_08_a_form_of_a_sister_host_is_rejected(fronts, app, sister, tmp_path):
     """Without a switch a POST of a page on another origin does not reach the app, though its cookies come along."""
     front = fronts("chromium-form", app.port, host="gate.corp.localhost")
     before = len(app.seen("POST /acs"))
-    posts(front, tmp_path)
+    posts(front, sister, tmp_path)
     assert len(app.seen("POST /acs")) == before
 
 
-def test_y_08_a_form_of_a_listed_origin_arrives(fronts, app, tmp_path):
+def test_y_08_a_form_of_a_listed_origin_arrives(fronts, app, sister, tmp_path):
     """The response of an identity provider on a sister host, `RelayState` included."""
-    front = fronts("chromium-saml", app.port, {"origins": ["http://idp.corp.localhost"]}, host="gate.corp.localhost")
+    front = fronts("chromium-saml", app.port, {"origins": [f"http://idp.corp.localhost:{sister.port}"]}, host="gate.corp.localhost")
     before = len(app.seen("POST /acs"))
-    assert "POST" in posts(front, tmp_path)
+    assert "POST" in posts(front, sister, tmp_path)
     arrived = app.seen("POST /acs")[before]
     assert arrived.body == b"SAMLResponse=PHNhbWw%2B&RelayState=a%7Cb" and arrived.get("x-forwarded-user") == "mock:ada"

@@ -7,7 +7,8 @@ import websocket
 from harness.apps import jupyterlab
 from harness.clients import session as signed_in
 
-ELSEWHERE = {"upstream_host": "app.internal:8888"}
+#: A name that JupyterLab takes for its own; it responds to no other host unless told to.
+ELSEWHERE = {"upstream_host": "localhost:8888"}
 
 
 @pytest.fixture(scope="module")

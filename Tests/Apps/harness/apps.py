@@ -295,7 +295,10 @@ def netdata(folder):
         "[statsd]\nenabled = no\n[cloud]\nenabled = no\n"
     )
     app.run("netdata", "-D", "-c", app.folder / "netdata.conf", "-P", app.folder / "netdata.pid")
-    return app.responding("/api/v1/info")
+    app.responding("/api/v1/info")
+    chart = lambda: requests.get(f"{app.origin}/api/v1/data?chart=netdata.server_cpu&after=-5", timeout=10).status_code == 200
+    eventually(chart, "netdata has looked at itself", 30)
+    return app
 
 
 def prometheus(folder, prefix=""):
