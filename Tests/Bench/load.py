@@ -58,12 +58,13 @@ def cookie_field(cookie):
 
 @dataclass(frozen=True)
 class Place:
-    """What is asked: a port, whether over TLS, a path, and the cookies of those who ask, one after the other."""
+    """What is asked: a port, whether over TLS, a path, the cookies of those who ask, one after the other, and a body to post."""
 
     port: int
     tls: bool = False
     cookies: tuple = ("", )
     path: str = "/page"
+    body: str = ""
 
     @property
     def url(self):
@@ -86,6 +87,8 @@ class Generator:
         """Requests over kept HTTP/1.1 connections, as many as there can be; how many there were."""
         script = self.folder / f"wrk{next(_numbers)}.lua"
         fields = "".join(f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}\n" for k, v in place.fields.items())
+        if place.body:
+            fields += f'wrk.method = "POST"\nwrk.body = {json.dumps(place.body)}\n'
         cycle = CYCLE % ",".join(json.dumps(cookie_field(one)) for one in place.cookies)
         script.write_text(fields + (cycle if len(place.cookies) > 1 else "") + DONE)
         amount = [f"-t{threads}", f"-c{connections or self.connections}", f"-d{seconds}s"]

@@ -152,8 +152,8 @@ class Beside:
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, stand, routes=1, providers=1, cpus=None):
-        self.stand, self.cpus = stand, cpus or stand.measured
+    def __init__(self, stand, routes=1, providers=1, cpus=None, reuse=None):
+        self.stand, self.cpus, self.reuse = stand, cpus or stand.measured, reuse
         self.name = f"gateway{next(stand.names)}"
         self.folder = stand.folder / self.name
         self.folder.mkdir()
@@ -181,6 +181,7 @@ class Gateway:
         }
         app = {"host": "127.0.0.1", "providers": ["mock"], "allow": "signed_in"}
         bulk = f"http://127.0.0.1:{self.stand.bulk_port}"
+        pages = {"targets": [upstream], "reuse": self.reuse} if self.reuse else upstream
         return {
             "gateway": {
                 "public_url": f"http://127.0.0.1:{self.port}", "operations": f"127.0.0.1:{self.operations}",
@@ -193,7 +194,7 @@ class Gateway:
             "providers": known,
             "apps": {
                 **fillers, "bulk": {**app, "path": "/bulk", "upstream": bulk},
-                "pages": {**app, "path": "/", "upstream": upstream}
+                "pages": {**app, "path": "/", "upstream": pages}
             }
         }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios by name, in the order of the table. Each takes the stand and gives rows."""
 
-from . import bodies, envoy, flat, handshakes, idle, latency, loops, protocols, sign_ins, start
+from . import bodies, envoy, flat, handshakes, idle, latency, loops, posts, protocols, sign_ins, start
 
 ALL = {
     "h1": protocols.h1,
@@ -15,6 +15,7 @@ ALL = {
     "providers": flat.providers,
     "idle": idle.connections,
     "bodies": bodies.large,
+    "posts": posts.small,
     "sign-ins": sign_ins.whole,
     "handshakes": handshakes.full,
     "loops": loops.two,
