@@ -52,8 +52,10 @@ unit: deps
 	@swift build --build-tests
 	@swift test --skip-build --disable-xctest
 
+# Most files run beside another one, since they wait more than they work; those that load the machine run alone.
 end-to-end: venv unit
-	@$(VENV)/bin/python -m pytest Tests/EndToEnd
+	@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile -m "not alone"
+	@$(VENV)/bin/python -m pytest Tests/EndToEnd -m alone
 
 test-apps: venv-apps deps
 	@swift build --product gatehouse

@@ -18,8 +18,19 @@ def pytest_sessionstart(session):
         pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
 
 
+#: Files whose tests load the machine or watch the clock so closely that others must not run beside them.
+ALONE = {
+    "test_drain", "test_failing_writes", "test_flood", "test_http2_attacks", "test_limits", "test_load", "test_reload",
+    "test_slow_provider", "test_slow_readers", "test_upstreams",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests of what lasts for minutes look last at what began first."""
+    """Says which tests run alone; tests of what lasts for minutes look last at what began first."""
+    for item in items:
+        if item.path.stem in ALONE:
+            item.add_marker(pytest.mark.alone)
     items.sort(key=lambda item: "slow_readers" in item.fixturenames)
 
 
