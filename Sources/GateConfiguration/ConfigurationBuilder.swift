@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GatePolicy
 internal import GateProviders
+internal import GateSessions
 
 /// Turns what was written into the configuration, and checks what concerns more than one place of the file.
 struct ConfigurationBuilder {
@@ -26,8 +27,10 @@ struct ConfigurationBuilder {
             store: self.draft.sessions?.store
                 ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
         )
-        sessions.idleTimeout = self.draft.sessions?.idleTimeout?.value ?? sessions.idleTimeout
-        sessions.lifetime = self.draft.sessions?.lifetime?.value ?? sessions.lifetime
+        sessions.lifetimes = SessionLifetimes(
+            idle: self.draft.sessions?.idleTimeout?.value ?? sessions.lifetimes.idle,
+            absolute: self.draft.sessions?.lifetime?.value ?? sessions.lifetimes.absolute
+        )
         let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
         var assertion = AssertionSettings(keysFolder: keys)
         assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
@@ -49,12 +52,10 @@ struct ConfigurationBuilder {
         settings.operations = draft.operations?.value ?? settings.operations
         settings.operationsHosts = draft.operationsHosts ?? []
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
-        if let hsts = draft.hsts {
-            settings.hsts = if case .time(let time) = hsts { time } else { nil }
-        }
+        settings.hsts = draft.hsts
         settings.secrets = draft.secrets
         settings.limits = draft.limits
-        settings.timeouts = draft.timeouts
+        settings.limits.connections.exempt = settings.trustedProxies
         settings.drain = draft.drain
         return settings
     }

@@ -61,6 +61,17 @@ package enum PathReadings {
         return nil
     }
 
+    /// Whether app servers see in a canonical path nothing but the path itself, or the same with every escape decoded.
+    ///
+    /// Of a route for any other path, each request would be rejected, since a server could read it as one of no route.
+    package static func isUnambiguous(_ path: String) -> Bool {
+        guard let readings = self.all(of: Array(path.utf8)) else { return false }
+        let decoded = Array(PathNormalization.decoded(path).utf8)
+        return readings.allSatisfy { reading in
+            reading.isDecoded ? reading.path == decoded : reading.path.elementsEqual(path.utf8)
+        }
+    }
+
     /// A path up to the first `?` or `#`, which an escape has brought.
     private static func upToQuery(_ path: [UInt8]) -> [UInt8] {
         Array(path.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })

@@ -5,6 +5,7 @@ import GateConfiguration
 import GateCore
 import GatePolicy
 import GateProviders
+import GateProxy
 import Testing
 
 /// The committed documents are what the description of the file makes.
@@ -66,7 +67,7 @@ import Testing
         var checks = try #require(self.defaults(health).object)
         checks["path"] = "/"
         let value = JSON.object(["targets": "http://a", "health": .object(checks)]).text
-        #expect(try Fixture.app(upstream: "upstream: \(value)").upstream?.health == HealthSettings(path: "/"))
+        #expect(try Fixture.app(upstream: "upstream: \(value)").upstream?.health == HealthCheckSettings(path: "/"))
         #expect(checks.count == 5)
     }
 

@@ -2,6 +2,9 @@
 
 import GateConfiguration
 import GateCore
+import GateHTTP
+import GateWire
+import NIOCore
 import Testing
 
 /// `limits`, `timeouts`, `drain` and the listeners of the gateway.
@@ -14,8 +17,7 @@ import Testing
 
     @Test func `without a word the gateway has the limits and times of the documentation`() throws {
         let gateway = try self.gateway("")
-        #expect(gateway.limits == LimitSettings())
-        #expect(gateway.timeouts == TimeoutSettings())
+        #expect(gateway.limits == GatewayLimits())
         #expect(gateway.drain == DrainSettings())
         #expect(gateway.listeners.first?.http2 == false)
         #expect(gateway.listeners.first?.proxyProtocol == [])
@@ -40,19 +42,20 @@ import Testing
                 memory: 1GiB
             """
         ).limits
-        var wanted = LimitSettings()
-        wanted.connections = 1
-        wanted.connectionsPerClientIP = 0
-        wanted.requestsInFlight = 3
-        wanted.requestsPerConnection = 4
-        wanted.streams = 5
-        wanted.headerBytes = 65_535
-        wanted.headerFieldBytes = 61_440
-        wanted.headerFields = 8
-        wanted.urlBytes = 512
-        wanted.signInsInFlight = 10
-        wanted.signInsPerMinute = 0
-        wanted.failedSignInsPerMinute = 12
+        var wanted = GatewayLimits()
+        wanted.connections.connections = 1
+        wanted.connections.perClientIP = 0
+        wanted.requests = 3
+        wanted.downstream.requests = 4
+        wanted.downstream.maxRequestsPerConnection = 400
+        wanted.downstream.streams = 5
+        wanted.downstream.head.bytes = 65_535
+        wanted.downstream.head.fieldBytes = 61_440
+        wanted.downstream.head.fields = 8
+        wanted.downstream.head.targetBytes = 512
+        wanted.signIns.inFlight = 10
+        wanted.signIns.perMinute = 0
+        wanted.signIns.failuresPerMinute = 12
         wanted.memory = 1 << 30
         #expect(limits == wanted)
     }
@@ -60,14 +63,15 @@ import Testing
     @Test func `every time of a client is read, down to milliseconds`() throws {
         let timeouts = try self.gateway(
             "  timeouts: { handshake: 100ms, request_head: 2s, body: 3s, idle: 4m, write: 5s, connection_age: 6h }"
-        ).timeouts
-        var wanted = TimeoutSettings()
+        ).limits.downstream
+        var wanted = DownstreamLimits()
         wanted.handshake = .milliseconds(100)
         wanted.requestHead = .seconds(2)
-        wanted.body = .seconds(3)
+        wanted.firstByte = .seconds(2)
+        wanted.bodyInactivity = .seconds(3)
         wanted.idle = .seconds(240)
-        wanted.write = .seconds(5)
-        wanted.connectionAge = .seconds(21_600)
+        wanted.writeStall = .seconds(5)
+        wanted.age = .seconds(21_600)
         #expect(timeouts == wanted)
     }
 
@@ -161,8 +165,8 @@ import Testing
     )
     func `a part of a head that is not written gives way to the whole`(text: String, field: Int, url: Int) throws {
         let limits = try self.gateway("  limits: \(text)").limits
-        #expect(limits.headerFieldBytes == field)
-        #expect(limits.urlBytes == url)
+        #expect(limits.downstream.head.fieldBytes == field)
+        #expect(limits.downstream.head.targetBytes == url)
     }
 
     @Test(arguments: ["header_field_bytes", "url_bytes"])

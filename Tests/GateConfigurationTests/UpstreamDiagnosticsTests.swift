@@ -88,8 +88,8 @@ import Testing
             ("{ targets: http://a, limits: { connections: 0 } }", "'0' is out of range; it must be 1 to 65535"),
             ("{ targets: http://a, limits: { pending: 65536 } }", "'65536' is out of range; it must be 0 to 65535"),
             ("{ targets: http://a, limits: { requests: 0 } }", "'0' is out of range; it must be 1 to 1000000"),
-            ("{ targets: http://a, timeouts: { connect: 61s } }", "'61s' is out of range; it must be 100ms to 60s"),
-            ("{ targets: http://a, timeouts: { connect: 99ms } }", "'99ms' is out of range; it must be 100ms to 60s"),
+            ("{ targets: http://a, timeouts: { connect: 61s } }", "'61s' is out of range; it must be 100ms to 1m"),
+            ("{ targets: http://a, timeouts: { connect: 99ms } }", "'99ms' is out of range; it must be 100ms to 1m"),
             ("{ targets: http://a, timeouts: { answer: 0s } }", "'0s' is out of range; it must be 100ms to 1h"),
             ("{ targets: http://a, timeouts: { idle: 25h } }", "'25h' is out of range; it must be 100ms to 1d"),
             ("{ targets: http://a, timeouts: { keep_alive: 2h } }", "'2h' is out of range; it must be 100ms to 1h"),
@@ -153,7 +153,7 @@ import Testing
                 "'500ms' is not a duration; write whole numbers with units, such as 30s, 15m, 1h30m or 7d"
             ),
             ("{ path: /, interval: 11m }", "'11m' is out of range; it must be 1s to 10m"),
-            ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 60s"),
+            ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 1m"),
             (
                 "{ path: /, interval: 2s, timeout: 3s }",
                 "'timeout' is longer than 'interval', so checks would overlap; shorten it"

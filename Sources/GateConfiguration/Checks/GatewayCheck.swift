@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProxy
 
 /// Checks what concerns several keys of `gateway`, and warns of values that can hardly be meant.
 struct GatewayCheck {

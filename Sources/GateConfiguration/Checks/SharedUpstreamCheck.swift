@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GatePolicy
+internal import GateProxy
 
 /// Points out apps that are one server, where the rules of one may not hold for what is asked by way of the other.
 ///
@@ -10,10 +11,27 @@ internal import GatePolicy
 struct SharedUpstreamCheck {
     private let apps: [AppSettings]
     private let marks: [String: YAMLMark]
+    /// The first two apps of each server, which is one more than an app itself; a check of all apps takes one pass.
+    private let byServer: [Server: [Int]]
+
+    /// A server, for all hosts or for one.
+    private struct Server: Hashable {
+        let target: UpstreamTarget
+        let host: String?
+    }
 
     init(apps: [AppSettings], drafts: [Named<AppDraft>]) {
         self.apps = apps
         self.marks = Dictionary(drafts.map { ($0.name, $0.mark) }) { first, _ in first }
+        var byServer: [Server: [Int]] = [:]
+        for (index, app) in apps.enumerated() {
+            let targets = Set(app.upstream?.targets ?? [])
+            for server in targets.flatMap({ [Server(target: $0, host: nil), Server(target: $0, host: app.host)] })
+            where byServer[server, default: []].count < 2 {
+                byServer[server, default: []].append(index)
+            }
+        }
+        self.byServer = byServer
     }
 
     /// Warns of each app that opens a way around the rules of another.
@@ -47,7 +65,7 @@ struct SharedUpstreamCheck {
 
     private func warnOfSpellings(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
         guard app.traffic.strictness.pathSpelling == .exact,
-            let other = self.sharing(app).first(where: { $0.route.origin.host == app.route.origin.host })
+            let other = self.firstSharing(app, onHost: app.host)
         else { return }
         let spelling = "another spelling of the path, such as '\(app.route.path.uppercased())'"
         let risk = "reaches the same server under the rules of '\(other.route.app)' only"
@@ -57,7 +75,9 @@ struct SharedUpstreamCheck {
 
     /// An app without its prefix is the whole server, the parts of other apps included.
     private func warnOfStrippedPrefix(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
-        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.sharing(app).first else { return }
+        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, onHost: nil) else {
+            return
+        }
         let risk = "who may use '\(app.route.app)' reaches every path of that server, those of '\(other.route.app)' too"
         reading.warning("with 'strip_prefix' and the server of '\(other.route.app)', \(risk)", at: mark)
     }
@@ -70,11 +90,15 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// The other apps that have a server of an app.
-    private func sharing(_ app: AppSettings) -> [AppSettings] {
-        let targets = Set(app.upstream?.targets ?? [])
-        return self.apps.filter { other in
-            other.route.app != app.route.app && !targets.isDisjoint(with: other.upstream?.targets ?? [])
+    /// The first other app of the file that has a server of an app, on one host or on any.
+    private func firstSharing(_ app: AppSettings, onHost host: String?) -> AppSettings? {
+        let firsts = (app.upstream?.targets ?? []).compactMap { target in
+            self.byServer[Server(target: target, host: host)]?.first { self.apps[$0].route.app != app.route.app }
         }
+        return firsts.min().map { self.apps[$0] }
     }
+}
+
+extension AppSettings {
+    fileprivate var host: String { self.route.origin.host }
 }

@@ -29,7 +29,7 @@ package enum ConfigurationDocuments {
 
     private static func table(of section: Section) -> String {
         let rows = section.rows.map { row in
-            let cells = ["`\(row.key)`", row.kind, row.standard, row.summary].map(self.escaped)
+            let cells = ["`\(row.key)`", row.kind, row.default, row.summary].map(self.escaped)
             return "| \(cells.joined(separator: " | ")) |\n"
         }
         let head =

@@ -60,7 +60,7 @@ extension Mapping<EntryDraft> {
                 "authoritative",
                 located: \.authoritative,
                 .flag,
-                .init(standard: .value(true)),
+                .init(default: .value(true)),
                 "With `email` or `email_domain` in `allow`: whether the provider has to be the authority for the address, "
                     + "where its type tells (google, microsoft), and not only have verified it once. A private Google "
                     + "account with a company's address is not of that company."

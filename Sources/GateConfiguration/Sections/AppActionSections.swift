@@ -5,7 +5,7 @@ internal import GateCore
 /// What is written of `apps.<name>.redirect`.
 struct RedirectDraft: Sendable {
     var to: Located<WebURL>?
-    var status = 308
+    var status = RedirectSettings.defaultStatus
     var keepsPath = true
 }
 
@@ -28,14 +28,14 @@ extension Mapping<RedirectDraft> {
                 "status",
                 over: \.status,
                 .redirectStatus,
-                .init(standard: .value(308)),
+                .init(),
                 "301 or 308 for good, 302 or 307 for now; 303 to continue with GET. 307 and 308 keep the method."
             ),
             Key(
                 "keep_path",
                 over: \.keepsPath,
                 .flag,
-                .init(standard: .value(true)),
+                .init(),
                 "Whether the path and query of the request follow behind `to`; with `strip_prefix` without the app's "
                     + "`path`. If `false`, every request is sent to `to` itself."
             ),
@@ -67,21 +67,21 @@ extension Mapping<FixedResponse> {
                 "status",
                 over: \.status,
                 .answerStatus,
-                .init(standard: .value(200)),
+                .init(),
                 "The status, 200 to 299 or 400 to 599."
             ),
             Key(
                 "body",
                 over: \.body,
                 .body,
-                .init(standard: .words("empty"), example: "Gone fishing."),
+                .init(default: .words("empty"), example: "Gone fishing."),
                 "The text, at most 64 KiB of UTF-8; empty with 204 and 205."
             ),
             Key(
                 "content_type",
                 over: \.contentType,
                 .contentType,
-                .init(standard: "text/plain; charset=utf-8", example: "text/html; charset=utf-8"),
+                .init(example: "text/html; charset=utf-8"),
                 "The media type of the text."
             ),
         ],
@@ -119,7 +119,11 @@ extension Shape<String> {
     }
 
     /// The media type of a fixed answer.
-    static let contentType = single("a media type", pattern: "^[!-~]+/[ -~]+$") { text throws(InvalidValue) in
+    static let contentType = single(
+        "a media type",
+        pattern: "^[!-~]+/[ -~]+$",
+        write: { .string($0) }
+    ) { text throws(InvalidValue) in
         let parts = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
         let isASCII = text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.count <= 200
         guard isASCII, parts.count == 2, parts.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else {

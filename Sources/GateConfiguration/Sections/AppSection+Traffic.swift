@@ -10,7 +10,7 @@ extension Mapping<AppDraft> {
             \.upstream,
             .upstream,
             .init(
-                standard: .words("(one of `upstream`, `redirect` and `answer` is required)"),
+                default: .words("(one of `upstream`, `redirect` and `answer` is required)"),
                 example: "http://10.0.0.5:8080"
             ),
             "The servers behind: `http://host:port`, `https://`, `h2c://`, `h2://` or `unix:/path/of/socket`; a list of them, "
@@ -20,21 +20,21 @@ extension Mapping<AppDraft> {
             "redirect",
             \.redirect,
             Mapping<RedirectDraft>.redirect.shape,
-            .init(standard: .words("none")),
+            .init(default: .words("none")),
             "Where browsers are sent instead of an `upstream`."
         ),
         Key(
             "answer",
             \.answer,
             Mapping<FixedResponse>.answer.shape,
-            .init(standard: .words("none")),
+            .init(default: .words("none")),
             "What is answered instead of asking an `upstream`."
         ),
         Key(
             "maintenance",
             over: \.traffic.isInMaintenance,
             .flag,
-            .init(standard: .value(false)),
+            .init(),
             "Whether everybody gets 503 with a page that says so and Retry-After, on public paths too."
         ),
     ]
@@ -45,7 +45,7 @@ extension Mapping<AppDraft> {
             "strip_prefix",
             over: \.traffic.stripsPrefix,
             .flag,
-            .init(standard: .value(false)),
+            .init(),
             "Whether the app's `path` is removed before a request is forwarded: `/wiki/page` of an app at `/wiki` "
                 + "becomes `/page`."
         ),
@@ -53,35 +53,35 @@ extension Mapping<AppDraft> {
             "upstream_host",
             \.traffic.upstreamHost,
             .authority,
-            .init(standard: .words("what the client sent"), example: "app.internal"),
+            .init(default: .words("what the client sent"), example: "app.internal"),
             "The `Host` that the app sees, with or without a port; `X-Forwarded-Host` keeps that of the client."
         ),
         Key(
             "request_headers",
             \.requestHeaders,
             Mapping<HeaderEditsDraft>.headerEdits.shape,
-            .init(standard: .words("none")),
+            .init(default: .words("none")),
             "Changes to the header fields of requests."
         ),
         Key(
             "response_headers",
             \.responseHeaders,
             Mapping<HeaderEditsDraft>.headerEdits.shape,
-            .init(standard: .words("none")),
+            .init(default: .words("none")),
             "Changes to the header fields of answers."
         ),
         Key(
             "max_body",
             over: \.traffic.maxBody,
-            Shape<Int64>.size(0...(1 << 40), shown: "0 to 1024GiB").map { $0 == 0 ? nil : $0 },
-            .init(standard: "100MiB"),
+            .maxBody,
+            .init(),
             "Bytes of the body of a request; more is answered with 413. 0 for no limit. Bodies are never kept in memory."
         ),
         Key(
             "streaming",
             over: \.traffic.isStreaming,
             .flag,
-            .init(standard: .value(false)),
+            .init(),
             "Whether answers may be silent for as long as they like, for long polls and the like; server-sent events "
                 + "always may."
         ),
@@ -89,14 +89,14 @@ extension Mapping<AppDraft> {
             "early_hints",
             over: \.traffic.passesEarlyHints,
             .flag,
-            .init(standard: .value(false)),
+            .init(),
             "Whether answers of status 103, early hints, are passed on; some old clients take them for the answer."
         ),
         Key(
             "websocket",
             located: \.webSocket,
             .flag,
-            .init(standard: .words("`true`; `false` with an upstream over HTTP/2")),
+            .init(default: .words("`true`; `false` with an upstream over HTTP/2")),
             "Whether WebSockets are passed on, over HTTP/1.1 and HTTP/2, if a page of the app itself opens them. One ends with "
                 + "the session that opened it."
         ),
@@ -104,7 +104,7 @@ extension Mapping<AppDraft> {
             "websocket_origins",
             located: \.webSocketOrigins,
             .webSocketOrigins,
-            .init(standard: .value([]), example: ["https://portal.example.com"]),
+            .init(default: .value([]), example: ["https://portal.example.com"]),
             "The origins whose pages may open a WebSocket, beside the app's own; at most 64. `[\"*\"]` for any page."
         ),
     ]
@@ -129,6 +129,14 @@ extension AppDraft {
         settings.webSocket = self.webSocketOrigins?.value ?? WebSocketSettings()
         return settings
     }
+}
+
+extension Shape<Int64?> {
+    /// A number of bytes, 0 for no limit, which is nil.
+    static let maxBody: Shape = {
+        let size = Shape<Int64>.size(0...(1 << 40))
+        return size.map(write: { size.write?($0 ?? 0) ?? .null }, { $0 == 0 ? nil : $0 })
+    }()
 }
 
 extension Shape<WebSocketSettings> {

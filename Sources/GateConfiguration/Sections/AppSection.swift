@@ -45,14 +45,14 @@ extension Mapping<AppDraft> {
             "host",
             located: \.host,
             .host,
-            .init(standard: .words("the host of `public_url`"), example: "wiki.example.com"),
+            .init(default: .words("the host of `public_url`"), example: "wiki.example.com"),
             "The host under which browsers reach the app, whatever the port."
         ),
         Key(
             "path",
             located: \.path,
             .appPath,
-            .init(standard: "/", example: "/wiki"),
+            .init(default: "/", example: "/wiki"),
             "The path prefix, by whole segments; the longest match wins. `/oauth2` is the gateway's own."
         ),
     ]
@@ -62,7 +62,7 @@ extension Mapping<AppDraft> {
             "providers",
             located: \.providers,
             .list(of: Shape<String>.text.located, named: "a list of providers"),
-            .init(standard: .words("all"), example: ["google", "microsoft"]),
+            .init(default: .words("all"), example: ["google", "microsoft"]),
             "The providers whose sessions count."
         ),
         Key(
@@ -77,7 +77,7 @@ extension Mapping<AppDraft> {
             "deny",
             located: \.deny,
             .list(of: Mapping<EntryDraft>.entry.shape, named: "a list of entries"),
-            .init(standard: .words("nobody")),
+            .init(default: .words("nobody")),
             "Who may not enter whatever `allow` says: a list of the same entries. Somebody whose groups the provider did "
                 + "not tell in full is refused as well if the rest of an entry with a `group` fits."
         ),
@@ -85,7 +85,7 @@ extension Mapping<AppDraft> {
             "public",
             \.publicRules,
             .list(of: Shape<PublicRule>.publicRule.located, named: "a list of paths"),
-            .init(standard: .value([]), example: ["GET /healthz", "/assets/"]),
+            .init(default: .value([]), example: ["GET /healthz", "/assets/"]),
             "What needs no sign-in: a whole path, with a method before it if only that method is meant. "
                 + "A path that ends in `/` stands for all below it."
         ),
@@ -96,7 +96,7 @@ extension Mapping<AppDraft> {
             "groups",
             \.groups,
             .oneOf("a choice of groups"),
-            .init(standard: "all", example: "named"),
+            .init(default: "all", example: "named"),
             "Which groups of a person the app is told of: `all`, or those `named` in its own `allow` and `deny`."
         ),
         Key(
@@ -107,7 +107,7 @@ extension Mapping<AppDraft> {
                 named: "a mapping of header names to identity fields",
                 rule: .headerName
             ),
-            .init(standard: .words("none")),
+            .init(default: .words("none")),
             "Extra names for identity fields, for apps that expect their own: `user`, `email`, `name`, "
                 + "`preferred_username`, `groups` or `provider`."
         ),
@@ -115,7 +115,7 @@ extension Mapping<AppDraft> {
             "forwarded",
             \.forwarded,
             .flag,
-            .init(standard: .value(false)),
+            .init(default: .value(false)),
             "Whether the app also gets the `Forwarded` header of RFC 7239, beside `X-Forwarded-For` and its like."
         ),
     ]

@@ -10,10 +10,9 @@ struct GatewayDraft: Sendable {
     var operationsHosts: [String]?
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
-    var hsts: HSTSSetting?
+    var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
-    var limits = LimitSettings()
-    var timeouts = TimeoutSettings()
+    var limits = GatewayLimits()
     var drain = DrainSettings()
 }
 
@@ -57,21 +56,21 @@ extension Mapping<GatewayDraft> {
                 "listeners",
                 located: \.listeners,
                 .list(of: Mapping<ListenerDraft>.listener.shape, named: "a list of listeners"),
-                .init(standard: .words("one, `127.0.0.1:8080`, plain")),
+                .init(default: .words("one, `\(GatewaySettings.defaultListener)`, plain")),
                 "Where requests are taken."
             ),
             Key(
                 "operations",
                 located: \.operations,
                 .bindAddress,
-                .init(standard: "127.0.0.1:9901"),
+                .init(default: .value(.string("\(GatewaySettings.defaultOperations)"))),
                 "Where health, metrics and status are served; never the address of a listener."
             ),
             Key(
                 "operations_hosts",
                 \.operationsHosts,
                 .list(of: .host, named: "a list of host names"),
-                .init(standard: .words("none"), example: ["gatehouse-operations.monitoring.svc"]),
+                .init(default: .words("none"), example: ["gatehouse-operations.monitoring.svc"]),
                 "Host names by which the operations listener may be reached, beside IP addresses, `localhost` and the host "
                     + "of `operations`. A request with any other `Host` gets 421, so that no page in a browser can read "
                     + "it through a name of its own (DNS rebinding)."
@@ -80,21 +79,21 @@ extension Mapping<GatewayDraft> {
                 "state",
                 \.state,
                 .path,
-                .init(standard: .words("`$STATE_DIRECTORY`, else `./state`")),
+                .init(default: .words("`$STATE_DIRECTORY`, else `./state`")),
                 "The folder for what the gateway makes itself; a relative path is taken from the working directory."
             ),
             Key(
                 "trusted_proxies",
                 \.trustedProxies,
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
-                .init(standard: .value([]), example: ["10.0.0.0/8"]),
+                .init(default: .value([]), example: ["10.0.0.0/8"]),
                 "The networks whose X-Forwarded-* and Forwarded are believed."
             ),
             Key(
                 "hsts",
-                \.hsts,
+                over: \.hsts,
                 .hsts,
-                .init(standard: "180d", example: "1w"),
+                .init(example: "1w"),
                 "How long browsers use https only for the hosts of the gateway and its apps (`Strict-Transport-Security`, "
                     + "RFC 6797). It is sent with the gateway's own responses over TLS that the gateway terminates, never "
                     + "for localhost. `0s` makes browsers forget it, `off` sends nothing."
@@ -103,22 +102,20 @@ extension Mapping<GatewayDraft> {
                 "secret",
                 \.secrets,
                 .oneOrMany(of: .secret(atLeast: 32), named: "a secret or a list of secrets"),
-                .init(standard: .words("made in `state`"), example: "${file:/run/secrets/gatehouse}"),
+                .init(default: .words("made in `state`"), example: "${file:/run/secrets/gatehouse}"),
                 "At least 32 bytes. A list rotates: the first seals, all open."
             ),
             Key(
                 "limits",
-                over: \.limits,
-                Mapping<LimitSettings>.limits.shape,
-                .init(),
-                "Bounds on what clients may ask of the gateway."
+                into: \.limits,
+                .limits,
+                "Limits of what clients may ask of the gateway."
             ),
             Key(
                 "timeouts",
-                over: \.timeouts,
-                Mapping<TimeoutSettings>.timeouts.shape,
-                .init(),
-                "How long clients are waited for."
+                into: \.limits.downstream,
+                .timeouts,
+                "How long the gateway waits for clients."
             ),
             Key(
                 "drain",
@@ -150,21 +147,21 @@ extension Mapping<ListenerDraft> {
                 "tls",
                 located: \.certificates,
                 .list(of: Mapping<CertificateDraft>.certificate.shape, named: "a list of certificates"),
-                .init(standard: .words("none: plain HTTP")),
+                .init(default: .words("none: plain HTTP")),
                 "The certificates, chosen by the server name that a client asks for."
             ),
             Key(
                 "http2",
                 located: \.http2,
                 .flag,
-                .init(standard: .words("`true` with `tls`, else `false`")),
+                .init(default: .words("`true` with `tls`, else `false`")),
                 "Whether HTTP/2 is offered beside HTTP/1.1, by ALPN; only with `tls`."
             ),
             Key(
                 "redirect",
                 located: \.redirect,
                 .oneOf("a redirect"),
-                .init(standard: .words("none"), example: "https"),
+                .init(default: .words("none"), example: "https"),
                 "`https`: the listener serves nothing and sends each request for a host of the gateway or an app to the "
                     + "same URL with https (308). It is plain HTTP, and `public_url` is https."
             ),
@@ -172,7 +169,7 @@ extension Mapping<ListenerDraft> {
                 "proxy_protocol",
                 \.proxyProtocol,
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
-                .init(standard: .value([]), example: ["10.0.0.0/8"]),
+                .init(default: .value([]), example: ["10.0.0.0/8"]),
                 "The networks of the balancers in front whose connections start with a PROXY header, version 1 or 2, "
                     + "which tells the client's address. A connection from there without one is closed, and so is one "
                     + "from elsewhere with one."

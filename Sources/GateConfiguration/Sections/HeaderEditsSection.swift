@@ -22,7 +22,7 @@ extension Mapping<HeaderEditsDraft> {
                 "set",
                 \.set,
                 .entries(of: .fieldValue, named: "a mapping of header names to values", rule: .setHeader),
-                .init(standard: .words("none")),
+                .init(default: .words("none")),
                 "Names and values that take the place of all fields of that name; a value is 1 to 4096 visible ASCII "
                     + "characters and spaces. What the gateway sets itself, what frames a message or belongs to one "
                     + "connection, `Host`, `Cookie`, `Set-Cookie` and `Authorization` cannot be set."
@@ -31,7 +31,7 @@ extension Mapping<HeaderEditsDraft> {
                 "remove",
                 \.remove,
                 .list(of: Shape<String>.removedHeader.located, named: "a list of header names"),
-                .init(standard: .value([]), example: ["X-Debug"]),
+                .init(default: .value([]), example: ["X-Debug"]),
                 "The names whose fields are taken away; all but what the gateway sets itself, what frames a message or "
                     + "belongs to one connection, and `Host`."
             ),
@@ -39,7 +39,7 @@ extension Mapping<HeaderEditsDraft> {
                 "keep",
                 \.keep,
                 .list(of: Shape<String>.keptHeader.located, named: "a list of header names"),
-                .init(standard: .value([]), example: ["X-User-Id"]),
+                .init(default: .value([]), example: ["X-User-Id"]),
                 "Of requests only: names that many apps read an identity from, so that they are removed from what clients "
                     + "send, and that this app takes none from. They are passed on as the client sent them."
             ),

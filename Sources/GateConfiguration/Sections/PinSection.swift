@@ -88,7 +88,7 @@ extension Mapping<PinSetDraft> {
             "preset",
             \.preset,
             .oneOf("a preset"),
-            .init(standard: .words("none"), example: "google-roots"),
+            .init(default: .words("none"), example: "google-roots"),
             "The roots that a provider is known to use, of the list of \(PinPreset.google.date); their pins count beside "
                 + "those of `sha256`. No provider promises to keep to such a list."
         )
@@ -102,7 +102,7 @@ extension Mapping<PinSetDraft> {
                 located: \.match,
                 .oneOf("a way to match"),
                 .init(
-                    standard: withPresets ? .words("`public_key`; with `preset` always `chain`") : "public_key",
+                    default: withPresets ? .words("`public_key`; with `preset` always `chain`") : "public_key",
                     example: "chain"
                 ),
                 "What the pins are hashes of: `public_key` of the host's own certificate, the whole `certificate`, or the "
@@ -113,7 +113,7 @@ extension Mapping<PinSetDraft> {
                 \.mode,
                 .oneOf("a mode"),
                 .init(
-                    standard: withPresets ? .words("`enforce`; with `preset` `report`") : "enforce",
+                    default: withPresets ? .words("`enforce`; with `preset` `report`") : "enforce",
                     example: "report"
                 ),
                 "`enforce`: a host that shows none of the pins gets no request; `report`: it is used, and the mismatch noted."
@@ -123,7 +123,7 @@ extension Mapping<PinSetDraft> {
                 located: \.sha256,
                 .pins,
                 .init(
-                    standard: withPresets ? .words("those of `preset`") : .words("(required)"),
+                    default: withPresets ? .words("those of `preset`") : .words("(required)"),
                     example: [
                         "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
                     ]
@@ -139,21 +139,21 @@ extension Mapping<PinSetDraft> {
             "expires",
             \.expires,
             .date,
-            .init(standard: .words("never"), example: "2027-06-01"),
+            .init(default: .words("never"), example: "2027-06-01"),
             "The day, from midnight UTC, on which the pins cease to hold."
         ),
         Key(
             "on_expiry",
             located: \.onExpiry,
             .oneOf("an end of pins"),
-            .init(standard: "report"),
+            .init(default: "report"),
             "What holds from then on: `report`, as if that were the mode, or `refuse`, every connection."
         ),
         Key(
             "allow_single_pin",
             \.allowsSinglePin,
             .flag,
-            .init(standard: .value(false)),
+            .init(default: .value(false)),
             "Whether `enforce` may go without a backup. A key that is replaced then locks everybody out."
         ),
     ]
@@ -162,7 +162,7 @@ extension Mapping<PinSetDraft> {
         "hosts",
         \.hosts,
         .pinnedHosts,
-        .init(standard: .words("every host has the pins above")),
+        .init(default: .words("every host has the pins above")),
         "Pins of their own for other hosts of the provider, such as those of tokens, keys or the API: the name of a "
             + "preset, or a mapping with these keys but `hosts`. What is written above of `mode`, `expires`, `on_expiry`, "
             + "`allow_single_pin` and, without a `preset`, `match` holds for them where they do not say otherwise; pins "

@@ -5,13 +5,13 @@ internal import GateProviders
 
 extension Key.Traits {
     /// The traits of a key that only some types of provider have, or that only some need, as their catalogue says.
-    static func of(_ setting: ProviderSetting, standard: KeyDefault? = nil, example: JSON? = nil) -> Self {
+    static func of(_ setting: ProviderSetting, `default`: KeyDefault? = nil, example: JSON? = nil) -> Self {
         let everyone: Set<ProviderSetting> = [
             .authorizationEndpoint, .clientSecret, .privateKey, .keyID, .certificate,
         ]
         let types = everyone.contains(setting) ? nil : setting.types.map(\.name)
         return Key.Traits(
-            standard: standard,
+            default: `default`,
             example: example,
             types: types,
             requiredBy: setting.requiredBy.map(\.name)
@@ -35,7 +35,7 @@ extension Mapping<ProviderDraft> {
             "name",
             \.name,
             .text,
-            .init(standard: .words("the type's own"), example: "Staff directory"),
+            .init(default: .words("the type's own"), example: "Staff directory"),
             "What the button says."
         ),
         Key(
@@ -49,14 +49,14 @@ extension Mapping<ProviderDraft> {
             "client_secret",
             \.clientSecret,
             .secret(atLeast: 1),
-            .init(standard: .words("(required without `private_key`)"), example: "${env:GOOGLE_CLIENT_SECRET}"),
+            .init(default: .words("(required without `private_key`)"), example: "${env:GOOGLE_CLIENT_SECRET}"),
             "The secret that the provider gave you."
         ),
         Key(
             "client_authentication",
             located: \.clientAuthentication,
             .oneOf("a way to authenticate", among: [.secretBasic, .secretPost, .privateKeyJWT]),
-            .init(standard: .words("the type's own, or what the provider's metadata say"), example: "private_key_jwt"),
+            .init(default: .words("the type's own, or what the provider's metadata say"), example: "private_key_jwt"),
             "How the gateway proves at the provider who it is: the secret in the `Authorization` field, the secret in the "
                 + "body, or a JWT signed with `private_key` (RFC 7523)."
         ),
@@ -80,7 +80,7 @@ extension Mapping<ProviderDraft> {
             "app",
             \.app,
             .oneOf("a kind of registration"),
-            .of(.app, standard: .words("by the form of `client_id`"), example: "github_app"),
+            .of(.app, default: .words("by the form of `client_id`"), example: "github_app"),
             "Whether the gateway is registered as an OAuth App or as a GitHub App, which has permissions instead of scopes."
         ),
     ]
@@ -101,7 +101,7 @@ extension Mapping<ProviderDraft> {
             "base_url",
             \.baseURL,
             .baseURL,
-            .of(.baseURL, standard: .words("the public service"), example: "https://github.example.com"),
+            .of(.baseURL, default: .words("the public service"), example: "https://github.example.com"),
             "The address of an own server, a national cloud or a simulator."
         ),
         Key(
@@ -110,7 +110,7 @@ extension Mapping<ProviderDraft> {
             .baseURL,
             .of(
                 .apiURL,
-                standard: .words("the public service, or below `base_url`"),
+                default: .words("the public service, or below `base_url`"),
                 example: "https://api.example.com"
             ),
             "The address of the provider's API, if it is elsewhere."
@@ -119,7 +119,7 @@ extension Mapping<ProviderDraft> {
             "api_version",
             \.apiVersion,
             .apiVersion,
-            .of(.apiVersion, standard: .words("the type's own"), example: "v23.0"),
+            .of(.apiVersion, default: .words("the type's own"), example: "v23.0"),
             "The version of the API, as it stands in its addresses."
         ),
         Key(
@@ -128,7 +128,7 @@ extension Mapping<ProviderDraft> {
             .endpoint,
             .of(
                 .authorizationEndpoint,
-                standard: .words("what the provider's metadata say"),
+                default: .words("what the provider's metadata say"),
                 example: "https://id.example.com/realms/staff/protocol/openid-connect/auth"
             ),
             "Where the browser is sent to sign in, if that differs from what the provider's metadata say: for a "
@@ -153,7 +153,7 @@ extension Mapping<ProviderDraft> {
             "proxy",
             \.proxy,
             .proxy,
-            .init(standard: .words("none"), example: "http://proxy.example.com:3128"),
+            .init(default: .words("none"), example: "http://proxy.example.com:3128"),
             "The HTTP proxy that the provider is reached through, by a CONNECT tunnel; verification and pins hold through "
                 + "it. Environment variables such as `HTTPS_PROXY` are never read. A provider with plain http, which is "
                 + "on loopback, is never reached through it."
@@ -169,7 +169,7 @@ extension Mapping<ProviderDraft> {
             "tenant",
             \.tenant,
             .tenant,
-            .of(.tenant, standard: "common", example: "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"),
+            .of(.tenant, default: "common", example: "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"),
             "A tenant id, a verified domain, `organizations`, `common` or `consumers`."
         ),
         Key(
@@ -178,7 +178,7 @@ extension Mapping<ProviderDraft> {
             .list(of: .guid, named: "a list of tenant ids"),
             .of(
                 .tenants,
-                standard: .words("all that `tenant` names"),
+                default: .words("all that `tenant` names"),
                 example: ["8eae0000-2b34-4da1-9baa-8bc8c9d6a490"]
             ),
             "The ids of the tenants that may sign in, with `tenant` being `common` or `organizations`."
@@ -187,7 +187,7 @@ extension Mapping<ProviderDraft> {
             "trust_email",
             located: \.trustsEmail,
             .flag,
-            .of(.trustEmail, standard: .value(false)),
+            .of(.trustEmail, default: .value(false)),
             "Whether e-mail addresses count as verified because the administrators of the one `tenant` are trusted to "
                 + "enter none that belong to others."
         ),
@@ -195,21 +195,21 @@ extension Mapping<ProviderDraft> {
             "hosted_domains",
             located: \.hostedDomains,
             .list(of: .domain, named: "a list of domains"),
-            .of(.hostedDomains, standard: .words("every Google account"), example: ["example.com"]),
+            .of(.hostedDomains, default: .words("every Google account"), example: ["example.com"]),
             "The Workspace domains that may sign in."
         ),
         Key(
             "workspaces",
             located: \.workspaces,
             .list(of: .workspace, named: "a list of workspace ids"),
-            .of(.workspaces, standard: .words("every workspace"), example: ["T0123456789"]),
+            .of(.workspaces, default: .words("every workspace"), example: ["T0123456789"]),
             "The ids of the Slack workspaces that may sign in."
         ),
         Key(
             "reject_noreply",
             \.rejectsNoreply,
             .flag,
-            .of(.rejectNoreply, standard: .value(false)),
+            .of(.rejectNoreply, default: .value(false)),
             "Whether `…@users.noreply.github.com` does not count as an e-mail address."
         ),
     ]
@@ -223,7 +223,7 @@ extension Mapping<ProviderDraft> {
             "groups",
             located: \.groups,
             .list(of: Shape<String>.text.located, named: "a list of look-ups"),
-            .of(.groups, standard: .words("what tokens say"), example: ["organizations", "teams"]),
+            .of(.groups, default: .words("what tokens say"), example: ["organizations", "teams"]),
             "What is looked up at the provider: for GitHub `organizations` and `teams`, for Google `direct` or "
                 + "`transitive` (Cloud Identity), for Microsoft `graph` (when the token does not list all groups)."
         ),
@@ -231,7 +231,7 @@ extension Mapping<ProviderDraft> {
             "profile",
             \.profile,
             .profile,
-            .init(standard: .words("the type's own")),
+            .init(default: .words("the type's own")),
             "Where the fields of the profile come from, by field: a source or a list of sources, of which the first "
                 + "that answers wins. A source is `id_token:/pointer`, `userinfo:/pointer`, `api:/path#/pointer`, "
                 + "`callback:/pointer` (names only) or `const:text`; an array is searched with "

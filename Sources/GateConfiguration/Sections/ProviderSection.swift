@@ -111,14 +111,14 @@ extension Mapping<ProviderTLSDraft> {
                 "ca_file",
                 \.caFile,
                 .certificatesFile,
-                .init(standard: .words("the system's certificates"), example: "tls/private-ca.pem"),
+                .init(default: .words("the system's certificates"), example: "tls/private-ca.pem"),
                 "A PEM file with the only certificates to trust for this provider; relative to the folder of this file."
             ),
             Key(
                 "pins",
                 \.pins,
                 .pins,
-                .init(standard: .words("none"), example: "google-roots"),
+                .init(default: .words("none"), example: "google-roots"),
                 "The keys or certificates that the provider's hosts have to show, beyond a chain that is valid: "
                     + "`google-roots`, `github-roots`, `microsoft-roots`, or a mapping. All addresses must be https."
             ),

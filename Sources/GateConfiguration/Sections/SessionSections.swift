@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateSessions
 
 /// What is written of `sessions`.
 struct SessionDraft: Sendable {
@@ -27,21 +28,21 @@ extension Mapping<SessionDraft> {
                 "store",
                 \.store,
                 .store,
-                .init(standard: .words("`sqlite:` in `state`"), example: "memory:"),
+                .init(default: .words("`sqlite:` in `state`"), example: "memory:"),
                 "`sqlite:` and the path of a database, or `memory:`, which a restart empties."
             ),
             Key(
                 "idle_timeout",
                 located: \.idleTimeout,
-                .duration(.seconds(60)...(.seconds(3650 * 86_400)), shown: "1m to 3650d"),
-                .init(standard: "12h"),
+                .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+                .init(default: .duration(SessionSettings.defaultLifetimes.idle)),
                 "How long a session lasts without a request."
             ),
             Key(
                 "lifetime",
                 located: \.lifetime,
-                .duration(.seconds(60)...(.seconds(3650 * 86_400)), shown: "1m to 3650d"),
-                .init(standard: "7d"),
+                .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+                .init(default: .duration(SessionSettings.defaultLifetimes.absolute)),
                 "How long a session lasts at most."
             ),
         ],
@@ -65,15 +66,15 @@ extension Mapping<AssertionDraft> {
             Key(
                 "lifetime",
                 \.lifetime,
-                .duration(.seconds(10)...(.seconds(86_400)), shown: "10s to 1d"),
-                .init(standard: "2m"),
+                .duration(.seconds(10)...(.seconds(86_400))),
+                .init(default: .duration(AssertionSettings.defaultLifetime)),
                 "How long an assertion is valid."
             ),
             Key(
                 "keys",
                 \.keys,
                 .path,
-                .init(standard: .words("`keys` in `state`")),
+                .init(default: .words("`keys` in `state`")),
                 "The folder of the ES256 keys, made at first start; relative to the working directory."
             ),
         ]

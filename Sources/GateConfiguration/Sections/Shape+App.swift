@@ -2,11 +2,12 @@
 
 internal import GateCore
 internal import GatePolicy
+internal import GateWire
 
 extension Shape<String> {
     /// The path prefix of an app, without a slash at its end unless it is `/`.
     static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
-        try CanonicalPath.check(text)
+        try ConfiguredPath.checkRoute(text)
         let path = text.hasSuffix("/") ? String(text.dropLast()) : text
         guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {
             throw InvalidValue("is the gateway's own; choose a path outside of /oauth2")
@@ -22,7 +23,8 @@ extension Shape<Bool> {
             guard text == "true" || text == "false" else { throw InvalidValue("is neither true nor false") }
             return text == "true"
         }
-        return Shape(one.kind, schema: ["anyOf": [["type": "boolean"], Schema.reference]]) { node, reading in
+        let schema: JSON = ["anyOf": [["type": "boolean"], Schema.reference]]
+        return Shape(one.kind, schema: schema, write: { .bool($0) }) { node, reading in
             // Everywhere else a bare word of YAML's own is refused, since it was probably meant as a text.
             if case .scalar(let text, true) = node.content, text == "true" || text == "false" { return text == "true" }
             return one.read(node, &reading)
@@ -43,13 +45,34 @@ extension Shape<PublicRule> {
             let hint = Hint.nearest(to: method, in: known).map { "did you mean '\($0) \(path)'?" }
             throw InvalidValue("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
         }
-        try CanonicalPath.check(path)
+        try ConfiguredPath.check(path)
         return PublicRule(method: method, path: path)
     }
 }
 
-/// Paths in the one spelling that requests have after they were made canonical.
-enum CanonicalPath {
+/// Paths of the file, which have to be in the one spelling by which requests are matched.
+enum ConfiguredPath {
+    /// Checks the path of an app.
+    ///
+    /// Beside ``check(_:)``, app servers have to agree on what it means: an escaped slash is one segment for some and two
+    /// for others, so no rule about it could hold for all of them.
+    static func checkRoute(_ text: String) throws(InvalidValue) {
+        try self.check(text)
+        guard !PathReadings.hasEscapedSeparator(text.utf8Span.span) else {
+            let decoded = PathNormalization.decoded(text)
+            throw InvalidValue(
+                "has an escaped slash, which some servers read as '\(decoded)'; write the path of an app without one"
+            )
+        }
+        guard PathReadings.isUnambiguous(text) else {
+            throw InvalidValue(
+                "is read as another path by some servers, so every request for it is rejected; "
+                    + "write it without ';', '%25' and other escaped delimiters"
+            )
+        }
+    }
+
+    /// Checks that requests are matched by the path as it is written.
     static func check(_ text: String) throws(InvalidValue) {
         if let sign = self.expressionSign(in: text) {
             let help = "a path is written as it is, and one that ends in '/' stands for all below it"
@@ -62,19 +85,16 @@ enum CanonicalPath {
             throw InvalidValue("has a query or fragment; only the path counts")
         }
         guard !text.contains("*") else { throw InvalidValue("has a '*'; a path stands for all below it without one") }
-        guard ReturnPath(text) != nil else {
-            throw InvalidValue(
-                "is not a plain path; it may hold no '//', '.', '..', '\\', space or character outside of ASCII"
-            )
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), text.utf8.count <= ReturnPath.longest else {
+            throw InvalidValue("has a space or control character, or is too long; write '%20' for a space")
         }
-        guard self.hasCanonicalEscapes(text) else {
-            throw InvalidValue(
-                "has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f"
-            )
+        let matched: String
+        do throws(WireRejection) {
+            matched = try CanonicalPath.matched(ofConfigured: text)
+        } catch {
+            throw InvalidValue("is not a path that a request can have; every request for it is rejected")
         }
-        guard !text.utf8.contains(where: { "\"<>^`{|}".utf8.contains($0) }) else {
-            throw InvalidValue("has a character that requests carry escaped; write its escape, such as %7C for '|'")
-        }
+        guard matched == text else { throw InvalidValue("is '\(matched)' in requests; write that") }
     }
 
     /// What no plain path holds and regular expressions do; a path needs to spell most of it with an escape.
@@ -82,17 +102,5 @@ enum CanonicalPath {
         if text.hasPrefix("^") || text.hasPrefix("~") { return String(text.prefix(1)) }
         if text.hasSuffix("$"), text.count > 1 { return "$" }
         return [".*", ".+", "(?", "\\", "[", "]", "|", "{", "}", "^"].first { text.contains($0) }
-    }
-
-    /// Whether each `%` stands before two upper-case digits of a byte that needs it.
-    ///
-    /// RFC 3986 §6.2.2.
-    private static func hasCanonicalEscapes(_ text: String) -> Bool {
-        text.split(separator: "%", omittingEmptySubsequences: false).dropFirst().allSatisfy { rest in
-            let digits = rest.prefix(2)
-            guard digits.count == 2, let byte = UInt8(digits, radix: 16) else { return false }
-            return digits == digits.uppercased() && !PercentEncoding.isUnreserved(byte)
-                && !"!$&'()*+,=:@".utf8.contains(byte)
-        }
     }
 }

@@ -11,7 +11,7 @@ extension Shape<Int> {
             guard bounds.contains(number) else { throw InvalidValue("is out of range; it must be \(shown)") }
             return number
         }
-        return Shape(one.kind, schema: Schema.integer(bounds)) { one.read($0, &$1) }
+        return Shape(one.kind, schema: Schema.integer(bounds), write: { .int(Int64($0)) }) { one.read($0, &$1) }
     }
 
     /// One of the statuses that lead elsewhere.
@@ -25,13 +25,18 @@ extension Shape<Int> {
             return number
         }
         let schema: JSON = ["enum": .array(known.map { .int(Int64($0)) })]
-        return Shape("one of \(names)", schema: ["anyOf": [schema, Schema.reference]]) { one.read($0, &$1) }
+        return Shape(
+            "one of \(names)",
+            schema: ["anyOf": [schema, Schema.reference]],
+            write: { .int(Int64($0)) },
+            read: { one.read($0, &$1) }
+        )
     }()
 
     /// The status of a fixed answer, which cannot lead elsewhere.
     static let answerStatus: Shape = {
         let any = Shape<Int>.number(200...599)
-        return Shape(any.kind, schema: any.schema) { node, reading in
+        return Shape(any.kind, schema: any.schema, write: any.write) { node, reading in
             guard let status = any.read(node, &reading) else { return nil }
             guard !(300...399).contains(status) else {
                 reading.error("'\(status)' leads elsewhere; write 'redirect' instead of 'answer'", at: node.mark)
@@ -43,8 +48,10 @@ extension Shape<Int> {
 }
 
 extension Shape where Value: FixedWidthInteger {
-    /// A number of bytes within bounds, which are shown as given.
-    static func size(_ bounds: ClosedRange<Value>, shown: String) -> Shape {
+    /// A number of bytes within bounds.
+    static func size(_ bounds: ClosedRange<Value>) -> Shape {
+        let write: @Sendable (Value) -> String = { SizeText.text(of: Int($0)) }
+        let shown = "\(write(bounds.lowerBound)) to \(write(bounds.upperBound))"
         let one = single("a size, \(shown)") { text throws(InvalidValue) in
             let bytes = try SizeText.parse(text)
             guard let size = Value(exactly: bytes), bounds.contains(size) else {
@@ -54,7 +61,12 @@ extension Shape where Value: FixedWidthInteger {
         }
         let written: JSON = ["type": "string", "pattern": .string(SizeText.pattern)]
         let number: JSON = ["type": "integer", "minimum": .int(Int64(bounds.lowerBound))]
-        return Shape(one.kind, schema: ["anyOf": [number, written, Schema.reference]]) { one.read($0, &$1) }
+        return Shape(
+            one.kind,
+            schema: ["anyOf": [number, written, Schema.reference]],
+            write: { .string(write($0)) },
+            read: { one.read($0, &$1) }
+        )
     }
 }
 
@@ -74,6 +86,13 @@ enum SizeText {
     /// What every size fits.
     static let pattern = "^[0-9]{1,12}([KMG]iB)?$"
     private static let units = ["": 0, "KiB": 10, "MiB": 20, "GiB": 30]
+
+    /// A number of bytes in the largest unit of which it is a whole number.
+    static func text(of bytes: Int) -> String {
+        let units = self.units.sorted { $0.value > $1.value }
+        let unit = units.first { bytes != 0 && bytes % (1 << $0.value) == 0 } ?? (key: "", value: 0)
+        return "\(bytes >> unit.value)\(unit.key)"
+    }
 
     /// Reads `4096`, `32KiB`, `100MiB` or `1GiB`.
     static func parse(_ text: String) throws(InvalidValue) -> Int {

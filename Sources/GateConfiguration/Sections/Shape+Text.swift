@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import NIOCore
 
 extension Shape<String> {
     /// A text of 1 to 512 characters without control characters.
@@ -109,12 +110,17 @@ extension Shape<Secret> {
 
 extension Shape<Duration> {
     /// A time such as `12h`, within bounds; where those begin below a second, `500ms` too.
-    static func duration(_ bounds: ClosedRange<Duration>, shown: String) -> Shape {
+    static func duration(_ bounds: ClosedRange<Duration>) -> Shape {
+        let shown = "\(DurationText.text(of: bounds.lowerBound)) to \(DurationText.text(of: bounds.upperBound))"
         let isFine = bounds.lowerBound > .zero && bounds.lowerBound < .seconds(1)
         let last = isFine ? "(ms|[smhdw])" : "[smhdw]"
         let examples = isFine ? "500ms, 30s, 15m or 1h30m" : "30s, 15m, 1h30m or 7d"
         let pattern = "^([0-9]{1,9}[wdhms])*[0-9]{1,9}\(last)$"
-        return single("a duration, \(shown)", pattern: pattern) { text throws(InvalidValue) in
+        return single(
+            "a duration, \(shown)",
+            pattern: pattern,
+            write: { .string(DurationText.text(of: $0)) }
+        ) { text throws(InvalidValue) in
             guard let duration = DurationText.parse(text, takesMilliseconds: isFine) else {
                 throw InvalidValue("is not a duration; write whole numbers with units, such as \(examples)")
             }
@@ -124,12 +130,37 @@ extension Shape<Duration> {
     }
 }
 
+extension Shape<TimeAmount> {
+    /// A time such as `12h`, within bounds, for timers of event loops.
+    static func duration(_ bounds: ClosedRange<TimeAmount>) -> Shape {
+        let bounds = Duration.nanoseconds(bounds.lowerBound.nanoseconds)...(.nanoseconds(bounds.upperBound.nanoseconds))
+        return Shape<Duration>.duration(bounds).map(
+            write: { .string(DurationText.text(of: .nanoseconds($0.nanoseconds))) },
+            { TimeAmount($0) }
+        )
+    }
+}
+
+extension KeyDefault {
+    /// A time as the file writes it.
+    static func duration(_ time: Duration) -> KeyDefault { .value(.string(DurationText.text(of: time))) }
+}
+
 /// Durations as the file writes them.
 enum DurationText {
     /// The units with their milliseconds, the longest first.
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
+
+    /// A time in the largest unit, up to days, of which it is a whole number.
+    static func text(of time: Duration) -> String {
+        let milliseconds = time / .milliseconds(1)
+        guard milliseconds > 0 else { return "0s" }
+        let whole = self.units.dropFirst().first { milliseconds.remainder(dividingBy: Double($0.milliseconds)) == 0 }
+        let unit = whole ?? ("ms", 1)
+        return "\(Int64(milliseconds) / unit.milliseconds)\(unit.name)"
+    }
 
     /// Reads `30s`, `15m`, `1h30m`, `7d` or `1w`; nil for anything else.
     ///

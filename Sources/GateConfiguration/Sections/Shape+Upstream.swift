@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProxy
 
 extension Shape<UpstreamTarget> {
     /// One server behind an app.
@@ -151,7 +152,7 @@ private enum TargetText {
             throw InvalidValue("is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock")
         }
         let place = UpstreamTarget.Place.tcp(host: address.origin.host, port: address.origin.port)
-        let target = UpstreamTarget(place: place, isSecure: isSecure, isHTTP2: isHTTP2)
+        let target = UpstreamTarget(place, isSecure: isSecure, isHTTP2: isHTTP2)
         guard address.path == "/", address.query == nil else {
             throw InvalidValue("has a path; requests keep their own, so write '\(target)'")
         }
@@ -194,6 +195,6 @@ private enum TargetText {
         guard path.utf8.count <= 107 else {
             throw InvalidValue("is longer than the 107 bytes that a socket's path may have")
         }
-        return UpstreamTarget(place: .unix(path: String(path)))
+        return .unix(path: String(path))
     }
 }

@@ -9,7 +9,7 @@ extension Mapping<AppDraft> {
             "encoded_slash",
             over: \.traffic.strictness.encodedSlash,
             .oneOf("a rule for escaped slashes"),
-            .init(standard: "forward", example: "reject"),
+            .init(example: "reject"),
             "What becomes of `%2F` and `%5C` in a path: `forward`, as they came, or `reject` with 400. A path that would be "
                 + "another app's or no longer public once they are decoded is rejected in any case."
         ),
@@ -17,7 +17,7 @@ extension Mapping<AppDraft> {
             "path_spelling",
             over: \.traffic.strictness.pathSpelling,
             .oneOf("a rule for spellings"),
-            .init(standard: "any", example: "exact"),
+            .init(example: "exact"),
             "Which spellings of this app's paths are kept from the other apps on its host and from its own `public` rules: "
                 + "`any` that some server takes for the same (letter case, double escapes, escaped slashes, parameters), or "
                 + "`exact`, if the app's server is known to tell them apart."
@@ -26,14 +26,14 @@ extension Mapping<AppDraft> {
             "methods",
             \.traffic.strictness.methods,
             .set(of: .forwardedMethod, named: "a list of methods", limit: 64),
-            .init(standard: .words("all but CONNECT, TRACE and TRACK"), example: ["GET", "HEAD", "POST", "PROPFIND"]),
+            .init(default: .words("all but CONNECT, TRACE and TRACK"), example: ["GET", "HEAD", "POST", "PROPFIND"]),
             "The methods that are forwarded; others are answered with 405."
         ),
         Key(
             "underscore_headers",
             over: \.traffic.strictness.irregularNames,
             .oneOf("a rule for header names"),
-            .init(standard: "drop", example: "forward"),
+            .init(example: "forward"),
             "What becomes of headers whose name has `_`, `.` or another character that is no letter, digit or `-`, which many "
                 + "servers read as `-`: `drop`, as nginx does, `reject` the request, or `forward` them. One that could be "
                 + "read as a header that the gateway sets gets the request rejected in any case."
@@ -42,7 +42,7 @@ extension Mapping<AppDraft> {
             "origins",
             over: \.traffic.strictness.origins,
             .writeOrigins,
-            .init(standard: .value([]), example: ["https://portal.example.com", "https://idp.example.com /saml/acs"]),
+            .init(default: .value([]), example: ["https://portal.example.com", "https://idp.example.com /saml/acs"]),
             "The other origins whose pages may write (POST, PUT and so on) to the app, at most 64: an origin, or an origin, "
                 + "a space and the only path; a path that ends in `/` stands for all below it."
         ),
@@ -50,7 +50,7 @@ extension Mapping<AppDraft> {
             "upstream_origin",
             over: \.traffic.strictness.upstreamOrigin,
             .oneOf("a rule for origins"),
-            .init(standard: "keep", example: "rewrite"),
+            .init(example: "rewrite"),
             "What the app sees in `Origin`, `Referer` and `Destination`: `keep`, what the client sent, or `rewrite`, the "
                 + "scheme of the upstream with `upstream_host` where the client sent the app's own origin. For apps that "
                 + "compare them with `Host`."
@@ -63,7 +63,7 @@ extension Mapping<AppDraft> {
             "rewrite",
             over: \.traffic.mapsResponses,
             .flag,
-            .init(standard: .value(true)),
+            .init(),
             "Whether `Location`, `Content-Location` and `Refresh` that lead to the upstream's own address, to the app's host "
                 + "by another scheme or, with `strip_prefix`, to a path without the prefix are mapped to the URL under which "
                 + "browsers reach the app; with `strip_prefix` or `upstream_host` the `Path` and `Domain` of cookies too. "
@@ -73,7 +73,7 @@ extension Mapping<AppDraft> {
             "cache_control",
             over: \.traffic.caching,
             .oneOf("a rule for caches"),
-            .init(standard: "protect", example: "pass"),
+            .init(example: "pass"),
             "What becomes of HTML of protected pages that has neither `Cache-Control` nor `Expires` nor `Pragma`: `protect` "
                 + "adds `Cache-Control: private, no-cache`, so that browsers ask before they show it again after the session "
                 + "has ended, `pass` leaves it as it is."
@@ -116,7 +116,7 @@ extension Shape<WriteOrigin> {
             throw InvalidValue("has a path in the origin; \(help)")
         }
         guard parts.count == 2 else { return WriteOrigin(origin: address.origin) }
-        try CanonicalPath.check(parts[1])
+        try ConfiguredPath.check(parts[1])
         return WriteOrigin(origin: address.origin, path: parts[1])
     }
 }

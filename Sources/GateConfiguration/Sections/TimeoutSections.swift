@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateHTTP
+internal import NIOCore
 
 /// What is written of `gateway.drain`.
 struct DrainDraft: Sendable {
@@ -8,59 +10,70 @@ struct DrainDraft: Sendable {
     var timeout: Located<Duration>?
 }
 
-extension Mapping<TimeoutSettings> {
+extension Mapping<DownstreamLimits> {
     /// `gateway.timeouts`.
     static let timeouts = Mapping(
         "the time-outs",
         path: "gateway.timeouts",
         summary: "How long clients are waited for.",
-        make: { TimeoutSettings() },
+        make: { DownstreamLimits() },
         keys: [
             Key(
                 "handshake",
                 over: \.handshake,
-                .duration(.milliseconds(100)...(.seconds(300)), shown: "100ms to 5m"),
-                .init(standard: "10s"),
+                .duration(.milliseconds(100)...(.seconds(300))),
+                .init(),
                 "For the whole TLS handshake."
             ),
             Key(
                 "request_head",
-                over: \.requestHead,
-                .duration(.milliseconds(100)...(.seconds(300)), shown: "100ms to 5m"),
-                .init(standard: "10s"),
+                over: \.requestHeadTime,
+                .duration(.milliseconds(100)...(.seconds(300))),
+                .init(),
                 "For the whole head of a request from its first byte, however slowly it comes; and for the first byte on "
                     + "a new connection."
             ),
             Key(
                 "body",
-                over: \.body,
-                .duration(.milliseconds(100)...(.seconds(3600)), shown: "100ms to 1h"),
-                .init(standard: "30s"),
+                over: \.bodyInactivity,
+                .duration(.milliseconds(100)...(.seconds(3600))),
+                .init(),
                 "For the next bytes of a request's body."
             ),
             Key(
                 "idle",
                 over: \.idle,
-                .duration(.milliseconds(100)...(.seconds(86_400)), shown: "100ms to 1d"),
-                .init(standard: "75s"),
+                .duration(.milliseconds(100)...(.seconds(86_400))),
+                .init(),
                 "How long a connection is kept without a request."
             ),
             Key(
                 "write",
-                over: \.write,
-                .duration(.milliseconds(100)...(.seconds(3600)), shown: "100ms to 1h"),
-                .init(standard: "60s"),
+                over: \.writeStall,
+                .duration(.milliseconds(100)...(.seconds(3600))),
+                .init(),
                 "How long a client may take nothing of an answer that waits for it."
             ),
             Key(
                 "connection_age",
-                over: \.connectionAge,
-                .duration(.seconds(1)...(.seconds(7 * 86_400)), shown: "1s to 7d"),
-                .init(standard: "1h"),
+                over: \.age,
+                .duration(.seconds(1)...(.seconds(7 * 86_400))),
+                .init(),
                 "After what time a connection is closed, between two requests; clients open another without a loss."
             ),
         ]
     )
+}
+
+extension DownstreamLimits {
+    /// For the head of a request, and for the first byte on a new connection.
+    fileprivate var requestHeadTime: TimeAmount {
+        get { self.requestHead }
+        set {
+            self.requestHead = newValue
+            self.firstByte = newValue
+        }
+    }
 }
 
 extension Mapping<DrainDraft> {
@@ -74,23 +87,25 @@ extension Mapping<DrainDraft> {
             Key(
                 "delay",
                 located: \.delay,
-                .duration(.zero...(.seconds(3600)), shown: "0s to 1h"),
-                .init(standard: .words("`5s`, or a fifth of `timeout` if that is less"), example: "5s"),
+                .duration(.zero...(.seconds(3600))),
+                .init(default: .words("`5s`, or a fifth of `timeout` if that is less"), example: "5s"),
                 "How long connections are still accepted after the readiness check has begun to fail, so that those "
                     + "who send them notice; less than `timeout`."
             ),
             Key(
                 "timeout",
                 located: \.timeout,
-                .duration(.zero...(.seconds(3600)), shown: "0s to 1h"),
-                .init(standard: "25s"),
+                .duration(.zero...(.seconds(3600))),
+                .init(default: .duration(DrainSettings().timeout)),
                 "From the signal until the last connection is closed, `delay` included; what is unfinished then is cut. "
                     + "Keep it below the time after which you kill the process: 30s with Kubernetes, 90s with systemd."
             ),
         ],
         check: { drain, _, reading in
             guard let delay = drain.delay, delay.value > .zero, delay.value >= drain.settings.timeout else { return }
-            let whole = drain.timeout == nil ? "'timeout', which is 25s" : "'timeout'"
+            let whole =
+                drain.timeout == nil
+                ? "'timeout', which is \(DurationText.text(of: DrainSettings().timeout))" : "'timeout'"
             reading.error("'delay' has to be shorter than \(whole), which it is a part of", at: delay.mark)
         }
     )

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProxy
+internal import GateWire
+internal import NIOCore
 
 extension Mapping<UpstreamSettings> {
     /// `apps.<name>.upstream` as a mapping.
@@ -35,7 +38,7 @@ extension Mapping<UpstreamSettings> {
             "balance",
             over: \.balance,
             .oneOf("a way to balance"),
-            .init(standard: "round_robin", example: "least_requests"),
+            .init(example: "least_requests"),
             "Who gets a request: `round_robin`, one after the other; `least_requests`, who has the fewest in flight; "
                 + "`sticky`, the same for all requests of a session, without a cookie."
         ),
@@ -43,7 +46,7 @@ extension Mapping<UpstreamSettings> {
             "reuse",
             over: \.reuse,
             .oneOf("a rule for connections"),
-            .init(standard: "without_bodies", example: "always"),
+            .init(example: "always"),
             "Which HTTP/1.1 connections carry further requests. `without_bodies`: a request with a body or with HEAD ends its connection, "
                 + "since an app that leaves a body unread takes it for the next request, with whatever identity headers "
                 + "the client wrote there; `always`: faster, for apps that are known to read every body; `never`: for apps "
@@ -52,15 +55,15 @@ extension Mapping<UpstreamSettings> {
         Key(
             "tls",
             \.tls,
-            Mapping<UpstreamTLSDraft>.upstreamTLS.shape.map(\.settings),
-            .init(standard: .words("the system's authorities")),
+            Mapping<UpstreamTLSDraft>.upstreamTLS.shape.map { $0.settings },
+            .init(default: .words("the system's authorities")),
             "What is trusted and shown; only with `https` and `h2`."
         ),
         Key(
             "dns_ttl",
             over: \.dnsTTL,
-            .duration(.seconds(1)...(.seconds(86_400)), shown: "1s to 1d"),
-            .init(standard: "30s"),
+            .duration(.seconds(1)...(.seconds(86_400))),
+            .init(),
             "How long the addresses of a name are used before it is looked up again; connections that are open stay."
         ),
     ]
@@ -69,122 +72,119 @@ extension Mapping<UpstreamSettings> {
         Key(
             "health",
             \.health,
-            Mapping<HealthSettings>.health.shape,
-            .init(standard: .words("none")),
+            Mapping<HealthCheckSettings>.health.shape,
+            .init(default: .words("none")),
             "Requests that find out whether a target is well."
         ),
         Key(
             "eject",
             \.ejection,
             Mapping<EjectionSettings>.ejection.shape,
-            .init(standard: .words("on, with the defaults")),
+            .init(default: .words("on, with the defaults")),
             "When a target that fails requests is left alone for a while; never the last one."
         ),
         Key(
             "limits",
-            over: \.limits,
-            Mapping<UpstreamLimitSettings>.upstreamLimits.shape,
-            .init(),
-            "Bounds for each target."
+            into: \.limits,
+            .upstreamLimits,
+            "Limits for each target."
         ),
         Key(
             "timeouts",
-            over: \.timeouts,
-            Mapping<UpstreamTimeoutSettings>.upstreamTimeouts.shape,
-            .init(),
-            "How long a target is waited for."
+            into: \.limits,
+            .upstreamTimeouts,
+            "How long the gateway waits for a target."
         ),
         Key(
             "retry",
-            over: \.retry,
-            Mapping<RetrySettings>.retry.shape,
-            .init(),
+            into: \.retry,
+            .retry,
             "Which requests are sent once more when the connection they went over was closed."
         ),
         Key(
             "slow_start",
             over: \.slowStart,
-            .duration(.zero...(.seconds(900)), shown: "0s to 15m"),
-            .init(standard: "0s"),
+            .duration(.zero...(.seconds(900))),
+            .init(),
             "In what time a target that is new or well again gets its whole share, step by step; `0s` for at once."
         ),
     ]
 }
 
-extension Mapping<UpstreamLimitSettings> {
+extension Mapping<UpstreamLimits> {
     /// `apps.<name>.upstream.limits`.
     static let upstreamLimits = Mapping(
         "the limits of an upstream",
         path: "apps.<name>.upstream.limits",
         summary: "Bounds for each target, on each event loop of the gateway.",
-        make: { UpstreamLimitSettings() },
+        make: { UpstreamLimits() },
         keys: [
             Key(
                 "connections",
                 over: \.connections,
                 .number(1...65_535),
-                .init(standard: .value(512)),
+                .init(),
                 "Open connections to a target."
             ),
             Key(
                 "pending",
                 over: \.pending,
                 .number(0...65_535),
-                .init(standard: .value(256)),
+                .init(),
                 "Requests that wait for a connection; further ones get 503. 0: none waits."
             ),
             Key(
                 "requests",
                 over: \.requests,
                 .number(1...1_000_000),
-                .init(standard: .value(1024)),
+                .init(),
                 "Requests in flight to a target; further ones get 503."
             ),
         ]
     )
 }
 
-extension Mapping<UpstreamTimeoutSettings> {
+extension Mapping<UpstreamLimits> {
     /// `apps.<name>.upstream.timeouts`.
     static let upstreamTimeouts = Mapping(
         "the time-outs of an upstream",
         path: "apps.<name>.upstream.timeouts",
         summary: "How long a target is waited for.",
-        make: { UpstreamTimeoutSettings() },
+        make: { UpstreamLimits() },
         keys: [
             Key(
                 "connect",
                 over: \.connect,
-                .duration(.milliseconds(100)...(.seconds(60)), shown: "100ms to 60s"),
-                .init(standard: "5s"),
+                .duration(.milliseconds(100)...(.seconds(60))),
+                .init(),
                 "Until a connection is made, TLS included; then 504."
             ),
             Key(
                 "answer",
-                over: \.answer,
-                .duration(.milliseconds(100)...(.seconds(3600)), shown: "100ms to 1h"),
-                .init(standard: "30s"),
+                over: \.responseHead,
+                .duration(.milliseconds(100)...(.seconds(3600))),
+                .init(),
                 "From the end of a request to the head of its answer; then 504."
             ),
             Key(
                 "idle",
-                over: \.idle,
-                .duration(.milliseconds(100)...(.seconds(86_400)), shown: "100ms to 1d"),
-                .init(standard: "60s"),
+                over: \.inactivity,
+                .duration(.milliseconds(100)...(.seconds(86_400))),
+                .init(),
                 "Silence in a body, either way; then the request is cut. Answers that stream are exempt."
             ),
             Key(
                 "keep_alive",
-                over: \.keepAlive,
-                .duration(.milliseconds(100)...(.seconds(3600)), shown: "100ms to 1h"),
-                .init(standard: "4s"),
+                over: \.idle,
+                .duration(.milliseconds(100)...(.seconds(3600))),
+                .init(),
                 "How long a connection is kept for later requests; best less than the app keeps it, often 5s."
             ),
             Key(
                 "tunnel",
                 over: \.tunnel,
-                .duration(.milliseconds(100)...(.seconds(7 * 86_400)), shown: "100ms to 7d"),
-                .init(standard: "1h"),
+                .duration(.milliseconds(100)...(.seconds(7 * 86_400))),
+                .init(),
                 "Silence in a WebSocket, both ways; then it is closed."
             ),
         ]
@@ -204,15 +204,18 @@ extension Mapping<RetrySettings> {
             Key(
                 "methods",
                 over: \.methods,
-                .set(of: .retryMethod, named: "a list of methods", limit: 5),
-                .init(standard: .value(["GET", "HEAD", "OPTIONS"]), example: ["GET", "HEAD", "OPTIONS", "PUT"]),
+                Shape<[String]>.set(of: .retryMethod, named: "a list of methods", limit: 5).map(
+                    write: { .array($0.map { .string($0.rawValue) }) },
+                    { names in names.compactMap { RequestMethod(rawValue: $0) } }
+                ),
+                .init(example: ["GET", "HEAD", "OPTIONS", "PUT"]),
                 "The methods of such requests: GET, HEAD, OPTIONS, and if the app allows it PUT and DELETE; `[]` for none."
             ),
             Key(
                 "budget",
                 over: \.budget,
                 .number(0...100),
-                .init(standard: .value(10)),
+                .init(),
                 "The per cent of requests that may be sent once more, beside three; it keeps a failing app from twice "
                     + "the load."
             ),

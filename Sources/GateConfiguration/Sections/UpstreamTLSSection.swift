@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateProxy
 
 /// What is written of `apps.<name>.upstream.tls`.
 struct UpstreamTLSDraft: Sendable {
@@ -25,35 +26,35 @@ extension Mapping<UpstreamTLSDraft> {
                 "ca_file",
                 \.caFile,
                 .certificatesFile,
-                .init(standard: .words("the system's authorities"), example: "tls/app-ca.pem"),
+                .init(default: .words("the system's authorities"), example: "tls/app-ca.pem"),
                 "The PEM file of the only authorities to trust for this app."
             ),
             Key(
                 "certificate",
                 \.certificate,
                 .existingFile,
-                .init(standard: .words("none"), example: "tls/client.pem"),
+                .init(default: .words("none"), example: "tls/client.pem"),
                 "The PEM file of the certificate chain that is shown to the targets, leaf first; with `private_key`."
             ),
             Key(
                 "private_key",
                 \.privateKey,
                 .existingFile,
-                .init(standard: .words("none"), example: "tls/client.key"),
+                .init(default: .words("none"), example: "tls/client.key"),
                 "The PEM file of the private key of `certificate`."
             ),
             Key(
                 "server_name",
                 \.serverName,
                 .host,
-                .init(standard: .words("the host of the target"), example: "app.internal"),
+                .init(default: .words("the host of the target"), example: "app.internal"),
                 "The name that is asked for and that the certificate has to have."
             ),
             Key(
                 "pins",
                 \.pins,
                 Mapping<PinSetDraft>.upstreamPins.shape,
-                .init(standard: .words("none")),
+                .init(default: .words("none")),
                 "The keys that the targets may have, beyond a chain that is valid."
             ),
         ],
@@ -69,8 +70,8 @@ extension Mapping<UpstreamTLSDraft> {
 
 extension UpstreamTLSDraft {
     /// The settings.
-    var settings: UpstreamTLSSettings {
-        var settings = UpstreamTLSSettings()
+    var settings: UpstreamTLS.Settings {
+        var settings = UpstreamTLS.Settings()
         settings.caFile = self.caFile
         if let certificate = self.certificate, let privateKey = self.privateKey {
             settings.certificate = CertificateFiles(certificate: certificate, privateKey: privateKey)

@@ -25,11 +25,11 @@ enum Schema {
     }
 
     /// A schema with words about it.
-    static func annotated(_ schema: JSON, description: String, example: JSON?, standard: JSON?) -> JSON {
+    static func annotated(_ schema: JSON, description: String, example: JSON?, default value: JSON?) -> JSON {
         guard var members = schema.object else { return schema }
         members["description"] = .string(description)
         if let example { members["examples"] = [example] }
-        if let standard { members["default"] = standard }
+        if let value { members["default"] = value }
         return .object(members)
     }
 }

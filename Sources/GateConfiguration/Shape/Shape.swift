@@ -12,17 +12,21 @@ struct Shape<Value: Sendable>: Sendable {
     let schema: JSON
     /// What the reference has to explain in tables of their own.
     let sections: [Section]
+    /// A value as the file writes it, for the defaults that the documents list; nil where only words can.
+    let write: (@Sendable (Value) -> JSON)?
     private let body: @Sendable (YAMLNode, inout DecodingContext) -> Value?
 
     init(
         _ kind: String,
         schema: JSON,
         sections: [Section] = [],
+        write: (@Sendable (Value) -> JSON)? = nil,
         read: @escaping @Sendable (YAMLNode, inout DecodingContext) -> Value?
     ) {
         self.kind = kind
         self.schema = schema
         self.sections = sections
+        self.write = write
         self.body = read
     }
 
@@ -32,15 +36,23 @@ struct Shape<Value: Sendable>: Sendable {
     }
 
     /// What `change` makes of the value.
-    func map<Other: Sendable>(_ change: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
-        Shape<Other>(self.kind, schema: self.schema, sections: self.sections) { node, reading in
+    ///
+    /// - Parameters:
+    ///   - write: The other value as the file writes it.
+    ///   - change: Makes the other value.
+    /// - Returns: The shape of the other value.
+    func map<Other: Sendable>(
+        write: (@Sendable (Other) -> JSON)? = nil,
+        _ change: @escaping @Sendable (Value) -> Other
+    ) -> Shape<Other> {
+        Shape<Other>(self.kind, schema: self.schema, sections: self.sections, write: write) { node, reading in
             self.read(node, &reading).map(change)
         }
     }
 
     /// The same value only if there is nothing wrong with any part of it.
     var whole: Shape {
-        Shape(self.kind, schema: self.schema, sections: self.sections) { node, reading in
+        Shape(self.kind, schema: self.schema, sections: self.sections, write: self.write) { node, reading in
             let before = reading.errors
             let value = self.read(node, &reading)
             return reading.errors == before ? value : nil
@@ -60,7 +72,7 @@ struct Section: Sendable {
     struct Row: Sendable {
         let key: String
         let kind: String
-        let standard: String
+        let `default`: String
         let summary: String
     }
 
@@ -75,14 +87,16 @@ extension Shape {
     /// - Parameters:
     ///   - kind: What it is, with an article.
     ///   - pattern: A regular expression that every legal text fits, for editors; nil for any text.
+    ///   - write: A value as the file writes it.
     ///   - parse: Makes the value.
     /// - Returns: The shape of such a value.
     static func single(
         _ kind: String,
         pattern: String? = nil,
+        write: (@Sendable (Value) -> JSON)? = nil,
         parse: @escaping @Sendable (String) throws(InvalidValue) -> Value
     ) -> Shape {
-        Shape(kind, schema: Schema.text(pattern: pattern)) { node, reading in
+        Shape(kind, schema: Schema.text(pattern: pattern), write: write) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
             do throws(InvalidValue) {
                 return try parse(scalar.text)
@@ -96,7 +110,10 @@ extension Shape {
     /// A list of values; what is wrong with one does not hide what is wrong with the next.
     static func list<Element>(of element: Shape<Element>, named kind: String) -> Shape where Value == [Element] {
         let schema: JSON = ["type": "array", "items": element.schema]
-        return Shape(kind, schema: schema, sections: element.sections) { node, reading in
+        let write = element.write.map { write in
+            { @Sendable (elements: [Element]) -> JSON in .array(elements.map(write)) }
+        }
+        return Shape(kind, schema: schema, sections: element.sections, write: write) { node, reading in
             guard case .sequence(let nodes) = node.content else {
                 reading.wrongType(node, kind: kind)
                 return nil
@@ -130,7 +147,7 @@ extension Shape {
     where Value: RawRepresentable, Value.RawValue == String {
         let names = values.map(\.rawValue)
         let schema: JSON = ["anyOf": [["enum": .array(names.map(JSON.string))], Schema.reference]]
-        return Shape(kind, schema: schema) { node, reading in
+        return Shape(kind, schema: schema, write: { .string($0.rawValue) }) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
             if let value = values.first(where: { $0.rawValue == scalar.text }) { return value }
             let meant = known[scalar.text.lowercased()] ?? reading.nearest(to: scalar.text, in: names)

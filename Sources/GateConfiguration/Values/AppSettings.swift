@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GatePolicy
+package import GateProxy
 
 /// One app behind the gateway.
 package struct AppSettings: Sendable, Hashable {

@@ -2,6 +2,7 @@
 
 package import GateCore
 package import GateProviders
+package import GateSessions
 
 /// Everything that `providers.yaml` says, checked and with every default filled in.
 package struct Configuration: Sendable, Hashable {
@@ -52,13 +53,11 @@ package struct GatewaySettings: Sendable, Hashable {
     /// The networks whose `X-Forwarded-*` and `Forwarded` are believed.
     package var trustedProxies: [CIDRRange]
     /// How long browsers remember to use https only; nil for no such field.
-    package var hsts: Duration? = .seconds(180 * 86_400)
+    package var hsts = GatewaySettings.defaultHSTS
     /// The secrets, of which the first seals and all open; nil when the gateway makes one in `stateFolder`.
     package var secrets: [Secret]?
-    /// Bounds on what clients may ask.
-    package var limits = LimitSettings()
-    /// How long clients are waited for.
-    package var timeouts = TimeoutSettings()
+    /// Limits of what clients may ask, and how long the gateway waits for them.
+    package var limits = GatewayLimits()
     /// How the gateway stops.
     package var drain = DrainSettings()
 
@@ -72,6 +71,7 @@ package struct GatewaySettings: Sendable, Hashable {
     }
 
     static let defaultListener = BindAddress(host: "127.0.0.1", port: 8080)
+    static let defaultHSTS: Duration? = .seconds(180 * 86_400)
     static let defaultOperations = BindAddress(host: "127.0.0.1", port: 9901)
 }
 
@@ -96,35 +96,19 @@ package struct ListenerSettings: Sendable, Hashable {
     }
 }
 
-/// A certificate chain and its key, as PEM files with absolute paths.
-package struct CertificateFiles: Sendable, Hashable {
-    /// The file of the chain, leaf first.
-    package var certificate: String
-    /// The file of the private key.
-    package var privateKey: String
-
-    /// Names the two files.
-    package init(certificate: String, privateKey: String) {
-        self.certificate = certificate
-        self.privateKey = privateKey
-    }
-}
-
 /// Where sessions are kept and how long they last.
 package struct SessionSettings: Sendable, Hashable {
     /// Where they are kept.
     package var store: StoreSettings
-    /// How long a session lasts without a request.
-    package var idleTimeout: Duration
-    /// How long a session lasts at most.
-    package var lifetime: Duration
+    /// How long they last: without a request, and in all.
+    package var lifetimes = SessionSettings.defaultLifetimes
 
-    /// Settings with the default times.
+    /// Settings with the default lifetimes.
     package init(store: StoreSettings) {
         self.store = store
-        self.idleTimeout = .seconds(12 * 3600)
-        self.lifetime = .seconds(7 * 86_400)
     }
+
+    static let defaultLifetimes = SessionLifetimes(idle: .seconds(12 * 3600), absolute: .seconds(7 * 86_400))
 }
 
 /// A place for sessions.
@@ -138,13 +122,14 @@ package enum StoreSettings: Sendable, Hashable {
 /// The signed identity that apps receive.
 package struct AssertionSettings: Sendable, Hashable {
     /// How long an assertion is valid.
-    package var lifetime: Duration
+    package var lifetime = AssertionSettings.defaultLifetime
     /// The folder of the signing keys.
     package var keysFolder: String
 
-    /// Settings with the default lifetime of two minutes.
+    /// Settings with the default lifetime.
     package init(keysFolder: String) {
-        self.lifetime = .seconds(120)
         self.keysFolder = keysFolder
     }
+
+    static let defaultLifetime = Duration.seconds(120)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+package import GateProxy
 
 /// What becomes of a request that may enter an app.
 package enum AppAction: Sendable, Hashable {
@@ -21,8 +22,11 @@ package struct RedirectSettings: Sendable, Hashable {
     /// Whether path and query of the request follow the path of `to`, its slash at the end left out.
     package var keepsPath: Bool
 
+    /// The status without `status`: a permanent redirect that keeps the method.
+    package static let defaultStatus = 308
+
     /// A permanent redirect that keeps path and method, unless told.
-    package init(to: WebURL, status: Int = 308, keepsPath: Bool = true) {
+    package init(to: WebURL, status: Int = RedirectSettings.defaultStatus, keepsPath: Bool = true) {
         self.to = to
         self.status = status
         self.keepsPath = keepsPath
