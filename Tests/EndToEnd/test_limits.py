@@ -211,7 +211,7 @@ def gone(wire):
 @pytest.mark.parametrize("limit", [256, 44])
 def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
     """400 idle clients where few descriptors are granted; a user without an open connection signs in and is served."""
-    gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
+    gateway = make({"connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=limit)
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     idle = []
@@ -232,7 +232,7 @@ def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
 
 def test_connections_of_one_address_have_a_bound(make, hold):
     """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
-    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
+    gateway = make({"connections_per_client_ip": 3}, trusted_proxies=["127.0.0.9"])
     opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
     assert not served(gateway.port)
     assert served(gateway.port, "127.0.0.2")
@@ -244,7 +244,7 @@ def test_connections_of_one_address_have_a_bound(make, hold):
 
 
 def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(make):
-    gateway = make({"connections_per_address": 3})
+    gateway = make({"connections_per_client_ip": 3})
     others = wires(gateway, 3, "127.0.0.2")
     own = wires(gateway, 3)
     new = wires(gateway, 1)
@@ -423,7 +423,7 @@ def client_hello():
 
 def test_a_thousand_slow_clients_do_not_keep_others_out(make):
     """S-56 both ways: those who are quick are served all the while."""
-    gateway = make({"connections_per_address": 0}, SLOW)
+    gateway = make({"connections_per_client_ip": 0}, SLOW)
     slow = [Wire(gateway.port) for _ in range(1000)]
     for wire in slow:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
@@ -440,7 +440,7 @@ def test_a_thousand_slow_clients_do_not_keep_others_out(make):
 
 def test_running_out_of_descriptors_does_not_spin(make):
     """R-22: with 256 descriptors and more clients than that; recovery by itself, and the failures are counted."""
-    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "5m"}, descriptors=256)
+    gateway = make({"connections": 10_000, "connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=256)
     clients = []
     for _ in range(500):
         wire = socket.socket()
@@ -569,7 +569,7 @@ def test_a_loop_that_stands_still_is_noticed(make):
 
 def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
     """R-23: sign-ins as fast as they can be started, from one address and from many behind a proxy."""
-    gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
+    gateway = make({"connections_per_client_ip": 0}, trusted_proxies=["127.0.0.1"])
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     cookie = "; ".join(f"{name}={value}" for name, value in ada.cookies[gateway.host].items())
@@ -622,7 +622,7 @@ def test_twenty_thousand_idle_connections(make):
         pytest.skip(f"this machine allows {need} descriptors")
     try:
         gateway = make(
-            {"connections": 25_000, "connections_per_address": 0, "memory": "8GiB"},
+            {"connections": 25_000, "connections_per_client_ip": 0, "memory": "8GiB"},
             {"request_head": "5m", "idle": "5m"},
             descriptors=need,
         )

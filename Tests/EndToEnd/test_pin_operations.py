@@ -367,7 +367,7 @@ def test_pins_that_have_expired_report_or_refuse_as_the_file_says(place, server,
         assert host["mode"] == "enforce" and host["demand"] == "report" and host["expires"] == "2026-01-01"
         assert [event["severity"] for event in events(gateway, "pin.expiring")] == ["critical"]
         assert gateway.metric("gatehouse_pin_set_days_left") < 0
-        past["tls"]["pins"]["on_expiry"] = "refuse"
+        past["tls"]["pins"]["on_expiry"] = "reject"
         reload(gateway)
         before = len(server.connections)
         page, _ = sign_in(gateway)
@@ -384,7 +384,7 @@ def test_expired_pins_that_matched_are_a_bypass_that_is_told(place, realm, tmp_p
 
 def test_a_check_tells_of_pins_that_have_expired(place, server, tmp_path):
     issuer = server.realm("expired").issuer
-    for mode, words in {"report": "a mismatch is only noted", "refuse": "every connection is refused"}.items():
+    for mode, words in {"report": "a mismatch is only noted", "reject": "every connection is refused"}.items():
         provider = pinned(issuer, place.ca, place.leaf.pin, STRANGER, expires="2020-01-01", on_expiry=mode)
         result = check(tmp_path, provider)
         assert f"warning: provider 'staff': the pins have expired on 2020-01-01, so {words}" in result.stderr

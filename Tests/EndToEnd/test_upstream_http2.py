@@ -250,7 +250,7 @@ def test_an_answer_that_is_none_is_a_502(name, gate, server):
     act = REFUSED[name]
     app = server(lambda connection, stream: act(connection, stream) if stream.get(":path") == "/bad"
                  else echo(connection, stream))
-    gateway = gate({"targets": [app.address], "timeouts": {"answer": "2s"}})
+    gateway = gate({"targets": [app.address], "timeouts": {"response": "2s"}})
     answer = request(gateway.port, "/bad", fields=[("Accept", "text/html")])
     assert answer.status in (502, 504) and answer.get("content-type").startswith("text/html")
     assert request(gateway.port, "/good").status == 200
@@ -394,7 +394,7 @@ def test_nginx_over_h2(gate, tmp_path):
 def test_a_late_answer_is_given_up(gate, server):
     """`timeouts.answer` holds for each stream; the app is told CANCEL."""
     app = server(lambda connection, stream: None)
-    gateway = gate({"targets": [app.address], "timeouts": {"answer": "1s"}})
+    gateway = gate({"targets": [app.address], "timeouts": {"response": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/x").status == 504 and time.monotonic() - began < 4
     eventually(lambda: app.requests[0].reset == 8, "the stream is cancelled")

@@ -126,7 +126,7 @@ def test_r33_a_flapping_target_is_ejected_and_comes_back(gate, apps):
     """R-33: after five failures in a row a target is left out for a while; it is back after it."""
     good, bad = apps(2)
     bad.script("/", says(BUSY, close=False))
-    gateway = gate({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
+    gateway = gate({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "max_time": "2s"}})
     with Wire(gateway.port) as wire:
 
         def get():
@@ -323,7 +323,7 @@ def test_events_come_as_they_are_sent(gate, apps):
         return True
 
     app.script("/", act)
-    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "5s"}})
+    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "response": "5s"}})
     with Wire(gateway.port, timeout=5) as wire:
         wire.send(b"GET /events HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         for index in range(3):
@@ -344,7 +344,7 @@ def test_other_answers_may_not_be_silent(gate, apps):
         lambda connection, request: connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         or (held.wait(20) and False),
     )
-    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "1s"}})
+    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "response": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/never").status == 504
     with Wire(gateway.port) as wire:

@@ -3,6 +3,8 @@
 import GateCore
 import GatePolicy
 import GateProviders
+import GateProxy
+import GateSessions
 import Testing
 
 @testable import GateConfiguration
@@ -153,7 +155,9 @@ import Testing
     @Test func `a default listener also keeps the operations address off it`() {
         let messages = Fixture.messages(Fixture.smallest(gateway: "  operations: 127.0.0.1:8080"))
         #expect(
-            messages == ["'127.0.0.1:8080' cannot be both a listener and the operations address, which is never public"]
+            messages == [
+                "'127.0.0.1:8080' cannot be the address of a listener and of the operations listener, which is never public"
+            ]
         )
     }
 
@@ -200,7 +204,7 @@ import Testing
         let result = ConfigurationFile.load(path: "/nonexistent/providers.yaml", environment: [:])
         #expect(
             result.diagnostics.map(\.rendered) == [
-                "error: there is no file '/nonexistent/providers.yaml'; name another with --config"
+                "error: there is no file '/nonexistent/providers.yaml'; choose another with --config"
             ]
         )
         #expect(result.files == ["/nonexistent/providers.yaml"])
@@ -236,7 +240,9 @@ import Testing
         ])
     func `a provider without challenge and nonce is warned of`(keys: String, isWarned: Bool) {
         let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
-        #expect(messages.contains { $0.hasPrefix("without PKCE and nonce a stolen code") } == isWarned)
+        #expect(
+            messages.contains { $0.hasPrefix("without PKCE and nonce an attacker can use a stolen code") } == isWarned
+        )
         #expect(messages.count == (isWarned ? 1 : 0))
     }
 
@@ -260,13 +266,13 @@ import Testing
     }
 
     @Test(arguments: ["email", "preferred_username", "upn"])
-    func `an id that can change hands is warned of`(claim: String) {
+    func `an id that can be reassigned is warned of`(claim: String) {
         let profile = "    profile: { subject: \"id_token:/\(claim)\" }"
         let messages = Fixture.messages(Fixture.smallest(provider: profile))
-        #expect(messages.count == 1 && messages.first?.hasPrefix("'\(claim)' can change hands") == true)
+        #expect(messages.count == 1 && messages.first?.hasPrefix("'\(claim)' can be reassigned") == true)
     }
 
-    @Test func `an entry that denies a group says whom it shuts out`() {
+    @Test func `an entry that denies a group names the providers whose users it denies`() {
         let text = """
             gateway: { public_url: "https://gate.example.com" }
             providers:
@@ -275,7 +281,7 @@ import Testing
             apps: { wiki: { upstream: "http://h", allow: signed_in, deny: [{ group: contractors }] } }
             """
         let messages = Fixture.messages(text)
-        #expect(messages.count == 1 && messages.first?.hasPrefix("nobody of google can enter") == true)
+        #expect(messages.count == 1 && messages.first?.hasPrefix("every user of google is denied") == true)
     }
 
     @Test func `leeway and algorithms of ID tokens are read, within bounds`() throws {
@@ -284,7 +290,10 @@ import Testing
         #expect(provider.clockLeeway == .seconds(120) && provider.signatureAlgorithms == [.es256, .edDSA])
         for (keys, words) in [
             ("clock_leeway: 6m", "'6m' is out of range; it must be 0s to 5m"),
-            ("id_token_algorithms: []", "'id_token_algorithms' lists none, so no token would be believed; remove it"),
+            (
+                "id_token_algorithms: []",
+                "'id_token_algorithms' is an empty list, so every token would be rejected; remove it"
+            ),
             ("id_token_algorithms: [HS1]", "'HS1' is not an algorithm"),
             ("id_token_algorithms: [none]", "'none' is not an algorithm"),
         ] {
@@ -296,8 +305,8 @@ import Testing
     @Test(
         arguments: [
             ("profile: { roles: \"id_token:/https://example.com/roles\" }", "write '~1' for each '/'"),
-            ("profile: { email: \"userinfo:/emails[primary & verified]/value\" }", "has a search that is none"),
-            ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has a search that is none"),
+            ("profile: { email: \"userinfo:/emails[primary & verified]/value\" }", "has an invalid search"),
+            ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has an invalid search"),
             ("tls: { ca_file: tls/text.pem }", "holds no PEM certificate"),
         ])
     func `a slip that would silently find nothing is refused`(keys: String, words: String) {

@@ -28,7 +28,7 @@ import Testing
             """
               limits:
                 connections: 1
-                connections_per_address: 0
+                connections_per_client_ip: 0
                 requests_in_flight: 3
                 requests_per_connection: 4
                 streams: 5
@@ -90,9 +90,9 @@ import Testing
 
     @Test(
         arguments: [
-            ("{ delay: 25s }", "'delay' has to be shorter than 'timeout', which is 25s, which it is a part of"),
-            ("{ delay: 10s, timeout: 10s }", "'delay' has to be shorter than 'timeout', which it is a part of"),
-            ("{ delay: 1s, timeout: 0s }", "'delay' has to be shorter than 'timeout', which it is a part of"),
+            ("{ delay: 25s }", "'delay' has to be shorter than 'timeout', which is 25s, which includes it"),
+            ("{ delay: 10s, timeout: 10s }", "'delay' has to be shorter than 'timeout', which includes it"),
+            ("{ delay: 1s, timeout: 0s }", "'delay' has to be shorter than 'timeout', which includes it"),
             ("{ timeout: 61m }", "'61m' is out of range; it must be 0s to 1h"),
             (
                 "{ delay: 100ms }",
@@ -110,7 +110,7 @@ import Testing
             ("connections: 10,000", "'10,000' is not a whole number, 1 to 1000000"),
             ("connections: -1", "'-1' is not a whole number, 1 to 1000000"),
             ("connections: 1.5", "'1.5' is not a whole number, 1 to 1000000"),
-            ("connections_per_address: 1000001", "'1000001' is out of range; it must be 0 to 1000000"),
+            ("connections_per_client_ip: 1000001", "'1000001' is out of range; it must be 0 to 1000000"),
             ("requests_in_flight: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("requests_per_connection: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("streams: 0", "'0' is out of range; it must be 1 to 1000"),
@@ -198,7 +198,7 @@ import Testing
         let text = "  listeners: [{ address: \"h:1\", proxy_protocol: [balancer, 10.0.0.1/8] }]"
         let wanted = [
             "error: 'balancer' is not a network such as 10.0.0.0/8 or 192.0.2.7",
-            "error: '10.0.0.1/8' has bits set behind its prefix, or a prefix that is too long; write such as 10.0.0.0/8",
+            "error: '10.0.0.1/8' has bits set after its prefix, or a prefix that is too long; write such as 10.0.0.0/8",
         ]
         #expect(self.remarks(text) == wanted)
     }

@@ -70,16 +70,16 @@ import Testing
         arguments: [
             (
                 "https://proxy:3128",
-                "'https://proxy:3128' is not an http:// proxy, and others are not supported; what goes through it is "
+                "'https://proxy:3128' is not an http:// proxy, and others are not supported; traffic through the proxy is "
                     + "https anyway"
             ),
             (
                 "socks5://proxy:1080",
-                "'socks5://proxy:1080' is not an http:// proxy, and others are not supported; what goes through it is "
+                "'socks5://proxy:1080' is not an http:// proxy, and others are not supported; traffic through the proxy is "
                     + "https anyway"
             ),
-            ("proxy:3128", "'proxy:3128' is not an address; did you mean 'http://proxy:3128'?"),
-            ("no proxy", "'no proxy' is not an address; write such as http://proxy:3128"),
+            ("proxy:3128", "'proxy:3128' is not a URL; did you mean 'http://proxy:3128'?"),
+            ("no proxy", "'no proxy' is not a URL; write such as http://proxy:3128"),
             (
                 "http://proxy:3128/path",
                 "'http://proxy:3128/path' has a path; a proxy is a host and a port, write 'http://proxy:3128'"
@@ -88,7 +88,7 @@ import Testing
                 "http://proxy:3128/?q",
                 "'http://proxy:3128/?q' has a path; a proxy is a host and a port, write 'http://proxy:3128'"
             ),
-            ("http://proxy:99999", "'http://proxy:99999' is not an address such as http://proxy.example.com:3128"),
+            ("http://proxy:99999", "'http://proxy:99999' is not a URL such as http://proxy.example.com:3128"),
         ]
     )
     func `what is no plain HTTP proxy is refused`(text: String, message: String) {

@@ -33,7 +33,7 @@ import Testing
         ("/wiki/x.+", ".+"), ("/wiki/x$", "$"), ("/wiki/{id}", "{"), ("~/wiki/", "~"), ("/wiki/\\\\d", "\\"),
     ])
     func `Z-07: a regular expression is no path`(path: String, sign: String) {
-        let help = "a path is written as it is, and one that ends in '/' stands for all below it"
+        let help = "a path is matched as it is written, and one that ends in '/' includes all paths below it"
         let why = "has a '\(sign)', as regular expressions have, which are not supported; \(help)"
         let messages = Fixture.messages(Fixture.smallest(app: "    public: [\"\(path)\"]"))
         #expect(messages.count == 1 && messages.first?.hasSuffix(why) == true, "\(messages)")
@@ -64,13 +64,13 @@ import Testing
         for network in ["0.0.0.0/0", "::/0"] {
             #expect(self.gateway("  trusted_proxies: [\"\(network)\"]") == ["error: \(risk); \(help)"])
         }
-        let large = "warning: so large a network is hardly one of your own proxies; \(help)"
+        let large = "warning: a network of this size is unlikely to hold only your own proxies; \(help)"
         #expect(
             self.gateway("  trusted_proxies: [128.0.0.0/1, \"2000::/3\", 10.0.0.0/8, \"fd00::/16\"]") == [large, large]
         )
         #expect(
             self.gateway("  listeners: [{ address: \"127.0.0.1:1\", proxy_protocol: [0.0.0.0/0] }]") == [
-                "warning: a PROXY header is believed from everywhere, so every client that reaches the listener can claim any "
+                "warning: a PROXY header is trusted from everywhere, so every client that reaches the listener can claim any "
                     + "client IP; list your balancers"
             ]
         )
@@ -102,7 +102,7 @@ import Testing
             upstream: "upstream: \(upstream)",
             app: "    host: wiki.example.com"
         )
-        let help = "requests would come back until they are rejected with 508; write the app's own address"
+        let help = "requests would loop until they are rejected with 508; write the URL of the app"
         #expect(Fixture.remarks(text) == ["warning: '\(upstream)' is this gateway itself, so \(help)"])
     }
 
@@ -132,8 +132,8 @@ import Testing
     @Test func `Z-07: a user key with an email address fits nobody`() {
         let why =
             "'ann@example.com' is not a google id, which is a number; for an email address write 'email: ann@example.com'"
-        #expect(self.allow("{ user: \"google:ann@example.com\" }") == ["error: this entry can never fit; \(why)"])
-        let number = "error: this entry can never fit; 'ann' is not a google id, which is a number"
+        #expect(self.allow("{ user: \"google:ann@example.com\" }") == ["error: this entry can never match; \(why)"])
+        let number = "error: this entry can never match; 'ann' is not a google id, which is a number"
         #expect(self.allow("{ user: \"google:ann\" }") == [number])
         #expect(self.allow("{ user: \"google:104729384756102938475\" }").isEmpty)
     }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func `Z-07: the hint for groups of Google names the look-up`() {
         let reason = "no groups come from google, unless 'groups: [direct]' in 'google' has them looked up"
-        #expect(self.allow("{ group: a@example.com }") == ["error: this entry can never fit; \(reason)"])
+        #expect(self.allow("{ group: a@example.com }") == ["error: this entry can never match; \(reason)"])
     }
 
     @Test(arguments: [
@@ -237,8 +237,8 @@ import Testing
         }
         #expect(
             all == [
-                risk(3, "/run/secret", "a secret", "644", "every user of this machine can read"),
-                risk(4, "/etc/gate.key", "a private key", "666", "every user of this machine can change"),
+                risk(3, "/run/secret", "a secret", "644", "every user of this host can read"),
+                risk(4, "/etc/gate.key", "a private key", "666", "every user of this host can change"),
                 risk(10, "/etc/staff.key", "a private key", "660", "its group can change"),
             ]
         )

@@ -3,6 +3,7 @@
 import GateConfiguration
 import GateCore
 import GateProxy
+import GateWire
 import NIOCore
 import Testing
 
@@ -61,9 +62,9 @@ import Testing
                   pins: { sha256: [ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=], mode: report } },
                 health: { path: /healthz?full=1, interval: 5s, timeout: 500ms, healthy: 1, unhealthy: 4, status: [200, 503],
                   host: "App.Internal:8443" },
-                eject: { failures: 2, time: 1s, longest: 1m },
+                eject: { failures: 2, time: 1s, max_time: 1m },
                 limits: { connections: 1, pending: 0, requests: 3 },
-                timeouts: { connect: 100ms, answer: 2s, idle: 3s, keep_alive: 4s, tunnel: 5d },
+                timeouts: { connect: 100ms, response: 2s, idle: 3s, keep_alive: 4s, tunnel: 5d },
                 retry: { methods: [GET, PUT], budget: 0 } }
             """
         var wanted = UpstreamSettings(

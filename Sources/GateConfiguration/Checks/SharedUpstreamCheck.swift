@@ -4,10 +4,10 @@ internal import GateCore
 internal import GatePolicy
 internal import GateProxy
 
-/// Points out apps that are one server, where the rules of one may not hold for what is asked by way of the other.
+/// Finds apps with the same server, where requests to one app may bypass the rules of the other.
 ///
 /// Servers are compared as they are written; the same one under another name is not found. Paths of one host that only some
-/// servers tell apart are rejected, whatever the servers are.
+/// servers distinguish are rejected, whatever the servers are.
 struct SharedUpstreamCheck {
     private let apps: [AppSettings]
     private let marks: [String: YAMLMark]
@@ -34,7 +34,7 @@ struct SharedUpstreamCheck {
         self.byServer = byServer
     }
 
-    /// Warns of each app that opens a way around the rules of another.
+    /// Warns of each app through which the rules of another can be bypassed.
     func check(_ reading: inout DecodingContext) {
         self.rejectSimilarPaths(&reading)
         for app in self.apps {
@@ -45,7 +45,7 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// Two paths that differ in letter case or escapes only, unless the servers of both are known to tell them apart.
+    /// Two paths that differ in letter case or escapes only, unless the servers of both are known to distinguish them.
     private func rejectSimilarPaths(_ reading: inout DecodingContext) {
         var taken: [String: AppSettings] = [:]
         for app in self.apps {
@@ -55,9 +55,9 @@ struct SharedUpstreamCheck {
             let isExact = [app, other].allSatisfy { $0.traffic.strictness.pathSpelling == .exact }
             guard !isExact, let mark = self.marks[app.route.app] else { continue }
             let paths = "'\(app.route.path)' and '\(other.route.path)' of '\(other.route.app)'"
-            let help = "give one another path, or both 'path_spelling: exact' if their servers tell them apart"
+            let help = "give one another path, or both 'path_spelling: exact' if their servers distinguish them"
             reading.error(
-                "\(paths) differ in letter case or escapes only, and many servers read both as one; \(help)",
+                "\(paths) differ in letter case or escapes only, and many servers treat both as one; \(help)",
                 at: mark
             )
         }
@@ -69,16 +69,16 @@ struct SharedUpstreamCheck {
         else { return }
         let spelling = "another spelling of the path, such as '\(app.route.path.uppercased())'"
         let risk = "reaches the same server under the rules of '\(other.route.app)' only"
-        let help = "keep it if that server tells letter case and escapes apart"
+        let help = "keep it if that server distinguishes letter case and escapes"
         reading.warning("with 'path_spelling: exact', \(spelling), \(risk); \(help)", at: mark)
     }
 
-    /// An app without its prefix is the whole server, the parts of other apps included.
+    /// Without its prefix an app is the whole server, the paths of other apps included.
     private func warnOfStrippedPrefix(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
         guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, onHost: nil) else {
             return
         }
-        let risk = "who may use '\(app.route.app)' reaches every path of that server, those of '\(other.route.app)' too"
+        let risk = "users of '\(app.route.app)' reach every path of that server, those of '\(other.route.app)' too"
         reading.warning("with 'strip_prefix' and the server of '\(other.route.app)', \(risk)", at: mark)
     }
 
@@ -90,7 +90,7 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// The first other app of the file that has a server of an app, on one host or on any.
+    /// The first other app of the file with a server of an app, on one host or on any.
     private func firstSharing(_ app: AppSettings, onHost host: String?) -> AppSettings? {
         let firsts = (app.upstream?.targets ?? []).compactMap { target in
             self.byServer[Server(target: target, host: host)]?.first { self.apps[$0].route.app != app.route.app }

@@ -2,11 +2,11 @@
 
 internal import GateCore
 
-/// What holds where a key is not written.
+/// The default of a key.
 enum KeyDefault: Sendable, ExpressibleByStringLiteral {
-    /// A value that could as well be written.
+    /// A value that could be written.
     case value(JSON)
-    /// Something that words must say, as Markdown.
+    /// A description, as Markdown.
     case words(String)
 
     init(stringLiteral value: String) {
@@ -28,21 +28,21 @@ enum KeyDefault: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// One key of a mapping: its name, its words, and how its value gets into what owns it.
+/// One key of a mapping: its name, its description, and how its value is stored in the owner.
 struct Key<Owner: Sendable>: Sendable {
-    /// What else there is to know of a key.
+    /// Further properties of a key.
     struct Traits: Sendable {
-        /// Whether the mapping is an error without it.
+        /// Whether a mapping without the key is an error.
         var isRequired = false
-        /// What holds without the key.
+        /// The default.
         ///
-        /// A key that replaces a value needs none: the value itself is the default.
+        /// A key that replaces a value needs none here: the value is the default.
         var `default`: KeyDefault?
-        /// A value that could stand in the file.
+        /// An example of a value.
         var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
         var types: [String]?
-        /// The `type`s of provider that cannot do without it.
+        /// The `type`s of provider that need the key.
         var requiredBy: [String] = []
         /// The name of the key in earlier versions, which is accepted with a warning; nil if it has always been the same.
         var formerly: String?
@@ -57,7 +57,7 @@ struct Key<Owner: Sendable>: Sendable {
     private let body: @Sendable (YAMLNode, inout Owner, inout DecodingContext) -> Void
     private let writeDefault: @Sendable (Owner) -> JSON?
 
-    /// A key whose value goes to `field`.
+    /// A key whose value is stored in `field`.
     init<Value: Sendable>(
         _ name: String,
         _ field: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -74,7 +74,7 @@ struct Key<Owner: Sendable>: Sendable {
         }
     }
 
-    /// A key whose value takes the place of the one that holds without it.
+    /// A key whose value replaces the default.
     init<Value: Sendable>(
         _ name: String,
         over field: any WritableKeyPath<Owner, Value> & Sendable,
@@ -133,7 +133,7 @@ struct Key<Owner: Sendable>: Sendable {
         self.writeDefault = writeDefault
     }
 
-    /// A key whose value goes to `field` together with its place.
+    /// A key whose value is stored in `field` together with its location.
     init<Value: Sendable>(
         _ name: String,
         located field: any WritableKeyPath<Owner, Located<Value>?> & Sendable,
@@ -144,7 +144,7 @@ struct Key<Owner: Sendable>: Sendable {
         self.init(name, field, shape.located, traits, summary)
     }
 
-    /// A key that is known and does nothing yet, and therefore may not be used.
+    /// A key that is planned and not supported yet, and therefore rejected.
     init(unsupported name: String, _ summary: String) {
         let schema: JSON = ["not": [:], "description": .string("Not supported yet: \(summary)")]
         self.init(name, kind: "not supported yet", schema: schema, [], Traits(), summary) { node, _, reading in
@@ -152,12 +152,12 @@ struct Key<Owner: Sendable>: Sendable {
         }
     }
 
-    /// Reads the value into what owns it.
+    /// Reads the value into the owner.
     func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)
     }
 
-    /// The example as it could stand in the file.
+    /// The example as it could be written in the file.
     var example: String? {
         self.traits.example.map { example in
             guard let list = example.array else { return example.string ?? example.text }
@@ -170,7 +170,7 @@ struct Key<Owner: Sendable>: Sendable {
         return "required by \(self.traits.requiredBy.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// What holds without the key in an owner that has every default.
+    /// The default, given an owner that has every default.
     private func `default`(in defaults: Owner) -> KeyDefault? {
         if let written = self.traits.default { return written }
         return self.traits.isRequired ? nil : self.writeDefault(defaults).map { .value($0) }
@@ -179,7 +179,7 @@ struct Key<Owner: Sendable>: Sendable {
     /// The key in JSON Schema.
     ///
     /// - Parameter defaults: An owner that has every default.
-    /// - Returns: The schema of its value, with the words about it.
+    /// - Returns: The schema of its value, with its description.
     func schema(in defaults: Owner) -> JSON {
         Schema.annotated(
             self.schema,

@@ -11,7 +11,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         let keys: [String: YAMLMark]
         /// Whether nothing at all was written.
         let isEmpty: Bool
-        /// Whether there is nothing wrong with any part of it.
+        /// Whether all of its parts are valid.
         let isSound: Bool
 
         /// Whether a key was written.
@@ -20,9 +20,9 @@ struct Mapping<Owner: Sendable>: Sendable {
 
     /// What it is, with an article, as messages name it.
     let subject: String
-    /// Where it stands in the file, as the reference names it.
+    /// Its path in the file, as the reference names it.
     let path: String
-    /// What it is for, in one sentence.
+    /// Its purpose, in one sentence.
     let summary: String
     let keys: [Key<Owner>]
     /// The keys of which exactly one must be written; none if there is no such choice.
@@ -31,7 +31,7 @@ struct Mapping<Owner: Sendable>: Sendable {
     private let make: @Sendable () -> Owner
     private let check: @Sendable (inout Owner, Written, inout DecodingContext) -> Void
 
-    /// Describes a mapping; `check` sees a whole one, and what was written of it, before anybody else.
+    /// Describes a mapping; `check` gets a complete one, and what was written of it, before it is used.
     init(
         _ subject: String,
         path: String,
@@ -71,6 +71,7 @@ struct Mapping<Owner: Sendable>: Sendable {
             properties[key.name] = key.schema(in: defaults)
             guard let former = key.traits.formerly, var members = properties[key.name]?.object else { continue }
             members["deprecated"] = true
+            members["default"] = nil
             properties[former] = .object(members)
         }
         let required = self.keys.filter(\.traits.isRequired).map { JSON.string($0.name) }
@@ -89,7 +90,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         return .object(members)
     }
 
-    /// For keys that only some types have: that the others do not, and that those may need them.
+    /// For keys that only some types have: the others must not have them, and those may need them.
     private var schemaOfTypes: [JSON] {
         self.keys.flatMap { key -> [JSON] in
             let hasKey: JSON = ["required": [.string(key.name)]]
@@ -166,7 +167,7 @@ struct Mapping<Owner: Sendable>: Sendable {
             .sorted { $0.mark < $1.mark }
         for other in written.dropFirst() {
             let first = "'\(written[0].name)' in line \(written[0].mark.line)"
-            reading.error("'\(other.name)' cannot stand beside \(first); keep one of them", at: other.mark)
+            reading.error("'\(other.name)' excludes \(first); keep one of them", at: other.mark)
         }
     }
 
@@ -192,7 +193,8 @@ struct Mapping<Owner: Sendable>: Sendable {
         let nearest = reading.nearest(to: entry.name, in: self.keys.map(\.name))
         if SecretNames.contains(nearest ?? entry.name) { reading.conceal(entry.value) }
         let help =
-            nearest.map { "did you mean '\($0)'?" } ?? "it knows \(self.keys.map(\.name).joined(separator: ", "))"
+            nearest.map { "did you mean '\($0)'?" }
+            ?? "it has the keys \(self.keys.map(\.name).joined(separator: ", "))"
         reading.error("\(shown); \(help)", at: entry.key.mark)
         return nearest.map { [$0] } ?? []
     }

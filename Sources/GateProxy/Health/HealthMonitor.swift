@@ -32,20 +32,20 @@ package final class HealthMonitor: Sendable {
 
     /// Asks the targets of these upstreams from now on, and no others; what is known of those that stay is kept.
     package func adopt(_ upstreams: Set<LoadedUpstream>) {
-        let asked = upstreams.filter { $0.health != nil }
+        let asked = upstreams.filter { $0.settings.health != nil }
         let current = self.health.withLock { health in
             health = health.filter { asked.contains($0.key) }
             for upstream in asked where health[upstream] == nil {
-                health[upstream] = upstream.targets.map { _ in TargetHealth() }
+                health[upstream] = upstream.settings.targets.map { _ in TargetHealth() }
             }
             return health
         }
         self.desk.whenSuccess { $0.value.adopt(current) }
     }
 
-    /// The word of the checks on each target of a upstream; empty if it wants none.
+    /// The word of the checks on each target of an upstream; empty if it wants none.
     package func health(of upstream: LoadedUpstream) -> [TargetHealth] {
-        guard upstream.health != nil else { return [] }
+        guard upstream.settings.health != nil else { return [] }
         return self.health.withLock { $0[upstream] } ?? []
     }
 
@@ -72,9 +72,9 @@ private final class HealthCheckScheduler {
             self.checkers[upstream] = nil
         }
         for (upstream, health) in wanted where self.checkers[upstream] == nil {
-            guard let question = upstream.health else { continue }
-            self.checkers[upstream] = zip(upstream.targets, health).map { target, health in
-                HealthChecker(target, upstream: upstream, question: question, setting: self.setting, health: health)
+            guard let question = upstream.settings.health else { continue }
+            self.checkers[upstream] = zip(upstream.settings.targets, health).map { target, health in
+                HealthChecker(target, of: upstream, question: question, setting: self.setting, health: health)
             }
             for checker in self.checkers[upstream] ?? [] {
                 checker.start()

@@ -1,16 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateSessions
+package import GateSessions
 
-/// What is written of `sessions`.
+/// Where sessions are stored and how long they last.
+package struct SessionSettings: Sendable, Hashable {
+    /// Where they are stored.
+    package var store: StoreSettings
+    /// How long they last: without a request, and in total.
+    package var lifetimes = SessionSettings.defaultLifetimes
+
+    /// Settings with the default lifetimes.
+    package init(store: StoreSettings) {
+        self.store = store
+    }
+
+    static let defaultLifetimes = SessionLifetimes(idle: .seconds(12 * 3600), absolute: .seconds(7 * 86_400))
+}
+
+/// A session store.
+package enum StoreSettings: Sendable, Hashable {
+    /// A SQLite database file.
+    case sqlite(path: String)
+    /// The memory of the process; a restart signs all users out.
+    case memory
+}
+
+/// The signed identity that apps receive.
+package struct AssertionSettings: Sendable, Hashable {
+    /// How long an assertion is valid.
+    package var lifetime = AssertionSettings.defaultLifetime
+    /// The folder of the signing keys.
+    package var keysFolder: String
+
+    /// Settings with the default lifetime.
+    package init(keysFolder: String) {
+        self.keysFolder = keysFolder
+    }
+
+    static let defaultLifetime = Duration.seconds(120)
+}
+
+/// `sessions` as the file has it.
 struct SessionDraft: Sendable {
     var store: StoreSettings?
     var idleTimeout: Located<Duration>?
     var lifetime: Located<Duration>?
 }
 
-/// What is written of `assertion`.
+/// `assertion` as the file has it.
 struct AssertionDraft: Sendable {
     var lifetime: Duration?
     var keys: String?
@@ -21,7 +59,7 @@ extension Mapping<SessionDraft> {
     static let sessions = Mapping(
         "the sessions",
         path: "sessions",
-        summary: "Where sessions are kept and how long they last.",
+        summary: "Where sessions are stored and how long they last.",
         make: { SessionDraft() },
         keys: [
             Key(
@@ -29,7 +67,7 @@ extension Mapping<SessionDraft> {
                 \.store,
                 .store,
                 .init(default: .words("`sqlite:` in `state`"), example: "memory:"),
-                "`sqlite:` and the path of a database, or `memory:`, which a restart empties."
+                "`sqlite:` and the path of a database, or `memory:`, which is lost on a restart."
             ),
             Key(
                 "idle_timeout",
@@ -75,14 +113,14 @@ extension Mapping<AssertionDraft> {
                 \.keys,
                 .path,
                 .init(default: .words("`keys` in `state`")),
-                "The folder of the ES256 keys, made at first start; relative to the working directory."
+                "The folder of the ES256 keys, created at the first start; relative to the working directory."
             ),
         ]
     )
 }
 
 extension Shape<StoreSettings> {
-    /// Where sessions are kept.
+    /// A session store.
     static let store = single("a session store", pattern: "^(memory:|sqlite:.+)$") { text throws(InvalidValue) in
         guard text != "memory:" else { return .memory }
         let scheme = text.prefix { $0 != ":" }
