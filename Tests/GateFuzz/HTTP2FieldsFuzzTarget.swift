@@ -27,16 +27,16 @@ enum HTTP2FieldsFuzzTarget {
 
     private static func answerFault(of fields: [(name: [UInt8], value: [UInt8])], _ input: Input) -> String? {
         let block = HTTP2ResponseHeadBuilder()
-        block.begin(names: .answers, into: ByteBuffer())
+        block.begin(names: .response, into: ByteBuffer())
         for field in fields {
             block.append(name: field.name.span, value: field.value.span)
         }
         let method: RequestMethod = input.has(6) ? .head : .get
-        guard let head = try? block.finish(answering: method, endsStream: input.has(5)) else { return nil }
+        guard let head = try? block.finish(for: method, endsStream: input.has(5)) else { return nil }
         var bytes = head.message.bytes
         do {
-            let parser = ResponseParser(names: .answers)
-            guard let again = try parser.head(from: &bytes, answering: method) else {
+            let parser = ResponseParser(names: .response)
+            guard let again = try parser.head(from: &bytes, for: method) else {
                 return "the answer is not complete"
             }
             guard bytes.readableBytes == 0, again.status == head.status else { return "the answer reads otherwise" }

@@ -103,7 +103,7 @@ enum ResponseFuzzTarget {
                 }
                 return true
             }
-            guard let head = try self.parser.head(from: &self.buffer, answering: self.method) else { return false }
+            guard let head = try self.parser.head(from: &self.buffer, for: self.method) else { return false }
             let framings = head.message.count(.contentLength) + head.message.count(.transferEncoding)
             if framings > 1 { self.fault = "an answer has two framings" }
             self.story.heads.append("\(head.status) \(head.framing) \(head.keepsAlive) \(head.message.fields.count)")
@@ -114,7 +114,7 @@ enum ResponseFuzzTarget {
     }
 
     static func fault(in input: Input) -> String? {
-        let parser = ResponseParser(names: .answers)
+        let parser = ResponseParser(names: .response)
         let method: RequestMethod = input.has(4) ? .head : .get
         var whole = Reader(parser: parser, method: method)
         whole.read(input.bytes[...])

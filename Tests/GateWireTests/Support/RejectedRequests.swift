@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Requests that have to be refused, each with one fault.
+/// Requests that must be rejected, each with one fault.
 enum RejectedRequests {
     static let all: [Row] = [
         framing, lengths, codings, codingBytes, startLines, versions, otherVersions, methods, badMethods, hosts,
