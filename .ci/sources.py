@@ -179,7 +179,7 @@ TOKEN = re.compile(
 ACCESSORS = {"func", "var", "let", "init", "subscript"}
 
 
-@dataclass
+@dataclass(eq=False)
 class Declaration:
     """A declaration at the top of a file or in a type, with the offsets of its name and of the end of its body."""
 
@@ -194,6 +194,11 @@ class Declaration:
     @property
     def line(self):
         return self.source.line_of(self.offset)
+
+    @property
+    def is_static(self):
+        code = self.source.code_text
+        return "static " in code[code.rfind("\n", 0, self.offset) + 1:self.offset]
 
 
 def declarations_of(source):

@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import check
+import dead
 import sources
 import structure
 
@@ -227,6 +228,49 @@ class StructureTests(unittest.TestCase):
         ):
             with self.subTest(text):
                 self.assertEqual(structure.code_comparisons(sources.Source("A.swift", text)), [])
+
+
+class DeadTests(unittest.TestCase):
+    def dead(self, text):
+        return [declaration.name for declaration in dead.dead_declarations([sources.Source("Sources/M/A.swift", text)])]
+
+    def test_what_no_code_uses_is_dead(self):
+        for text, name in (
+            ("struct A {}", "A"),
+            ("struct A { struct B {} }\nlet a = A()\nextension A.B {}\nprint(a)", "B"),
+            ("func a() { a() }", "a"),
+            ("func a(b: Int) {}\na(b: 1)\nfunc b() {}", "b"),
+            ("enum A { case one, two(Int) }\nlet a = A.one\nprint(a)", "two"),
+            ("struct A { let a: Int; init() { self.a = 1 } }\nprint(A())", "a"),
+            ("struct A { static let a = 1 }\nprint(A(a: 1))", "a"),
+            ("// a\nlet a = 1\nprint(\"a\")", "a"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(self.dead(text), [name])
+
+    def test_what_only_dead_code_uses_is_dead(self):
+        self.assertEqual(sorted(self.dead("func a() { b() }\nfunc b() {}")), ["a", "b"])
+
+    def test_what_code_uses_is_not(self):
+        for text in (
+            "struct A {}\nlet a: A? = nil\nprint(a)",
+            'let a = 1\nprint("\\(a)")',
+            "struct A { let a: Int?; func b() { if let a { print(a) } } }\nprint(A().b)",
+            "struct A { static func a() {}; let b = c(a) }\nprint(A().b)",
+            "enum A: String { case one }\nprint(A.self)",
+            "struct A: Codable { let a: Int }\nprint(A.self)",
+            "struct A { let a: Int }\nprint(\\A.a)",
+            "class A { override func a() {} }\nprint(A.self)",
+            "@main struct A {}",
+            "@main\nstruct A {}",
+            "struct A { func channelRead() {} }\nprint(A.self)",
+        ):
+            with self.subTest(text):
+                self.assertEqual(self.dead(text), [])
+
+    def test_a_use_in_tests_does_not_count(self):
+        with repository({"Sources/M/A.swift": "func a() {}", "Tests/MTests/A.swift": "a()"}) as root:
+            self.assertEqual(found(dead.findings(Path(root))), [(1, "func a is not used in Sources")])
 
 
 class CodeTests(unittest.TestCase):
