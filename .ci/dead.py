@@ -9,7 +9,7 @@ Needs Python 3.11, builds nothing. It compares names in the text, so an overload
 
 - A type is used if its name occurs outside of its declarations and extensions.
 - A function is used if `.name`, `name(` or `name {` occurs outside of its body.
-- A property is used if `.name` is read: `self.name = …` and `name:` are no use. The compiler reads those of a type that
+- A property is used if `.name` is read: `self.name = …` and `name:` do not count. The compiler reads those of a type that
   is `Equatable` or `Codable`.
 - Static members and those of a file may be used without a dot.
 - A case is used if `.name` occurs, unless its enum has raw values or lists its cases.

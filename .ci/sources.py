@@ -204,7 +204,7 @@ class Declaration:
 def declarations_of(source):
     """The declarations of a file, nested ones included, those in the body of a function or accessor left out.
 
-    `owners` are the enclosing types and extensions, outermost first; `header` is what stands between the name and the
+    `owners` are the enclosing types and extensions, outermost first; `header` is the text between the name and the
     body. Cases of an enum are one declaration each.
     """
     code, stack, found, pending = source.code_text, [], [], None

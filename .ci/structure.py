@@ -150,7 +150,7 @@ def block_end(code, start):
 
 def code_comparisons(source):
     """The lines where the code of a failure is compared as a text."""
-    # A string as a row of quotes: what is compared matters, not what the string says.
+    # A string as a row of quotes: what is compared matters, not its characters.
     code = list(source.code_text)
     for start, end, kind in source.pieces:
         if kind == "string":

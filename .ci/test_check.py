@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check
 import dead
+import language
 import sources
 import structure
 
@@ -271,6 +272,57 @@ class DeadTests(unittest.TestCase):
     def test_a_use_in_tests_does_not_count(self):
         with repository({"Sources/M/A.swift": "func a() {}", "Tests/MTests/A.swift": "a()"}) as root:
             self.assertEqual(found(dead.findings(Path(root))), [(1, "func a is not used in Sources")])
+
+
+class LanguageTests(unittest.TestCase):
+    def words(self, text, path="Sources/M/A.swift"):
+        return [word for _, word in language.findings_in(path, text)]
+
+    def test_a_replaced_word_is_found_in_names_comments_and_strings(self):
+        for text, word in (
+            ("func readAnswer() {}", "answer"),
+            ("let answer = 1", "answer"),
+            ("/// The answer.", "answer"),
+            ('let a = "Answered."', "answered"),
+            ("func `an answer is read`() {}", "answer"),
+            ("/// Calls `readAnswer()`.", "answer"),
+            ("struct SmallServer {}", "small server"),
+            ("let mostStreams = 1", "most"),
+            ("let site: Site", "site"),
+            ("let connectionGate = 1", "gate"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(set(self.words(text)), {word})
+
+    def test_a_phrase_may_go_over_lines(self):
+        self.assertEqual(self.words("/// A call that is under\n/// way.\nlet a = 1"), ["under way"])
+        self.assertEqual(self.words("the one is under\nway", path="docs/a.md"), ["under way"])
+        self.assertEqual(self.words("/// A call that is under. Way.\n"), [])
+
+    def test_words_that_are_right_in_a_sentence_are_only_wrong_in_swift_names(self):
+        self.assertEqual(self.words("/// At most one block on the way to a site."), [])
+        self.assertEqual(self.words("let a = headerBlock"), ["block"])
+        self.assertEqual(self.words("block = 1", path="Tests/a.py"), [])
+
+    def test_words_within_words_are_right(self):
+        self.assertEqual(self.words("let defaultGateway = outstanding // warehouse, gatehouse, always"), [])
+
+    def test_python_has_names_and_sentences(self):
+        text = "def test_what_is_no_request():\n    most_lines = 1  # told\n    return 'an answer'\n"
+        self.assertEqual(sorted(self.words(text, path="Tests/a.py")), ["answer", "is no", "most", "told"])
+
+    def test_paths_are_names(self):
+        self.assertEqual(self.words("", path="Sources/M/Standing.swift"), ["standing"])
+
+    def test_exceptions_are_not_found(self):
+        for text in ('"handover.spent"', "isCrossSite", "SameSite=Lax", "leastRequests"):
+            with self.subTest(text):
+                self.assertEqual(self.words(f"let a = {text}"), [])
+        self.assertEqual(self.words("renamed `readAnswer`", path="CHANGELOG.md"), [])
+
+    def test_the_line_is_that_of_the_word(self):
+        found_in = [finding.line for finding, _ in language.findings_in("docs/a.md", "one\ntwo whoever\n\nthe people\n")]
+        self.assertEqual(found_in, [2, 4])
 
 
 class CodeTests(unittest.TestCase):
