@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a repository for the other scripts: its files, and what is code, comment and string in a Swift file."""
+import os
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ PARENTHESIS_OR_OPENING = re.compile(rf"[()]|{OPENING.pattern}")
 
 def files_of(root):
     """The files of a repository that are not built or cached, by their path below the root."""
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        if path.is_file() and not SKIPPED_FOLDERS & set(relative.parts):
-            yield relative.as_posix(), path
+    paths = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
+        paths += [Path(folder, name) for name in files]
+    for path in sorted(path for path in paths if path.is_file()):
+        yield path.relative_to(root).as_posix(), path
 
 
 def texts_of(root):
