@@ -75,7 +75,7 @@ def rows(text):
     return {field: (value.strip(), source.strip()) for field, value, source in found}
 
 
-def test_a_trial_prints_the_profile_with_the_source_of_each_field(folder, realm):
+def test_a_test_sign_in_prints_the_profile_with_the_source_of_each_field(folder, realm):
     trial = Try(folder)
     assert f"http://localhost:{trial.port}/oauth2/callback/mock" in "".join(trial.begun)
     assert trial.visit().status_code == 200
@@ -89,9 +89,9 @@ def test_a_trial_prints_the_profile_with_the_source_of_each_field(folder, realm)
     assert "mock:ada" in out and "openid email profile" in out and "lives 300 s" in out
 
 
-def test_a_trial_shows_no_token(folder, realm):
+def test_a_test_sign_in_shows_no_token(folder, realm):
     given = []
-    realm.token_answer = lambda answer: given.append(answer) or answer
+    realm.token_response = lambda response: given.append(response) or response
     trial = Try(folder)
     trial.visit()
     _, out, err = trial.end()
@@ -123,7 +123,7 @@ def test_w_01_a_token_with_an_algorithm_that_is_not_admitted_names_the_line_to_c
          "client_secret"),
     ],
 )  # yapf: disable
-def test_a_failed_trial_says_what_to_change(folder, realm, change, code, advice):
+def test_a_failed_test_sign_in_reports_what_to_change(folder, realm, change, code, advice):
     change(realm)
     trial = Try(folder)
     assert trial.visit().status_code == 400
@@ -132,7 +132,7 @@ def test_a_failed_trial_says_what_to_change(folder, realm, change, code, advice)
     assert code in err and advice in err, err
 
 
-def test_only_the_answer_to_its_own_attempt_ends_a_trial(folder, realm):
+def test_only_the_response_to_its_own_attempt_ends_a_test_sign_in(folder, realm):
     trial = Try(folder)
     stray = trial.visitor.get(f"http://localhost:{trial.port}/oauth2/callback/mock?code=c&state=x", timeout=10)
     assert stray.status_code == 400 and trial.child.poll() is None
@@ -142,24 +142,24 @@ def test_only_the_answer_to_its_own_attempt_ends_a_trial(folder, realm):
     assert trial.end()[0] == 0
 
 
-def test_a_trial_takes_no_endless_body(folder, realm):
+def test_a_test_sign_in_limits_bodies(folder, realm):
     """The server of a trial is on this machine, where anybody may talk to it."""
     trial = Try(folder)
     address = f"http://localhost:{trial.port}/oauth2/callback/mock"
     for size, status in [(16 * 1024, 400), (16 * 1024 + 1, 413), (2 << 20, 413)]:
-        answer = trial.visitor.post(address, data=b"a" * size, timeout=10)
-        assert answer.status_code == status, size
+        response = trial.visitor.post(address, data=b"a" * size, timeout=10)
+        assert response.status_code == status, size
     assert trial.visit().status_code == 200
     assert trial.end()[0] == 0
 
 
-def test_a_trial_ends_by_itself(folder):
+def test_a_test_sign_in_times_out(folder):
     trial = Try(folder, "--wait", "1")
     code, _, err = trial.end()
     assert code == 1 and "nobody came back" in err
 
 
-def test_a_port_in_use_is_named(folder):
+def test_a_port_in_use_is_reported(folder):
     first = Try(folder, "--wait", "20")
     command = [str(BINARY), "try", "mock", "--config", str(folder.configuration), "--port", str(first.port)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=20, env=ENVIRONMENT)
@@ -201,17 +201,17 @@ def test_a_saved_payload_becomes_a_profile(folder):
         ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two people"),
     ]
 )
-def test_a_payload_that_is_none_is_refused_with_what_is_wrong(folder, payload, words):
+def test_an_invalid_payload_is_rejected_with_the_reason(folder, payload, words):
     result = profile(folder, payload)
     assert result.returncode == 1 and words in result.stderr, result.stderr
 
 
-def test_a_provider_that_there_is_not_is_named_with_those_that_there_are(folder):
+def test_an_unknown_provider_is_reported_with_the_known_ones(folder):
     result = profile(folder, {"id_token": {}}, name="goggle")
     assert result.returncode == 1 and "'goggle'" in result.stderr and "mock" in result.stderr
 
 
-def test_a_provider_that_takes_no_callback_on_this_machine_is_not_tried(folder, tmp_path):
+def test_a_provider_that_allows_no_loopback_callback_is_rejected(folder, tmp_path):
     folder.write(type="apple", team_id="T", key_id="K", private_key=str(tmp_path / "key.pem"), issuer=None)
     configuration = json.loads(folder.configuration.read_text())
     entry = configuration["providers"]["mock"]
