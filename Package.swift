@@ -52,7 +52,7 @@ let products: [String: Target.Dependency] = [
 let house: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
-    ("GateSockets", ["CEventPoll", "NIOCore"]),
+    ("GateNet", ["CEventPoll", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -61,7 +61,7 @@ let house: [(target: String, imports: [String])] = [
     (
         "GateHTTP",
         [
-            "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1",
+            "GateWire", "GateNet", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1",
         ]
     ),
     ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
@@ -70,7 +70,7 @@ let house: [(target: String, imports: [String])] = [
     (
         "GateProxy",
         [
-            "GateHTTP", "GateWire", "GateSockets", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
+            "GateHTTP", "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
             "SwiftASN1", "X509",
         ]
     ),
@@ -78,7 +78,7 @@ let house: [(target: String, imports: [String])] = [
         "GateServer",
         [
             "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateSockets", "GateCore",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "CoreMetrics", "Mustache", "NIOCore", "UnixSignals",
         ]
@@ -124,7 +124,7 @@ let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateServer": ["Crypto", "NIOEmbedded"],
-    "GateSockets": ["NIOEmbedded"],
+    "GateNet": ["NIOEmbedded"],
 ]
 
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.

@@ -19,8 +19,8 @@ package struct AssertionKeys: Sendable {
     /// RFC 9110 §8.8.3.
     package let entityTag: String
 
-    private static let mostKeys = 32
-    private static let largestFile = 16_384
+    private static let maxKeys = 32
+    private static let maxFileBytes = 16_384
 
     /// Keys of which the newest signs.
     package init(signing: AssertionKey, older: [AssertionKey] = []) {
@@ -44,10 +44,10 @@ package struct AssertionKeys: Sendable {
         let files = try self.files(in: folder)
         var keys: [AssertionKey] = []
         for file in files {
-            let pem = try PrivateFile.read(file, limit: self.largestFile)
+            let pem = try PrivateFile.read(file, limit: self.maxFileBytes)
             guard let key = AssertionKey(pem: pem) else {
                 let advice = "is no P-256 private key in PEM (PKCS#8); mend it or move it away"
-                throw Failure(.internalFault, "assertion.bad_key_file", "\(file) \(advice)")
+                throw Failure(.internalError, "assertion.bad_key_file", "\(file) \(advice)")
             }
             guard !keys.contains(where: { $0.id == key.id }) else { continue }
             keys.append(key)
@@ -66,12 +66,12 @@ package struct AssertionKeys: Sendable {
     /// The key files, changed last first.
     private static func files(in folder: String) throws(Failure) -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw Failure(.internalFault, "file.unusable", "\(folder) cannot be read")
+            throw Failure(.internalError, "file.unusable", "\(folder) cannot be read")
         }
         let files = names.filter { $0.hasSuffix(".pem") && !$0.hasPrefix(".") }.map { "\(folder)/\($0)" }
-        guard files.count <= self.mostKeys else {
-            let detail = "\(folder) has \(files.count) keys, more than \(self.mostKeys); remove the oldest"
-            throw Failure(.internalFault, "assertion.too_many_keys", detail)
+        guard files.count <= self.maxKeys else {
+            let detail = "\(folder) has \(files.count) keys, more than \(self.maxKeys); remove the oldest"
+            throw Failure(.internalError, "assertion.too_many_keys", detail)
         }
         let dated = files.map { (changed: self.changed($0), file: $0) }
         return dated.sorted { ($0.changed, $0.file) > ($1.changed, $1.file) }.map(\.file)

@@ -58,7 +58,7 @@ package enum ConfigurationFile {
     ) -> ConfigurationResult {
         // Some editors put a byte order mark before UTF-8, which says nothing: RFC 3629 §6.
         let bytes = bytes.starts(with: Self.byteOrderMark) ? Array(bytes.dropFirst(Self.byteOrderMark.count)) : bytes
-        var reading = Reading(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
+        var reading = DecodingContext(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
         let configuration = self.configuration(bytes, environment, &reading)
         return ConfigurationResult(
             configuration: reading.errors == 0 ? configuration : nil,
@@ -70,14 +70,14 @@ package enum ConfigurationFile {
     private static func configuration(
         _ bytes: [UInt8],
         _ environment: [String: String],
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     )
         -> Configuration?
     {
-        do throws(YAMLProblem) {
+        do throws(YAMLFailure) {
             let document = try YAMLComposer.document(of: bytes)
             guard let draft = Mapping<FileDraft>.file.shape.read(document, &reading) else { return nil }
-            return Assembly(draft: draft, environment: environment).configuration(&reading)
+            return ConfigurationBuilder(draft: draft, environment: environment).configuration(&reading)
         } catch {
             reading.error(error.message, at: error.mark)
             return nil

@@ -30,7 +30,7 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         /// 503: the gateway or its store cannot serve this now.
         case overloaded
         /// 500: our own bug.
-        case internalFault
+        case internalError
     }
 
     /// Who has to act.

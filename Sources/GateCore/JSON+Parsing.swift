@@ -2,7 +2,7 @@
 
 extension JSON {
     /// Why a document was refused.
-    package enum ParseProblem: Error, Sendable, Equatable {
+    package enum ParseError: Error, Sendable, Equatable {
         /// Not JSON, at this byte.
         case syntax(offset: Int)
         /// Nested deeper than allowed.
@@ -18,8 +18,8 @@ extension JSON {
     /// - Parameters:
     ///   - bytes: The document in UTF-8.
     ///   - depth: How deep arrays and objects may nest.
-    /// - Throws: A `ParseProblem`.
-    package init(parsing bytes: some Collection<UInt8>, depth: Int = 32) throws(ParseProblem) {
+    /// - Throws: A `ParseError`.
+    package init(parsing bytes: some Collection<UInt8>, depth: Int = 32) throws(ParseError) {
         var parser = JSONParser(bytes: Array(bytes), depth: depth)
         self = try parser.document()
     }
@@ -37,14 +37,14 @@ private struct JSONParser {
         self.depth = depth
     }
 
-    mutating func document() throws(JSON.ParseProblem) -> JSON {
+    mutating func document() throws(JSON.ParseError) -> JSON {
         let value = try self.value()
         self.skipSpace()
         guard self.position == self.bytes.count else { throw self.problem }
         return value
     }
 
-    private var problem: JSON.ParseProblem { .syntax(offset: self.position) }
+    private var problem: JSON.ParseError { .syntax(offset: self.position) }
     private var next: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
 
     private mutating func skipSpace() {
@@ -53,11 +53,11 @@ private struct JSONParser {
         }
     }
 
-    private mutating func value() throws(JSON.ParseProblem) -> JSON {
+    private mutating func value() throws(JSON.ParseError) -> JSON {
         self.skipSpace()
         switch self.next {
-        case UInt8(ascii: "{"): return try self.nested { (parser) throws(JSON.ParseProblem) in try parser.object() }
-        case UInt8(ascii: "["): return try self.nested { (parser) throws(JSON.ParseProblem) in try parser.array() }
+        case UInt8(ascii: "{"): return try self.nested { (parser) throws(JSON.ParseError) in try parser.object() }
+        case UInt8(ascii: "["): return try self.nested { (parser) throws(JSON.ParseError) in try parser.array() }
         case UInt8(ascii: "\""): return .string(try self.string())
         case UInt8(ascii: "t"): return try self.word("true", .bool(true))
         case UInt8(ascii: "f"): return try self.word("false", .bool(false))
@@ -67,8 +67,8 @@ private struct JSONParser {
     }
 
     private mutating func nested(
-        _ body: (inout JSONParser) throws(JSON.ParseProblem) -> JSON
-    ) throws(JSON.ParseProblem) -> JSON {
+        _ body: (inout JSONParser) throws(JSON.ParseError) -> JSON
+    ) throws(JSON.ParseError) -> JSON {
         guard self.level < self.depth else { throw .tooDeep }
         self.level += 1
         self.position += 1
@@ -77,13 +77,13 @@ private struct JSONParser {
         return value
     }
 
-    private mutating func word(_ text: String, _ value: JSON) throws(JSON.ParseProblem) -> JSON {
+    private mutating func word(_ text: String, _ value: JSON) throws(JSON.ParseError) -> JSON {
         guard self.bytes[self.position...].starts(with: text.utf8) else { throw self.problem }
         self.position += text.utf8.count
         return value
     }
 
-    private mutating func array() throws(JSON.ParseProblem) -> JSON {
+    private mutating func array() throws(JSON.ParseError) -> JSON {
         var elements: [JSON] = []
         self.skipSpace()
         if self.take(UInt8(ascii: "]")) { return .array([]) }
@@ -95,7 +95,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func object() throws(JSON.ParseProblem) -> JSON {
+    private mutating func object() throws(JSON.ParseError) -> JSON {
         var members: [String: JSON] = [:]
         self.skipSpace()
         if self.take(UInt8(ascii: "}")) { return .object([:]) }
@@ -119,7 +119,7 @@ private struct JSONParser {
     }
 
     /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`, RFC 8259 §6; at most 64 characters.
-    private mutating func number() throws(JSON.ParseProblem) -> JSON {
+    private mutating func number() throws(JSON.ParseError) -> JSON {
         let start = self.position
         _ = self.take(UInt8(ascii: "-"))
         if !self.take(UInt8(ascii: "0")) { try self.digits() }
@@ -132,7 +132,7 @@ private struct JSONParser {
         return .number(String(decoding: self.bytes[start..<self.position], as: UTF8.self))
     }
 
-    private mutating func digits() throws(JSON.ParseProblem) {
+    private mutating func digits() throws(JSON.ParseError) {
         let start = self.position
         while let byte = self.next, (0x30...0x39).contains(byte) {
             self.position += 1
@@ -140,7 +140,7 @@ private struct JSONParser {
         guard self.position > start else { throw self.problem }
     }
 
-    private mutating func string() throws(JSON.ParseProblem) -> String {
+    private mutating func string() throws(JSON.ParseError) -> String {
         guard self.take(UInt8(ascii: "\"")) else { throw self.problem }
         let start = self.position
         while let byte = self.next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
@@ -162,7 +162,7 @@ private struct JSONParser {
         throw self.problem
     }
 
-    private mutating func escape(into text: inout ArraySlice<UInt8>) throws(JSON.ParseProblem) {
+    private mutating func escape(into text: inout ArraySlice<UInt8>) throws(JSON.ParseError) {
         guard let byte = self.next else { throw self.problem }
         self.position += 1
         switch byte {
@@ -177,7 +177,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func scalar() throws(JSON.ParseProblem) -> Unicode.Scalar {
+    private mutating func scalar() throws(JSON.ParseError) -> Unicode.Scalar {
         let first = try self.codeUnit()
         if (0xD800..<0xDC00).contains(first) {
             guard self.take(UInt8(ascii: "\\")), self.take(UInt8(ascii: "u")) else { throw self.problem }
@@ -191,7 +191,7 @@ private struct JSONParser {
         return scalar
     }
 
-    private mutating func codeUnit() throws(JSON.ParseProblem) -> UInt32 {
+    private mutating func codeUnit() throws(JSON.ParseError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = self.next.flatMap(PercentEncoding.value) else { throw self.problem }

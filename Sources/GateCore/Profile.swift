@@ -39,7 +39,7 @@ package struct Profile: Sendable, Hashable {
     package var groupsComplete = true
     /// Which groups were looked for in all that the provider listed, if `groups` keeps only part of it; nil if it keeps
     /// everything.
-    package var groupsSought: Set<String>?
+    package var groupsRequested: Set<String>?
     /// When the person last proved who they are to the provider.
     package var authTime: Instant?
 
@@ -61,7 +61,7 @@ package struct Profile: Sendable, Hashable {
     /// Whether the person is known not to be in a group; false also if nobody can tell.
     package func isOutside(group: String) -> Bool {
         guard self.groupsComplete, !self.isInside(group: group) else { return false }
-        return self.groupsSought?.contains { isIdentical($0, group) } ?? true
+        return self.groupsRequested?.contains { isIdentical($0, group) } ?? true
     }
 
     /// The address if it is verified and has one reading; the only one that a rule may look at.

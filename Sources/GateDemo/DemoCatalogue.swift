@@ -4,7 +4,7 @@ package import GateCore
 
 /// The providers that the demo can simulate; a new one is one line here.
 package enum DemoCatalogue {
-    static let all: [DemoSimulation] = [
+    static let all: [SimulatedProvider] = [
         GoogleSimulator.simulation,
         GitHubSimulator.simulation,
         MicrosoftSimulator.simulation,
@@ -34,7 +34,7 @@ package enum DemoCatalogue {
     /// - Throws: If a provider does not exist; the detail names those that do.
     package static func chosen(_ names: [String], quirks: DemoQuirks) throws(Failure) -> [String] {
         for name in names where name != "all" && !self.names.contains(name) {
-            let hint = DemoHint.nearest(name, self.names)
+            let hint = SpellingSuggestion.nearest(name, self.names)
             let list = "the providers are \(self.names.joined(separator: ", ")), or all"
             let detail = "there is no simulated provider '\(name)'\(hint); \(list)"
             throw Failure(.malformedRequest, "demo.provider", detail)

@@ -17,9 +17,9 @@ struct DemoConfiguration {
     private let gatewayPort: Int
     private let ports: Ports
     private let folder: String
-    private let providers: [(simulation: DemoSimulation, stage: DemoStage)]
+    private let providers: [(simulation: SimulatedProvider, stage: SimulatorContext)]
 
-    init(_ plan: DemoPlan, ports: Ports, folder: String, tools: DemoTools) {
+    init(_ plan: DemoOptions, ports: Ports, folder: String, tools: DemoTools) {
         let publicURL = "http://localhost:\(plan.gatewayPort)"
         self.publicURL = publicURL
         self.gatewayPort = plan.gatewayPort
@@ -27,8 +27,8 @@ struct DemoConfiguration {
         self.folder = folder
         self.providers = DemoCatalogue.all.compactMap { simulation in
             guard let pair = ports.providers[simulation.name] else { return nil }
-            let stage = DemoStage(
-                address: DemoAddress(
+            let stage = SimulatorContext(
+                address: SimulatorURLs(
                     base: "https://localhost:\(pair.full)",
                     pages: "http://localhost:\(pair.pages)",
                 ),
@@ -44,7 +44,7 @@ struct DemoConfiguration {
     }
 
     private static func client(
-        of simulation: DemoSimulation,
+        of simulation: SimulatedProvider,
         publicURL: String,
         folder: String,
         random: RandomBytes,
@@ -68,16 +68,16 @@ struct DemoConfiguration {
     }
 
     /// The simulator of a provider, made to misbehave if that is asked for.
-    func simulator(of name: String) -> DemoFaults? {
+    func simulator(of name: String) -> QuirkInjector? {
         self.providers.first { $0.simulation.name == name }.map { provider in
-            DemoFaults(of: provider.simulation.make(provider.stage), on: provider.stage)
+            QuirkInjector(of: provider.simulation.make(provider.stage), on: provider.stage)
         }
     }
 
     func app(clock: WallClock) -> DemoResponder {
         let port = self.gatewayPort
         let app = SampleApp(issuer: self.publicURL, audience: self.publicURL, clock: clock) {
-            try await LoopbackFetch.body(port: port, path: "/oauth2/jwks.json")
+            try await LoopbackClient.body(port: port, path: "/oauth2/jwks.json")
         }
         return { await app.response(to: $0) }
     }
@@ -109,8 +109,8 @@ struct DemoConfiguration {
     }
 
     private func lines(
-        of simulation: DemoSimulation,
-        _ stage: DemoStage,
+        of simulation: SimulatedProvider,
+        _ stage: SimulatorContext,
         caFile: String,
         pins: DemoPins,
     ) -> String {

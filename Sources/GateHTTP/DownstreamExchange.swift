@@ -19,7 +19,7 @@ package protocol DownstreamExchange: AnyObject {
     /// Sends an interim head, complete as a `HeadWriter` writes it; only for requests of HTTP/1.1 and later.
     func sendInterim(_ head: ByteBuffer)
     /// Sends an answer of our own and completes the request with it.
-    func respond(_ answer: Answer)
+    func respond(_ answer: Response)
     /// Starts an answer with a complete head, which says `Connection: close` if ``mustClose`` said so.
     func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool)
     /// Takes back a response that was started, as long as nothing of it has been handed to the network.
@@ -37,10 +37,10 @@ package protocol DownstreamExchange: AnyObject {
     func end(trailers: ByteBuffer)
     /// Starts a tunnel with a complete head: from now on bytes go both ways as they are, until ``end()``.
     ///
-    /// What the client sends goes to the responder's `receive`, until its `abandon` or `tunnelEnded`.
+    /// What the client sends goes to the responder's `receive`, until its `cancel` or `tunnelEnded`.
     func startTunnel(_ head: consuming ByteBuffer)
     /// Makes the answer to the request at hand the last of an HTTP/1.1 connection.
-    func closeAfterAnswer()
+    func closeAfterResponse()
     /// Sends what has been written; called when there is no more to write for now.
     func flush()
     /// Breaks the answer off, so that the client sees that it is not complete.

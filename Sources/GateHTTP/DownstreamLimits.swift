@@ -39,7 +39,7 @@ package struct DownstreamLimits: Sendable {
     /// How many requests one HTTP/2 connection may carry, on all its streams.
     ///
     /// More than over HTTP/1.1, where a new connection is made between two requests: here others are under way.
-    package var streamsInAll = 100_000
+    package var maxRequestsPerConnection = 100_000
     /// HTTP/2 streams of one connection at a time.
     package var streams = 100
     /// How many bytes of a request's body may wait on an HTTP/2 stream.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
-package import GateSockets
+package import GateNet
 internal import Glibc
 package import NIOCore
 internal import NIOSSL
@@ -21,7 +21,7 @@ package struct ListenerPlan: Sendable {
     /// How long a handshake may take, a PROXY header included.
     package var handshake = DownstreamLimits().handshake
     /// The networks of the balancers whose connections begin with a PROXY header.
-    package var balancers: [AddressRange] = []
+    package var balancers: [CIDRRange] = []
     /// Whether it serves nothing and redirects to https; never with identities.
     package var redirectsToHTTPS = false
     /// A socket that listens already, handed over by whoever started the process.
@@ -37,7 +37,7 @@ package struct ListenerPlan: Sendable {
 }
 
 /// Who is at the other end of a connection.
-package struct ClientAddress: Sendable {
+package struct ClientIP: Sendable {
     /// The address; nil if it has none.
     package let ip: IPAddress?
     /// The address as it is passed on.
@@ -45,9 +45,9 @@ package struct ClientAddress: Sendable {
 }
 
 /// What a connection has come to before its first request.
-package struct DownstreamWay: Sendable {
+package struct DownstreamNegotiation: Sendable {
     /// What TLS settled; nil on a plain listener.
-    package let tls: TLSFacts?
+    package let tls: NegotiatedTLS?
     /// What is spoken.
     package let speaks: DownstreamProtocol
 }
@@ -56,20 +56,20 @@ package struct DownstreamWay: Sendable {
 package final class Listener: Sendable {
     /// Makes the handler of a new connection; called on the connection's loop.
     package typealias ConnectionFactory =
-        @Sendable (any Channel, ClientAddress, DownstreamWay) throws -> any ChannelHandler & Retiring
+        @Sendable (any Channel, ClientIP, DownstreamNegotiation) throws -> any ChannelHandler & IdleClosable
 
     /// The plan it was opened with.
     package let plan: ListenerPlan
 
     private let socket: ListeningSocket
-    private let gate: ConnectionGate
+    private let gate: ConnectionLimiter
     private let makeConnection: ConnectionFactory
     private let inForce: Mutex<ListenerPlan>
 
     private init(
         socket: ListeningSocket,
         plan: ListenerPlan,
-        gate: ConnectionGate,
+        gate: ConnectionLimiter,
         makeConnection: @escaping ConnectionFactory
     ) {
         self.socket = socket
@@ -85,7 +85,7 @@ package final class Listener: Sendable {
     package static func open(
         _ plan: ListenerPlan,
         on group: SocketLoopGroup,
-        gate: ConnectionGate,
+        gate: ConnectionLimiter,
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
         do {
@@ -103,7 +103,7 @@ package final class Listener: Sendable {
             return listener
         } catch {
             let reason = Self.reason(of: error)
-            throw Failure(.internalFault, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
+            throw Failure(.internalError, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
         }
     }
 
@@ -178,13 +178,13 @@ extension Listener {
         let (gate, channel) = (self.gate, arrival.channel)
         channel.closeFuture.whenComplete { _ in gate.leave() }
         let text = channel.remoteAddress?.ipAddress
-        let peer = ClientAddress(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        let peer = ClientIP(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
         guard let ip = peer.ip, arrival.plan.balancers.contains(where: { $0.contains(ip) }) else {
             return self.count(peer, of: arrival) { self.activate(arrival) { try self.prepare(peer, of: arrival) } }
         }
         let deadline = arrival.member.accepted + arrival.plan.handshake
         let reader = ProxyHeaderReader(until: deadline, gate: gate) { source in
-            let client = source.map { ClientAddress($0) } ?? peer
+            let client = source.map { ClientIP($0) } ?? peer
             guard source == nil || self.claim(client, of: arrival) else { throw ListenerFull() }
             try self.prepare(client, of: arrival)
         }
@@ -192,7 +192,7 @@ extension Listener {
     }
 
     /// Counts the client of a connection; at its limit, the longest idle one of its connections is closed.
-    private func count(_ client: ClientAddress, of arrival: Arrival, then: @escaping () -> Void) {
+    private func count(_ client: ClientIP, of arrival: Arrival, then: @escaping () -> Void) {
         let gate = self.gate
         guard !self.claim(client, of: arrival) else { return then() }
         gate.makeRoom(for: arrival.member, of: client.ip.map { ClientNetwork(of: $0) }, on: arrival.loop) { hasRoom in
@@ -203,7 +203,7 @@ extension Listener {
         }
     }
 
-    private func claim(_ client: ClientAddress, of arrival: Arrival, isForced: Bool = false) -> Bool {
+    private func claim(_ client: ClientIP, of arrival: Arrival, isForced: Bool = false) -> Bool {
         let gate = self.gate
         guard let claim = gate.claim(client.ip, isForced: isForced) else { return false }
         arrival.member.client = client.ip.map { ClientNetwork(of: $0) }
@@ -220,22 +220,26 @@ extension Listener {
         }
     }
 
-    private func prepare(_ client: ClientAddress, of arrival: Arrival) throws {
+    private func prepare(_ client: ClientIP, of arrival: Arrival) throws {
         let (channel, member, plan) = (arrival.channel, arrival.member, arrival.plan)
         let makeConnection = self.makeConnection
         let identities = plan.identities
         guard let fallback = identities.first else {
-            let connection = try makeConnection(channel, client, DownstreamWay(tls: nil, speaks: .http1))
+            let connection = try makeConnection(channel, client, DownstreamNegotiation(tls: nil, speaks: .http1))
             member.connection = connection
             return try channel.pipeline.syncOperations.addHandler(connection)
         }
-        let deadline = HandshakeDeadline(member.accepted + plan.handshake)
+        let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake)
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, member.accepted)
                 let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
-                let choice = ProtocolChoice(deadline: deadline) { speaks in
-                    let connection = try makeConnection(channel, client, DownstreamWay(tls: facts, speaks: speaks))
+                let choice = ALPNHandler(deadline: deadline) { speaks in
+                    let connection = try makeConnection(
+                        channel,
+                        client,
+                        DownstreamNegotiation(tls: facts, speaks: speaks)
+                    )
                     member.connection = connection
                     return connection
                 }
@@ -251,12 +255,12 @@ extension Listener {
         _ identities: [TLSIdentity],
         _ fallback: TLSIdentity,
         _ accepted: NIODeadline
-    ) -> TLSFacts {
+    ) -> NegotiatedTLS {
         guard case .hostname(let name) = result, let host = Origin.normalHost(name) else {
-            return TLSFacts(serverName: nil, identity: fallback, accepted: accepted)
+            return NegotiatedTLS(serverName: nil, identity: fallback, accepted: accepted)
         }
         let identity = identities.first { $0.covers(host) } ?? fallback
-        return TLSFacts(serverName: host, identity: identity, accepted: accepted)
+        return NegotiatedTLS(serverName: host, identity: identity, accepted: accepted)
     }
 }
 
@@ -273,7 +277,7 @@ extension AcceptFailure {
     }
 }
 
-extension ClientAddress {
+extension ClientIP {
     /// A client that a balancer tells of.
     init(_ address: IPAddress) {
         let packed = ByteBuffer(bytes: address.isIPv4 ? address.bytes.suffix(4) : address.bytes[...])

@@ -5,7 +5,7 @@ package import NIOCore
 
 /// Decides what becomes of the requests of one connection, or of one stream of it; confined to the event loop.
 ///
-/// For each request come ``begin(_:on:)``, any number of ``receive(_:)``, then ``finishRequest()``; ``abandon()`` may end
+/// For each request come ``begin(_:on:)``, any number of ``receive(_:)``, then ``finishRequest()``; ``cancel()`` may end
 /// it at any point. The responder answers through the exchange, once for each request.
 package protocol Responder: AnyObject {
     /// A head has arrived and is checked.
@@ -15,13 +15,13 @@ package protocol Responder: AnyObject {
     /// The request is complete.
     func finishRequest()
     /// The client is gone or has been given up; nothing can be sent any more.
-    func abandon()
+    func cancel()
     /// The client will send no more through its tunnel, though it may still read.
     func tunnelEnded()
     /// The client takes bytes again, or no longer; answers should stop while it does not.
     func downstreamWritabilityChanged(isWritable: Bool)
     /// The client sent what is no request; the answer is sent and the connection closed.
-    func answer(to refusal: WireRefusal) -> Answer
+    func answer(to refusal: WireRejection) -> Response
 }
 
 extension Responder {
@@ -30,7 +30,7 @@ extension Responder {
 }
 
 /// What a connection must know of its surroundings; made once for each connection.
-package struct DownstreamSetting {
+package struct DownstreamEnvironment {
     /// Bounds.
     package let limits: DownstreamLimits
     /// The names with a meaning, asked for at each head because a reload may change them.
@@ -42,7 +42,7 @@ package struct DownstreamSetting {
     /// Flushes the connections of the loop together; nil flushes each at once.
     package let flushes: FlushBatch?
     /// Memory for heads and other small pieces of output.
-    package let memory: HeadMemory
+    package let memory: BufferPool
     /// The `Date` of responses that the gateway makes itself.
     package let date: DateLine
     /// Whether HTTP/2 clients are told that they may ask for WebSockets.
@@ -55,7 +55,7 @@ package struct DownstreamSetting {
         sweep: DeadlineSweep,
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
-        memory: HeadMemory = HeadMemory(mostSpare: 0),
+        memory: BufferPool = BufferPool(maxSpare: 0),
         date: DateLine = DateLine(),
         takesWebSockets: Bool = false
     ) {

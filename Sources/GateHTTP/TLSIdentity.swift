@@ -5,7 +5,7 @@ package import NIOCore
 package import NIOSSL
 
 /// What TLS has settled about a connection.
-package struct TLSFacts: Sendable {
+package struct NegotiatedTLS: Sendable {
     /// The host that the client named, in normal form; nil if it named none.
     package let serverName: String?
     /// The certificate that it was shown.
@@ -49,7 +49,7 @@ package struct TLSIdentity: Sendable {
             self.certificate = try ServerCertificate(first)
         } catch {
             throw Failure(
-                .internalFault,
+                .internalError,
                 "tls.certificate_unreadable",
                 "\(certificateFile) holds no PEM certificate: \(error)"
             )
@@ -58,7 +58,7 @@ package struct TLSIdentity: Sendable {
         do {
             key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
         } catch {
-            throw Failure(.internalFault, "tls.key_unreadable", "\(keyFile) holds no PEM private key: \(error)")
+            throw Failure(.internalError, "tls.key_unreadable", "\(keyFile) holds no PEM private key: \(error)")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
@@ -73,7 +73,7 @@ package struct TLSIdentity: Sendable {
             self.contextWithoutHTTP2 = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Failure(
-                .internalFault,
+                .internalError,
                 "tls.key_mismatch",
                 "the private key \(keyFile) does not belong to the certificate \(certificateFile): \(error)"
             )

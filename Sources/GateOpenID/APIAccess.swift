@@ -28,7 +28,7 @@ struct APIAccess: Sendable {
 
     /// The request for one address.
     func request(
-        _ address: WebAddress,
+        _ address: WebURL,
         body: String? = nil,
         limit: Int = 262_144,
         timeout: Duration = .seconds(10)
@@ -45,11 +45,11 @@ struct APIAccess: Sendable {
         )
     }
 
-    private func proved(_ address: WebAddress) -> WebAddress {
+    private func proved(_ address: WebURL) -> WebURL {
         guard let proof = self.proof else { return address }
         let field = Form([proof]).encoded
         let query = address.query.map { $0.isEmpty ? field : "\($0)&\(field)" } ?? field
-        return WebAddress(origin: address.origin, path: address.path, query: query)
+        return WebURL(origin: address.origin, path: address.path, query: query)
     }
 
     /// The HMAC-SHA256 of the token under our secret, in hexadecimal digits.

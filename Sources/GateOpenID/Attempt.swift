@@ -8,9 +8,9 @@ package struct Attempt: Sendable, Hashable {
     package static let lifetime = Duration.seconds(600)
     /// The longest return path that an attempt keeps; a longer one becomes the front page, so that the cookie's value
     /// stays below 2.5 KB.
-    package static let maximumReturnPath = 1280
+    package static let maxReturnPathLength = 1280
     /// The longest hand-over text.
-    package static let maximumHandover = 256
+    package static let maxSessionTransferLength = 256
 
     /// The random id, 22 characters of base64url, by which the cookie and a spent attempt are found.
     package let id: String
@@ -64,7 +64,7 @@ package struct Attempt: Sendable, Hashable {
             nonce: random.token(32),
             verifier: random.token(32),
             provider: provider,
-            returnPath: returnPath.value.utf8.count <= Attempt.maximumReturnPath ? returnPath : .root,
+            returnPath: returnPath.value.utf8.count <= Attempt.maxReturnPathLength ? returnPath : .root,
             handover: handover,
             expiry: now.advanced(by: Attempt.lifetime)
         )

@@ -7,7 +7,7 @@ package import GateCore
 /// The purpose is bound to the cookie's name, so that the value of one attempt's cookie opens nothing in another's.
 /// Values are base64url: about 500 characters, and at most 2500 with the longest return path and hand-over.
 package struct AttemptSealer: Sendable {
-    private static let maximumSize = 2500
+    private static let maxSize = 2500
     private let sealer: Sealer
 
     /// A sealer of attempts with the gateway's secrets.
@@ -22,7 +22,7 @@ package struct AttemptSealer: Sendable {
 
     /// The attempt in the value of the cookie of that name; nil if it is not ours, was changed or is over.
     package func open(_ value: String, cookie name: String, at now: Instant) -> Attempt? {
-        guard value.utf8.count <= AttemptSealer.maximumSize, let sealed = Base64URL.decode(value) else { return nil }
+        guard value.utf8.count <= AttemptSealer.maxSize, let sealed = Base64URL.decode(value) else { return nil }
         guard let plain = self.sealer.open(sealed, for: AttemptSealer.purpose(name)) else { return nil }
         guard let attempt = Attempt(encoded: plain), now < attempt.expiry else { return nil }
         return attempt

@@ -80,7 +80,7 @@ struct ClientKey: Sendable {
         header["x5t#S256"] = self.thumbprint.map(JSON.string)
         let input = "\(Base64URL.encode(JSON.object(header).encoded)).\(Base64URL.encode(claims.encoded))"
         guard let signature = try? self.signature(over: Array(input.utf8), algorithm: algorithm) else {
-            throw Failure(.internalFault, "provider.private_key", "private_key: it did not sign")
+            throw Failure(.internalError, "provider.private_key", "private_key: it did not sign")
         }
         return "\(input).\(Base64URL.encode(signature))"
     }
@@ -111,7 +111,7 @@ struct ClientKey: Sendable {
     }
 
     private static func unusable(_ detail: String) -> Failure {
-        Failure(.internalFault, "provider.private_key", detail)
+        Failure(.internalError, "provider.private_key", detail)
     }
 }
 
@@ -119,14 +119,14 @@ struct ClientKey: Sendable {
 ///
 /// RFC 7468 §3.
 private struct PEMBlock {
-    private static let maximumSize = 65_536
+    private static let maxSize = 65_536
 
     let bytes: [UInt8]
     let isEncrypted: Bool
 
     /// The first block whose label ends with these words; nil if there is none that can be read.
     init?(in text: String, endingWith words: String) {
-        guard text.utf8.count <= PEMBlock.maximumSize else { return nil }
+        guard text.utf8.count <= PEMBlock.maxSize else { return nil }
         let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace || $0 == " " } }
         guard let start = lines.firstIndex(where: { $0.hasPrefix("-----BEGIN ") && $0.hasSuffix("\(words)-----") }),
             let end = lines[start...].firstIndex(where: { $0.hasPrefix("-----END ") })

@@ -14,7 +14,7 @@ struct GroupQuery: Sendable {
 
     /// The address of the first page; nil if the query names an address that the person does not have proved or that
     /// could be read as more than an address there.
-    func address(for profile: Profile) -> WebAddress? {
+    func address(for profile: Profile) -> WebURL? {
         guard self.lookup.namesEmail else { return self.address(self.lookup.query) }
         guard let email = profile.verifiedEmail, GroupQuery.isPlain("\(email)") else { return nil }
         return self.address(
@@ -25,15 +25,15 @@ struct GroupQuery: Sendable {
     }
 
     /// An address with one parameter of its query set anew.
-    func address(_ address: WebAddress, setting field: Form.Field) -> WebAddress? {
+    func address(_ address: WebURL, setting field: Form.Field) -> WebURL? {
         guard let form = Form(encoded: address.query ?? "") else { return nil }
         return self.address(form.fields.filter { $0.name != field.name } + [field])
     }
 
-    private func address(_ fields: [Form.Field]) -> WebAddress {
+    private func address(_ fields: [Form.Field]) -> WebURL {
         let base = self.lookup.address
         let query = fields.isEmpty ? base.query : Form(fields).encoded
-        return WebAddress(origin: base.origin, path: base.path, query: query)
+        return WebURL(origin: base.origin, path: base.path, query: query)
     }
 
     /// Letters, digits and `._+-` around one `@`: nothing that ends a quoted text in a query language.
@@ -51,8 +51,8 @@ struct GroupQuery: Sendable {
     /// The address that a reference names, seen from another; nil if it names none.
     ///
     /// RFC 3986 §5.2, without the removal of dots: a path that needs it is not the same path.
-    static func resolve(_ reference: String, against address: WebAddress) -> WebAddress? {
-        if reference.contains("://"), let whole = WebAddress(reference) { return whole }
+    static func resolve(_ reference: String, against address: WebURL) -> WebURL? {
+        if reference.contains("://"), let whole = WebURL(reference) { return whole }
         let folder = address.path.lastIndex(of: "/").map { address.path[...$0] } ?? "/"
         let path =
             switch reference.prefix(2) {
@@ -61,6 +61,6 @@ struct GroupQuery: Sendable {
             case let start where start.hasPrefix("?"): "\(address.origin)\(address.path)\(reference)"
             default: "\(address.origin)\(folder)\(reference)"
             }
-        return WebAddress(path)
+        return WebURL(path)
     }
 }

@@ -79,7 +79,7 @@ struct IDToken: Sendable {
         }
         let verdict = expected.definition.issuer.verdict(on: token.claims, discovered: expected.discoveredIssuer)
         guard case .accepted(let issuer) = verdict, let subject = token.claims["sub"]?.string else {
-            throw Refusal("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2").failure
+            throw TokenRejection("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2").failure
         }
         return IDToken(token, issuer: issuer, subject: subject)
     }

@@ -6,11 +6,11 @@ internal import Synchronization
 
 /// Finds the keys for a token, and fetches the key set when a token names a key that is not there yet.
 final class KeyCache: Sendable {
-    private let document: SharedDocument<KeySet>
-    private let unknown = Mutex(UnknownKeys())
+    private let document: CachedDocument<KeySet>
+    private let unknown = Mutex(UnknownKeyLimiter())
     private let clock: WallClock
 
-    init(_ document: SharedDocument<KeySet>, clock: WallClock) {
+    init(_ document: CachedDocument<KeySet>, clock: WallClock) {
         self.document = document
         self.clock = clock
     }

@@ -8,7 +8,7 @@ internal import GateProviders
 /// Two answers of one provider may differ, because two of its servers gave them; a set that is replaced each time
 /// would reject good tokens now and then. So a named key stays for a while after it was last seen.
 struct KeySet: Sendable {
-    static let maximumCount = 100
+    static let maxCount = 100
     private static let maximumHeld = 300
     private static let maximumCandidates = 4
 
@@ -24,7 +24,7 @@ struct KeySet: Sendable {
     ///
     /// RFC 7517 §5.
     init(_ document: JSON, at now: Instant) throws(Failure) {
-        guard let keys = document["keys"]?.array, keys.count <= KeySet.maximumCount else {
+        guard let keys = document["keys"]?.array, keys.count <= KeySet.maxCount else {
             throw Failure(.providerFailed, "openid.key_set", "the key set has no keys or too many of them")
         }
         self.entries = keys.compactMap { JSONWebKey($0) }.map { Entry(key: $0, lastSeen: now, isCurrent: true) }

@@ -13,9 +13,9 @@ struct ProviderCall: Sendable {
     let transport: any ProviderTransport
 
     /// A document that anybody may read: discovery or keys.
-    func document(at address: WebAddress, limit: Int) async throws(Failure) -> (json: JSON, lifetime: Duration) {
+    func document(at address: WebURL, limit: Int) async throws(Failure) -> (json: JSON, lifetime: Duration) {
         let response = try await self.get(address, [ProviderCall.acceptJSON], limit, timeout: .seconds(5))
-        return (try ProviderCall.json(response, from: address), Freshness.lifetime(of: response))
+        return (try ProviderCall.json(response, from: address), DocumentLifetime.lifetime(of: response))
     }
 
     /// Posts a form to an endpoint that wants to know who we are.
@@ -23,7 +23,7 @@ struct ProviderCall: Sendable {
     /// RFC 6749 §4.1.3, RFC 9126 §2.1.
     func post(
         _ form: Form,
-        to address: WebAddress,
+        to address: WebURL,
         authorization: String?
     ) async throws(Failure) -> ProviderResponse {
         var headers = [ProviderCall.agent, ProviderCall.acceptJSON]
@@ -53,7 +53,7 @@ struct ProviderCall: Sendable {
     /// What the provider says of the person whose token this is.
     ///
     /// Which of the two forms it has, the provider decides. OpenID Connect Core §5.3, RFC 6750 §2.1.
-    func userinfo(at address: WebAddress, accessToken: String) async throws(Failure) -> Userinfo {
+    func userinfo(at address: WebURL, accessToken: String) async throws(Failure) -> Userinfo {
         let headers = [ProviderCall.acceptJSON, (name: "Authorization", value: "Bearer \(accessToken)")]
         let response = try await self.get(address, headers, 262_144, timeout: .seconds(10))
         if response.status == 200, response.mediaType == "application/jwt" {
@@ -92,7 +92,7 @@ struct ProviderCall: Sendable {
     /// The JSON of a good answer about a person; a refusal, in whatever shape, is `provider.api_refused`.
     static func answer(
         _ response: ProviderResponse,
-        from address: WebAddress,
+        from address: WebURL,
         accessToken: String
     ) throws(Failure) -> JSON {
         let secrets = [accessToken]
@@ -100,22 +100,28 @@ struct ProviderCall: Sendable {
         switch response.status {
         case 403 where isLimited: throw self.unavailable(response, address)
         case 400..<429, 430..<500:
-            let problem = ErrorAnswer(TokenResponse.members(response), hiding: secrets)
+            let problem = ProviderErrorResponse(TokenResponse.members(response), hiding: secrets)
             guard problem?.blame(at: response) != .provider else { throw self.unavailable(response, address, problem) }
-            throw self.refused(address, response, problem ?? ErrorAnswer(refusedBy: response, hiding: secrets))
+            throw self.refused(
+                address,
+                response,
+                problem ?? ProviderErrorResponse(refusedBy: response, hiding: secrets)
+            )
         default:
             let json = try ProviderCall.json(response, from: address)
             // Slack and Graph-like APIs refuse with 200; a plain member `error` is for the profile to read.
             let isNested = json["error"]?.object != nil || json["ok"]?.bool == false
-            guard isNested, let problem = json.object.flatMap({ ErrorAnswer($0, hiding: secrets) }) else { return json }
+            guard isNested, let problem = json.object.flatMap({ ProviderErrorResponse($0, hiding: secrets) }) else {
+                return json
+            }
             throw self.refused(address, response, problem)
         }
     }
 
     private static func refused(
-        _ address: WebAddress,
+        _ address: WebURL,
         _ response: ProviderResponse,
-        _ problem: ErrorAnswer?
+        _ problem: ProviderErrorResponse?
     ) -> Failure {
         let reason = problem.map { ": \($0)" } ?? ""
         return Failure(
@@ -127,8 +133,8 @@ struct ProviderCall: Sendable {
 
     private static func unavailable(
         _ response: ProviderResponse,
-        _ address: WebAddress,
-        _ problem: ErrorAnswer? = nil
+        _ address: WebURL,
+        _ problem: ProviderErrorResponse? = nil
     ) -> Failure {
         let reason = problem.map { ": \($0)" } ?? ""
         let detail = "\(address.path) answered \(response.status)\(reason)\(response.wish)"
@@ -136,7 +142,7 @@ struct ProviderCall: Sendable {
     }
 
     private func get(
-        _ address: WebAddress,
+        _ address: WebURL,
         _ headers: [(name: String, value: String)],
         _ limit: Int,
         timeout: Duration
@@ -155,7 +161,7 @@ struct ProviderCall: Sendable {
     }
 
     /// The JSON of a good answer; names may not repeat, nor values nest deeper than 32.
-    private static func json(_ response: ProviderResponse, from address: WebAddress) throws(Failure) -> JSON {
+    private static func json(_ response: ProviderResponse, from address: WebURL) throws(Failure) -> JSON {
         guard response.status == 200 else { throw self.unavailable(response, address) }
         guard response.isJSON else {
             throw Failure(.providerFailed, "provider.content_type", "\(address.path) did not answer with JSON")

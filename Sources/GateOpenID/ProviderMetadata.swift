@@ -8,17 +8,17 @@ internal import GateProviders
 /// OpenID Connect Discovery §3, RFC 8414 §2.
 struct ProviderMetadata: Sendable, Equatable {
     let issuer: String
-    let authorization: WebAddress
-    let token: WebAddress
-    let keys: WebAddress?
-    let userinfo: WebAddress?
-    let endSession: WebAddress?
+    let authorization: WebURL
+    let token: WebURL
+    let keys: WebURL?
+    let userinfo: WebURL?
+    let endSession: WebURL?
     let requiresCallbackIssuer: Bool
     let clientAuthentication: ProviderDefinition.ClientAuthentication
     /// What assertions are signed with; without meaning where none are made.
     let assertionAlgorithm: String
     /// Where authorization requests are sent ahead; nil if they are not.
-    let pushedAuthorization: WebAddress?
+    let pushedAuthorization: WebURL?
 
     /// The metadata of a provider with fixed endpoints.
     init(
@@ -56,7 +56,7 @@ struct ProviderMetadata: Sendable, Equatable {
             throw Failure(.providerFailed, "openid.issuer_mismatch", "discovery names the issuer \(found)")
         }
         try ProviderMetadata.checkChallengeMethods(document, of: definition)
-        let plain = WebAddress(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+        let plain = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
         let reader = EndpointReader(document: document, allowsPlainLoopback: plain)
         self.issuer = issuer
         if let endpoint = definition.authorizationEndpoint {
@@ -118,16 +118,16 @@ private struct EndpointReader {
     let document: JSON
     let allowsPlainLoopback: Bool
 
-    func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebAddress {
+    func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL {
         guard let address = try self.optional(name, for: caller) else {
             throw Failure(.providerFailed, "openid.metadata", "discovery has no \(name)")
         }
         return address
     }
 
-    func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebAddress? {
+    func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL? {
         guard let value = self.document[name], value != .null else { return nil }
-        guard let address = value.string.flatMap({ WebAddress($0) }), self.isAllowed(address.origin, for: caller) else {
+        guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, for: caller) else {
             throw Failure(.providerFailed, "openid.metadata", "\(name) is no https address")
         }
         return address

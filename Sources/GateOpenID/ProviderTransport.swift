@@ -7,7 +7,7 @@ package struct ProviderRequest: Sendable {
     /// `GET`, `POST` or `HEAD`.
     package let method: String
     /// Where it goes.
-    package let address: WebAddress
+    package let address: WebURL
     /// The fields, names as they are to be written; values are visible ASCII and spaces.
     package let headers: [(name: String, value: String)]
     /// The body; nil for none.
@@ -20,7 +20,7 @@ package struct ProviderRequest: Sendable {
     /// Makes a request.
     package init(
         method: String,
-        address: WebAddress,
+        address: WebURL,
         headers: [(name: String, value: String)],
         body: [UInt8]?,
         limit: Int,

@@ -16,7 +16,9 @@ struct PushedAuthorization: Sendable {
         guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
         let members = TokenResponse.members(response)
         let secrets = advice.secrets
-        if let problem = ErrorAnswer(members, hiding: secrets) ?? ErrorAnswer(refusedBy: response, hiding: secrets) {
+        if let problem = ProviderErrorResponse(members, hiding: secrets)
+            ?? ProviderErrorResponse(refusedBy: response, hiding: secrets)
+        {
             throw PushedAuthorization.failure(problem, response, advice)
         }
         guard response.status == 201 || response.status == 200 else {
@@ -36,8 +38,11 @@ struct PushedAuthorization: Sendable {
     }
 
     /// RFC 9126 §2.3.
-    private static func failure(_ problem: ErrorAnswer, _ response: ProviderResponse, _ advice: ClientAdvice) -> Failure
-    {
+    private static func failure(
+        _ problem: ProviderErrorResponse,
+        _ response: ProviderResponse,
+        _ advice: ClientAdvice
+    ) -> Failure {
         let detail = "the pushed request: \(problem)"
         switch problem.blame(at: response) {
         case .provider:

@@ -5,7 +5,7 @@ internal import GateCore
 /// Received text made fit for the detail of a failure.
 enum ReceivedText {
     /// How many elements of a received list are shown.
-    private static let maximumElements = 8
+    private static let maxElements = 8
 
     /// At most 200 characters, everything but visible ASCII and spaces escaped, so that a line break stays one line.
     static func quoted(_ text: some StringProtocol) -> String {
@@ -35,9 +35,9 @@ enum ReceivedText {
     }
 
     private static func shown(_ elements: [JSON]) -> String {
-        let texts = elements.prefix(self.maximumElements).map { element in
+        let texts = elements.prefix(self.maxElements).map { element in
             if case .array = element { "a list" } else { self.shown(element) }
         }
-        return "[\(texts.joined(separator: ", "))\(elements.count > self.maximumElements ? ", ..." : "")]"
+        return "[\(texts.joined(separator: ", "))\(elements.count > self.maxElements ? ", ..." : "")]"
     }
 }

@@ -18,7 +18,7 @@ extension RelyingParty {
         handover: String?,
         offersOtherAccounts: Bool = false
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
-        guard (handover ?? "").utf8.count <= Attempt.maximumHandover else {
+        guard (handover ?? "").utf8.count <= Attempt.maxSessionTransferLength else {
             throw Failure(.malformedRequest, "openid.handover_too_long", "a hand-over may have 256 bytes")
         }
         let metadata = try await self.metadata()
@@ -48,7 +48,7 @@ extension RelyingParty {
             )
         }
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
-        return ("\(WebAddress(origin: endpoint.origin, path: endpoint.path, query: query))", attempt)
+        return ("\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))", attempt)
     }
 
     /// The parameters of RFC 6749 §4.1.1, RFC 7636 §4.3 and OpenID Connect Core §3.1.2.1.
@@ -81,7 +81,7 @@ extension RelyingParty {
     /// RFC 9126 §2.1, §4.
     private func push(
         _ form: Form,
-        to endpoint: WebAddress,
+        to endpoint: WebURL,
         _ metadata: ProviderMetadata
     ) async throws(Failure) -> Form {
         var pushed = Form(form.fields.filter { $0.name != "client_id" && $0.name != "request_uri" })

@@ -7,7 +7,7 @@ package import GateProviders
 /// What a provider says of itself to anybody who asks, for `gatehouse check --online`.
 package struct ProviderFindings: Sendable {
     /// Where the discovery document was looked for; nil for a provider without one.
-    package var discovery: WebAddress?
+    package var discovery: WebURL?
     /// The document as it was read; nil if there is none to read.
     package var document: JSON?
     /// The endpoints, or why they do not do; PKCE and client authentication are left aside.
@@ -24,9 +24,9 @@ package struct ProviderFindings: Sendable {
         /// The issuer as the provider spells it.
         package let issuer: String
         /// Where the browser goes.
-        package let authorization: WebAddress
+        package let authorization: WebURL
         /// Where the gateway itself calls: token endpoint first, then keys, userinfo and pushed requests.
-        package let called: [WebAddress]
+        package let called: [WebURL]
         /// Whether each callback has to carry `iss`; RFC 9207 §2.3.
         package let requiresCallbackIssuer: Bool
 
@@ -56,7 +56,7 @@ package struct KeyFindings: Sendable, Equatable {
     init(_ document: JSON, of definition: ProviderDefinition) {
         var algorithms: Set<String> = []
         var names: [String: Int] = [:]
-        for json in (document["keys"]?.array ?? []).prefix(KeySet.maximumCount) {
+        for json in (document["keys"]?.array ?? []).prefix(KeySet.maxCount) {
             let key = JSONWebKey(json)
             let fitting = key.map { key in definition.signatureAlgorithms.filter { key.fits($0) } }
             if let fitting, !fitting.isEmpty {
@@ -91,7 +91,7 @@ extension RelyingParty {
 
     private func fixedFindings() -> ProviderFindings {
         guard case .oauth2(let endpoints) = self.definition.signIn else {
-            let failure = Failure(.internalFault, "openid.metadata", "no endpoints for this provider")
+            let failure = Failure(.internalError, "openid.metadata", "no endpoints for this provider")
             return ProviderFindings(endpoints: .failure(failure))
         }
         let read = { (choice: ClientAuthenticationChoice) throws(Failure) in
@@ -100,7 +100,7 @@ extension RelyingParty {
         return self.findings(read)
     }
 
-    private func findings(in document: JSON, at address: WebAddress) async -> ProviderFindings {
+    private func findings(in document: JSON, at address: WebURL) async -> ProviderFindings {
         var members = document.object ?? [:]
         members["code_challenge_methods_supported"] = nil
         let withoutMethods = JSON.object(members)
@@ -145,7 +145,7 @@ extension RelyingParty {
         }
     }
 
-    private func keyFindings(at address: WebAddress?) async -> Result<KeyFindings, Failure>? {
+    private func keyFindings(at address: WebURL?) async -> Result<KeyFindings, Failure>? {
         guard let address else { return nil }
         do throws(Failure) {
             let document = try await self.call.document(at: address, limit: 524_288).json

@@ -22,7 +22,7 @@ extension RelyingParty {
         var notes = try await self.ask(&payloads, access)
         let mapped = try self.definition.profile(from: payloads)
         guard looksUpGroups else { return (mapped, notes) }
-        let search = GroupSearch(definition: self.definition, call: self.call, access: access)
+        let search = GroupResolver(definition: self.definition, call: self.call, access: access)
         guard let found = await search.found(for: mapped.profile, payloads, granted: token.scopes) else {
             return (mapped, notes)
         }

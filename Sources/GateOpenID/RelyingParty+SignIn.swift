@@ -22,7 +22,7 @@ extension RelyingParty {
         attempt: Attempt,
         looksUpGroups: Bool = true
     ) async throws(Failure) -> SignIn {
-        let answer = try CallbackAnswer(callback)
+        let answer = try AuthorizationResponse(callback)
         guard attempt.provider == self.definition.id else {
             throw Failure(.malformedRequest, "openid.provider_mismatch", "the attempt is with another provider")
         }
@@ -60,7 +60,7 @@ extension RelyingParty {
 
     private func signIn(
         _ code: String,
-        _ answer: CallbackAnswer,
+        _ answer: AuthorizationResponse,
         _ attempt: Attempt,
         _ metadata: ProviderMetadata,
         looksUpGroups: Bool

@@ -21,9 +21,9 @@ package final class RelyingParty: Sendable {
     let clientAuthentication: ClientAuthenticationChoice
     let clock: WallClock
     let random: RandomBytes
-    let spent: SpentAttempts
+    let spent: UsedAttempts
     let call: ProviderCall
-    let discovery: SharedDocument<ProviderMetadata>?
+    let discovery: CachedDocument<ProviderMetadata>?
     /// What ID tokens are verified with; nil for a provider that has none.
     let keys: TokenKeys?
     private let keyCache: KeyCache?
@@ -32,7 +32,7 @@ package final class RelyingParty: Sendable {
     let report: @Sendable (Failure) -> Void
     /// Those authorization requests that are being sent ahead, on half of the connections at most: strangers, who can ask
     /// for as many as they like, do not hold up those who come back signed in.
-    let pushes: Turnstile
+    let pushes: ConcurrencyLimiter
 
     /// The code flow with one provider.
     ///
@@ -54,7 +54,7 @@ package final class RelyingParty: Sendable {
         transport: any ProviderTransport,
         clock: WallClock,
         random: RandomBytes,
-        spent: SpentAttempts = SpentAttempts(),
+        spent: UsedAttempts = UsedAttempts(),
         report: @escaping @Sendable (Failure) -> Void = { _ in }
     ) throws(Failure) {
         self.definition = definition
@@ -71,7 +71,7 @@ package final class RelyingParty: Sendable {
         let call = ProviderCall(provider: definition.id, transport: transport)
         self.call = call
         self.queue = SignInQueue(slots: definition.maxConnections)
-        self.pushes = Turnstile(limit: max(1, definition.maxConnections / 2))
+        self.pushes = ConcurrencyLimiter(limit: max(1, definition.maxConnections / 2))
         let discovery = RelyingParty.discovery(definition, choice, call, clock, report)
         self.discovery = discovery
         let cache: KeyCache? =
@@ -104,7 +104,7 @@ package final class RelyingParty: Sendable {
     /// The endpoints that sign-ins call: the token endpoint first, userinfo only if the profile reads it.
     ///
     /// Of metadata that are fresh or, unless they are there, fetched.
-    package func called() async throws(Failure) -> [WebAddress] {
+    package func called() async throws(Failure) -> [WebURL] {
         let metadata = try await self.metadata()
         let userinfo = self.definition.readsUserinfo ? metadata.userinfo : nil
         return [metadata.token] + [metadata.keys, userinfo, metadata.pushedAuthorization].compactMap { $0 }
@@ -116,7 +116,7 @@ package final class RelyingParty: Sendable {
         case (.oauth2(let endpoints), _):
             return try ProviderMetadata(endpoints, of: self.definition, self.clientAuthentication)
         case (.openID, let discovery?): return try await discovery.current()
-        case (.openID, nil): throw Failure(.internalFault, "openid.metadata", "no discovery for this provider")
+        case (.openID, nil): throw Failure(.internalError, "openid.metadata", "no discovery for this provider")
         }
     }
 }
@@ -128,9 +128,9 @@ extension RelyingParty {
         _ call: ProviderCall,
         _ clock: WallClock,
         _ report: @escaping @Sendable (Failure) -> Void
-    ) -> SharedDocument<ProviderMetadata>? {
+    ) -> CachedDocument<ProviderMetadata>? {
         guard case .openID(let address) = definition.signIn else { return nil }
-        return SharedDocument(clock: clock, report: report) { (_) throws(Failure) in
+        return CachedDocument(clock: clock, report: report) { (_) throws(Failure) in
             let answer = try await call.document(at: address, limit: 262_144)
             return (try ProviderMetadata(answer.json, of: definition, choice), answer.lifetime)
         }
@@ -138,12 +138,12 @@ extension RelyingParty {
 
     private static func keySet(
         _ definition: ProviderDefinition,
-        _ discovery: SharedDocument<ProviderMetadata>,
+        _ discovery: CachedDocument<ProviderMetadata>,
         _ call: ProviderCall,
         _ clock: WallClock,
         _ report: @escaping @Sendable (Failure) -> Void
-    ) -> SharedDocument<KeySet> {
-        SharedDocument(clock: clock, staleness: definition.keysMaxStale, report: report) { (earlier) throws(Failure) in
+    ) -> CachedDocument<KeySet> {
+        CachedDocument(clock: clock, staleness: definition.keysMaxStale, report: report) { (earlier) throws(Failure) in
             guard let address = try await discovery.current().keys else {
                 throw Failure(.providerFailed, "openid.metadata", "discovery has no jwks_uri")
             }

@@ -18,7 +18,7 @@ package struct SignIn: Sendable {
     /// Where the session at the provider is ended, if it can be.
     ///
     /// OpenID Connect RP-Initiated Logout §2.1.
-    package let endSessionEndpoint: WebAddress?
+    package let endSessionEndpoint: WebURL?
     /// The scopes that the provider says it granted; nil if it does not say, which means those that were asked for.
     ///
     /// RFC 6749 §5.1.

@@ -30,7 +30,7 @@ enum TokenKeys: Sendable {
             guard !candidates.isEmpty else {
                 let detail = "the key belongs to another issuer than iss, which is \(ReceivedText.quoted(issuer))"
                 let source: StaticString = "Microsoft identity platform, signing key rollover"
-                throw Refusal("id_token.key_issuer", source, detail: detail).failure
+                throw TokenRejection("id_token.key_issuer", source, detail: detail).failure
             }
             guard candidates.contains(where: \.hasSigned) else { throw TokenKeys.wrongSignature(token).failure }
         }
@@ -52,20 +52,20 @@ enum TokenKeys: Sendable {
         return newer?.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) } ?? candidates
     }
 
-    private static func unknownKey(_ token: UnverifiedIDToken, _ cache: KeyCache) async -> Refusal {
+    private static func unknownKey(_ token: UnverifiedIDToken, _ cache: KeyCache) async -> TokenRejection {
         let received = token.keyID.map { ReceivedText.quoted($0) } ?? "absent"
         let known = ReceivedText.list(await cache.names)
         let detail =
             "kid is \(received) with \(token.algorithm.rawValue), the provider's keys are \(known), fetched again for an "
-            + "unknown one at most once in \(UnknownKeys.cooldown.components.seconds) s"
-        return Refusal("id_token.key_unknown", "OpenID Connect Core §10.1", detail: detail)
+            + "unknown one at most once in \(UnknownKeyLimiter.cooldown.components.seconds) s"
+        return TokenRejection("id_token.key_unknown", "OpenID Connect Core §10.1", detail: detail)
     }
 
-    private static func wrongSignature(_ token: UnverifiedIDToken) -> Refusal {
+    private static func wrongSignature(_ token: UnverifiedIDToken) -> TokenRejection {
         let received = token.keyID.map { ReceivedText.quoted($0) } ?? "absent"
         let advice = token.algorithm.isSymmetric ? "; is client_secret the one that the provider has?" : ""
         let detail = "the signature with \(token.algorithm.rawValue) is wrong, kid is \(received)\(advice)"
-        return Refusal("id_token.signature", "RFC 7515 §5.2", detail: detail)
+        return TokenRejection("id_token.signature", "RFC 7515 §5.2", detail: detail)
     }
 }
 
@@ -76,7 +76,7 @@ extension UnverifiedIDToken {
 
     /// RFC 7518 §3.2; the comparison takes the same time whatever differs.
     fileprivate func isAuthenticated(by secret: Secret) -> Bool {
-        guard self.algorithm.isSymmetric, secret.count >= SignatureAlgorithm.leastSecret else { return false }
+        guard self.algorithm.isSymmetric, secret.count >= SignatureAlgorithm.minSecretLength else { return false }
         let code = secret.withBytes { bytes in
             let key = SymmetricKey(data: bytes)
             return switch self.algorithm.hash {

@@ -29,7 +29,9 @@ struct TokenResponse: Sendable {
         guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
         let members = TokenResponse.members(response)
         let secrets = advice.secrets
-        if let problem = ErrorAnswer(members, hiding: secrets) ?? ErrorAnswer(refusedBy: response, hiding: secrets) {
+        if let problem = ProviderErrorResponse(members, hiding: secrets)
+            ?? ProviderErrorResponse(refusedBy: response, hiding: secrets)
+        {
             throw TokenResponse.failure(problem, response, advice)
         }
         guard response.status == 200 else { throw TokenResponse.failure(response) }
@@ -108,7 +110,7 @@ struct TokenResponse: Sendable {
 
     /// The code's fault, ours, or the provider's.
     private static func failure(
-        _ problem: ErrorAnswer,
+        _ problem: ProviderErrorResponse,
         _ response: ProviderResponse,
         _ advice: ClientAdvice
     ) -> Failure {

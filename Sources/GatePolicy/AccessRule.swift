@@ -18,13 +18,13 @@ package enum AccessRule: Sendable, Hashable {
     }
 
     /// The first entry that would admit the person if the provider were the authority for the address.
-    func wantingAuthority(for person: Profile) -> AccessEntry? {
+    func entryLackingAuthority(for person: Profile) -> AccessEntry? {
         guard case .entries(let entries) = self else { return nil }
         return entries.first { $0.fit(person) == .unknown(.emailAuthority) }
     }
 
     /// Whether a new sign-in, at which other groups are kept, could admit the person.
-    func mayAdmitAnew(_ person: Profile) -> Bool {
+    func mayAdmitAfterSignIn(_ person: Profile) -> Bool {
         guard case .entries(let entries) = self else { return false }
         return entries.contains { $0.fit(person) == .unknown(.keptGroups) }
     }

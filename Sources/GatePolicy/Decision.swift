@@ -48,8 +48,8 @@ extension Route {
             }
         }
         if let admission = self.access.admission(of: person) { return .admitted(admission) }
-        if self.access.mayAdmitAnew(person) { return .signInNeeded }
-        let entry = self.access.wantingAuthority(for: person)
+        if self.access.mayAdmitAfterSignIn(person) { return .signInNeeded }
+        let entry = self.access.entryLackingAuthority(for: person)
         return .refused(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)
     }
 

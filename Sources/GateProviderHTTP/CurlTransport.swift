@@ -15,7 +15,7 @@ internal import Synchronization
     private let provider: String
     private let pinning: Pinning?
     private let observe: @Sendable (PinnedHandshake) -> Void
-    private let callers: CallTable
+    private let callers: PendingCalls
     private let answers = Mutex<[Origin: ContinuousClock.Instant]>([:])
     nonisolated(unsafe) private let engine: OpaquePointer
 
@@ -36,13 +36,13 @@ internal import Synchronization
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
         if let obstacle = unsafe gate_transport_obstacle() {
-            throw Failure(.internalFault, "transport.unsupported_library", unsafe String(cString: obstacle))
+            throw Failure(.internalError, "transport.unsupported_library", unsafe String(cString: obstacle))
         }
-        let callers = CallTable()
+        let callers = PendingCalls()
         let context = unsafe Unmanaged.passRetained(callers)
         guard let engine = unsafe gate_transport_create(CurlTransport.completion, context.toOpaque()) else {
             unsafe context.release()
-            throw Failure(.internalFault, "transport.no_resources", "no memory or descriptors for provider calls")
+            throw Failure(.internalError, "transport.no_resources", "no memory or descriptors for provider calls")
         }
         self.provider = provider
         self.pinning = trust.pins.map { Pinning($0, clock: clock) }
@@ -57,7 +57,7 @@ internal import Synchronization
             isReady = unsafe gate_transport_pin(engine, set.match.lent, bytes, set.pins.count) != 0 && isReady
         }
         guard isReady, unsafe gate_transport_start(engine) != 0 else {
-            throw Failure(.internalFault, "transport.no_resources", "no memory or thread for provider calls")
+            throw Failure(.internalError, "transport.no_resources", "no memory or thread for provider calls")
         }
     }
 
@@ -89,25 +89,25 @@ internal import Synchronization
     ///   - isFresh: Whether a new connection is made, to see what the host shows now.
     /// - Returns: The chain, empty over plain http, and the answer without its body.
     /// - Throws: A `Failure` as for every other call; a chain that is not trusted is never shown.
-    package func greeting(
+    package func probe(
         at origin: Origin,
         timeout: Duration = .seconds(5),
         isFresh: Bool = false
-    ) async throws(Failure) -> ProviderGreeting {
+    ) async throws(Failure) -> HostProbe {
         let request = ProviderRequest(
             method: "HEAD",
-            address: WebAddress(origin: origin),
+            address: WebURL(origin: origin),
             headers: [],
             body: nil,
             limit: 0,
             timeout: timeout
         )
-        return try await self.ending(of: request, look: isFresh ? .anew : .atChain).greeting(from: origin)
+        return try await self.ending(of: request, look: isFresh ? .anew : .atChain).probe(from: origin)
     }
 
     /// The certificates that a host shows now, leaf first and trusted root last; empty over plain http.
     package func chain(at origin: Origin) async throws(Failure) -> [ProviderCertificate] {
-        try await self.greeting(at: origin, isFresh: true).certificates
+        try await self.probe(at: origin, isFresh: true).certificates
     }
 
     /// That a call to a host could be made at all, as far as its pins decide before it is asked.
@@ -131,10 +131,10 @@ internal import Synchronization
             return true
         }
         guard isCold, origin.isSecure else { return }
-        _ = try? await self.greeting(at: origin)
+        _ = try? await self.probe(at: origin)
     }
 
-    private func ending(of request: ProviderRequest, look: Look = .away) async throws(Failure) -> CallEnding {
+    private func ending(of request: ProviderRequest, look: Look = .away) async throws(Failure) -> CallResult {
         let origin = request.address.origin
         let pins = try self.pinning?.rule(for: origin)
         let call = try OutgoingCall(request)
@@ -191,7 +191,7 @@ internal import Synchronization
             terms,
         )
         if outcome != GATE_ANSWERED {
-            self.callers.end(id, with: CallEnding(reason: CallEnding.Reason(outcome)))
+            self.callers.end(id, with: CallResult(reason: CallResult.Reason(outcome)))
         } else if Task.isCancelled {
             // The handler may have run before the call was there to be cancelled.
             unsafe gate_transport_cancel(self.engine, id)
@@ -200,14 +200,14 @@ internal import Synchronization
 
     /// Runs on the transport's thread; copies what C lends.
     private static let completion: gate_completion = { context, result in
-        let callers = unsafe Unmanaged<CallTable>.fromOpaque(context).takeUnretainedValue()
+        let callers = unsafe Unmanaged<PendingCalls>.fromOpaque(context).takeUnretainedValue()
         let result = unsafe result.pointee
         let head = unsafe UnsafeBufferPointer(start: result.head, count: result.head_length)
         let body = unsafe UnsafeBufferPointer(start: result.body, count: result.body_length)
         let certificates = unsafe UnsafeBufferPointer(start: result.certificates, count: result.certificate_count)
-        let ending = unsafe CallEnding(
-            reason: CallEnding.Reason(result.outcome),
-            fault: TLSFault(result.fault),
+        let ending = unsafe CallResult(
+            reason: CallResult.Reason(result.outcome),
+            fault: TLSFailure(result.fault),
             status: result.status,
             head: Array(head),
             body: Array(body),
@@ -259,7 +259,7 @@ extension PinVerdict {
     }
 }
 
-extension TLSFault {
+extension TLSFailure {
     fileprivate init(_ fault: gate_tls_fault) {
         switch fault {
         case GATE_TLS_EXPIRED: self = .expired
@@ -280,7 +280,7 @@ extension TLSFault {
     }
 }
 
-extension CallEnding.Reason {
+extension CallResult.Reason {
     fileprivate init(_ outcome: gate_outcome) {
         switch outcome {
         case GATE_ANSWERED: self = .answered

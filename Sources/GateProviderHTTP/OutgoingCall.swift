@@ -29,16 +29,16 @@ struct OutgoingCall: Sendable {
         }
         guard ["GET", "POST", "HEAD"].contains(request.method) else {
             throw Failure(
-                .internalFault,
+                .internalError,
                 "provider.bad_request",
                 "method \(request.method.prefix(16).debugDescription)"
             )
         }
         guard (0...Self.largestLimit).contains(request.limit), request.timeout > .zero else {
-            throw Failure(.internalFault, "provider.bad_request", "limit \(request.limit), timeout \(request.timeout)")
+            throw Failure(.internalError, "provider.bad_request", "limit \(request.limit), timeout \(request.timeout)")
         }
         guard (request.body?.count ?? 0) <= Self.largestLimit, request.headers.allSatisfy(Self.isSound) else {
-            throw Failure(.internalFault, "provider.bad_request", "a header field or the body cannot be sent")
+            throw Failure(.internalError, "provider.bad_request", "a header field or the body cannot be sent")
         }
         self.method = request.method
         self.address = request.address.description

@@ -42,7 +42,7 @@ package struct ProviderCertificate: Sendable, Hashable {
 }
 
 /// What a provider's host shows to anybody who calls.
-package struct ProviderGreeting: Sendable {
+package struct HostProbe: Sendable {
     /// The chain as verified, leaf first and trusted root last, at most 10; empty over plain http.
     package let certificates: [ProviderCertificate]
     /// The head of its answer to `HEAD /`, whatever the status; nil if it gave none in time.

@@ -9,10 +9,10 @@ package struct ProviderTrust: Sendable, Hashable {
     /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
     package var pins: PinPolicy?
     /// The http proxy to tunnel through; nil for none.
-    package var proxy: WebAddress?
+    package var proxy: WebURL?
 
     /// Puts the parts together.
-    package init(authorities: [UInt8]? = nil, pins: PinPolicy? = nil, proxy: WebAddress? = nil) {
+    package init(authorities: [UInt8]? = nil, pins: PinPolicy? = nil, proxy: WebURL? = nil) {
         self.authorities = authorities
         self.pins = pins
         self.proxy = proxy

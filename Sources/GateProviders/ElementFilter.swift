@@ -19,7 +19,7 @@ struct ElementFilter: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// How many elements are looked into; an array that is longer is searched no further.
-    static let maximumElements = 1000
+    static let maxElements = 1000
 
     let conditions: [Condition]
 
@@ -30,7 +30,7 @@ struct ElementFilter: Sendable, Hashable, CustomStringConvertible {
 
     /// The elements that fit; none of what is no array.
     func elements(of array: JSON) -> [JSON] {
-        (array.array ?? []).prefix(ElementFilter.maximumElements).filter { element in
+        (array.array ?? []).prefix(ElementFilter.maxElements).filter { element in
             self.conditions.allSatisfy { $0.holds(for: element) }
         }
     }

@@ -23,7 +23,7 @@ package struct GroupLookup: Sendable, Hashable {
     }
 
     /// Where the first page is; later ones must be on the same origin and path.
-    package var address: WebAddress
+    package var address: WebURL
     /// The query, in whose values `{email}` stands for the person's verified address.
     package var query: [Form.Field] = []
     /// The JSON body of a POST; nil for a GET.

@@ -39,7 +39,7 @@ package struct ProfileMapping: Sendable {
             let sources = texts.compactMap(ClaimSource.init)
             guard let field = ProfileField(rawValue: name), !field.isDerived, sources.count == texts.count,
                 field.takesUnsigned || !sources.contains(where: { $0.document == .callback })
-            else { throw Failure(.internalFault, "provider.definition", "profile: a field or a source is not known") }
+            else { throw Failure(.internalError, "provider.definition", "profile: a field or a source is not known") }
             overrides[field] = sources
         }
         return overrides
@@ -149,7 +149,7 @@ extension ProfileMapping {
         ]
         for (field, path, limit) in texts {
             guard let found = self.found(field, payloads, limit: limit) else { continue }
-            if field == .picture, WebAddress(found.text)?.origin.isSecure != true { continue }
+            if field == .picture, WebURL(found.text)?.origin.isSecure != true { continue }
             mapped.profile[keyPath: path] = found.text
             mapped.sources[field] = found.source
         }

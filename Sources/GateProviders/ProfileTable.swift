@@ -29,9 +29,9 @@ package enum ProfileTable {
         settings.issuer = type.required.contains(.issuer) ? "https://id.example.com/" : nil
         settings.groups = Array(type.lookups.prefix(1))
         guard type.required.contains(.tokenEndpoint) else { return settings }
-        settings.authorizationEndpoint = WebAddress("https://id.example.com/authorize")
-        settings.tokenEndpoint = WebAddress("https://id.example.com/token")
-        settings.apiURL = WebAddress("https://api.example.com")
+        settings.authorizationEndpoint = WebURL("https://id.example.com/authorize")
+        settings.tokenEndpoint = WebURL("https://id.example.com/token")
+        settings.apiURL = WebURL("https://api.example.com")
         settings.profile = ["subject": ["api:/user#/id"]]
         return settings
     }

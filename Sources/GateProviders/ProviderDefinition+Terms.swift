@@ -6,7 +6,7 @@ extension ProviderDefinition {
     /// How the person is signed in.
     package enum SignInProtocol: Sendable, Hashable {
         /// OpenID Connect; the endpoints are in the document at this address. OpenID Connect Discovery §4.
-        case openID(discovery: WebAddress)
+        case openID(discovery: WebURL)
         /// Plain OAuth 2.0 with known endpoints; the identity comes from calls to the provider's API.
         case oauth2(OAuth2Endpoints)
     }
@@ -14,9 +14,9 @@ extension ProviderDefinition {
     /// The fixed endpoints of a provider without discovery.
     package struct OAuth2Endpoints: Sendable, Hashable {
         /// Where the browser is sent.
-        package let authorization: WebAddress
+        package let authorization: WebURL
         /// Where the code is redeemed.
-        package let token: WebAddress
+        package let token: WebURL
     }
 
     /// How the gateway proves at the token endpoint who it is.

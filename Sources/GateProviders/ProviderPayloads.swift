@@ -57,7 +57,7 @@ package struct ProviderPayloads: Sendable, Hashable {
         let found = self.values(at: source)
         let count = value.array?.count ?? .max
         let isOnePage = source.call == nil || count == 0
-        let isWhole = count <= ElementFilter.maximumElements && filter.elements(of: value).count == found.count
+        let isWhole = count <= ElementFilter.maxElements && filter.elements(of: value).count == found.count
         return NameList(.array(found), isWhole: isWhole && isOnePage)
     }
 

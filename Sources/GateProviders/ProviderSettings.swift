@@ -27,13 +27,13 @@ package struct ProviderSettings: Sendable, Hashable {
     /// The issuer, exactly as the provider spells it, where it is not fixed.
     package var issuer: String?
     /// The address of an own server, a national cloud or a simulator.
-    package var baseURL: WebAddress?
+    package var baseURL: WebURL?
     /// The address of the provider's API, if it differs from what the type derives.
-    package var apiURL: WebAddress?
+    package var apiURL: WebURL?
     /// Where the browser is sent to sign in, if that differs from what the provider says of itself.
-    package var authorizationEndpoint: WebAddress?
+    package var authorizationEndpoint: WebURL?
     /// `oauth2` only: where codes are redeemed.
-    package var tokenEndpoint: WebAddress?
+    package var tokenEndpoint: WebURL?
     /// `microsoft` only: a tenant id, a verified domain, `organizations`, `common` or `consumers`.
     package var tenant: String?
     /// `microsoft` only: the ids of the tenants that may sign in, in lower case; empty admits all that `tenant` names.
@@ -83,7 +83,7 @@ package struct ProviderSettings: Sendable, Hashable {
     /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
     package var pins: PinPolicy?
     /// The HTTP proxy that its hosts are reached through, with a `CONNECT` tunnel; nil for none.
-    package var proxy: WebAddress?
+    package var proxy: WebURL?
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.
     package var profile: [String: [String]] = [:]
 

@@ -21,7 +21,7 @@ package struct ProviderType: Sendable {
     /// What the provider accepts as a callback.
     package let redirects: RedirectRule
     /// Whether anybody in the world can get an account and sign in with these settings.
-    package let admitsTheWorld: @Sendable (ProviderSettings) -> Bool
+    package let acceptsAnyAccount: @Sendable (ProviderSettings) -> Bool
     let entry: @Sendable (ProviderSettings) throws(Failure) -> CatalogEntry
 
     init(
@@ -32,7 +32,7 @@ package struct ProviderType: Sendable {
         lookups: [String] = [],
         listsGroups: Bool = false,
         redirects: RedirectRule = .anything,
-        admitsTheWorld: @escaping @Sendable (ProviderSettings) -> Bool = { _ in false },
+        acceptsAnyAccount: @escaping @Sendable (ProviderSettings) -> Bool = { _ in false },
         entry: @escaping @Sendable (ProviderSettings) throws(Failure) -> CatalogEntry
     ) {
         self.name = name
@@ -42,7 +42,7 @@ package struct ProviderType: Sendable {
         self.lookups = lookups
         self.listsGroups = listsGroups
         self.redirects = redirects
-        self.admitsTheWorld = admitsTheWorld
+        self.acceptsAnyAccount = acceptsAnyAccount
         self.entry = entry
     }
 

@@ -49,7 +49,7 @@ package enum SignatureAlgorithm: String, Sendable, CaseIterable {
     package static let standard: Set<SignatureAlgorithm> = [.rs256, .ps256, .es256, .es384, .edDSA, .ed25519]
 
     /// The fewest bytes of a client secret that verifies tokens: 256 bits.
-    package static let leastSecret = 32
+    package static let minSecretLength = 32
 
     /// Whether the key is the client secret.
     package var isSymmetric: Bool {
@@ -85,8 +85,9 @@ package enum SignatureAlgorithm: String, Sendable, CaseIterable {
         if let other = list.first(where: { !$0.isSymmetric }) {
             return "\(name) and \(other.rawValue) exclude each other: list the one kind that this provider uses"
         }
-        guard secret.count >= self.leastSecret else {
-            return "\(name) needs a client_secret of at least \(self.leastSecret) bytes, not \(secret.count); set a "
+        guard secret.count >= self.minSecretLength else {
+            return
+                "\(name) needs a client_secret of at least \(self.minSecretLength) bytes, not \(secret.count); set a "
                 + "longer random one at the provider, or choose RS256 there"
         }
         return nil

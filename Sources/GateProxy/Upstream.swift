@@ -6,13 +6,13 @@ internal import NIOCore
 package final class Upstream {
     /// What the configuration says.
     package let plan: UpstreamPlan
-    private let setting: UpstreamSetting
-    private let pools: [any TargetPool]
+    private let setting: UpstreamEnvironment
+    private let pools: [any UpstreamPool]
     /// The only pool, which needs no choice and no look at the clock; nil if there are several.
-    private let only: UpstreamPool?
+    private let only: HTTP1Pool?
     private let outcomes: [TargetOutcomes]
     private let health: [TargetHealth]
-    private var targets: TargetSet
+    private var targets: LoadBalancer
     private var budget: RetryBudget
 
     /// A way without connections.
@@ -21,7 +21,7 @@ package final class Upstream {
     ///   - plan: Where it leads, and how.
     ///   - setting: What it shares with the rest of its loop.
     ///   - health: The word of the health checks on each target; empty if there are none.
-    package init(_ plan: UpstreamPlan, setting: UpstreamSetting, health: [TargetHealth] = []) {
+    package init(_ plan: UpstreamPlan, setting: UpstreamEnvironment, health: [TargetHealth] = []) {
         self.plan = plan
         self.setting = setting
         self.health = health.count == plan.targets.count ? health : []
@@ -32,8 +32,8 @@ package final class Upstream {
         self.pools = zip(plan.targets, outcomes).map { target, outcomes in
             Upstream.pool(for: target, plan: plan, setting: setting, outcomes: isWatched ? outcomes : nil)
         }
-        self.only = self.pools.count == 1 ? self.pools.first as? UpstreamPool : nil
-        self.targets = TargetSet(plan)
+        self.only = self.pools.count == 1 ? self.pools.first as? HTTP1Pool : nil
+        self.targets = LoadBalancer(plan)
         self.budget = RetryBudget(percent: plan.retry.budget, now: .now())
     }
 
@@ -41,12 +41,12 @@ package final class Upstream {
     static func pool(
         for target: UpstreamAddress,
         plan: UpstreamPlan,
-        setting: UpstreamSetting,
+        setting: UpstreamEnvironment,
         outcomes: TargetOutcomes?
-    ) -> any TargetPool {
+    ) -> any UpstreamPool {
         let connector = UpstreamConnector(to: target, plan: plan, setting: setting)
         guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: plan.limits, outcomes: outcomes) }
-        return UpstreamPool(connector, limits: plan.limits, outcomes: outcomes)
+        return HTTP1Pool(connector, limits: plan.limits, outcomes: outcomes)
     }
 
     /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
@@ -73,10 +73,10 @@ package final class Upstream {
     ///   - call: The request.
     ///   - wasReused: Whether its connection had carried a request before.
     ///   - bodyBegan: Whether a byte of its body has been sent.
-    /// - Returns: Whether ``leaseAgain(to:key:avoiding:)`` may be called.
-    package func mayRepeat(
-        after problem: UpstreamProblem,
-        _ call: UpstreamCall,
+    /// - Returns: Whether ``leaseForRetry(to:key:avoiding:)`` may be called.
+    package func mayRetry(
+        after problem: UpstreamFailure,
+        _ call: UpstreamRequest,
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
@@ -84,11 +84,13 @@ package final class Upstream {
             return false
         }
         // A request that no app has seen adds nothing to the load of the other targets, so it needs no budget.
-        return self.mayDetour(after: problem) || self.budget.take(at: .now())
+        return self.mayTryOtherTarget(after: problem) || self.budget.take(at: .now())
     }
 
     /// Whether a request that found nothing at its target may go to another.
-    package func mayDetour(after problem: UpstreamProblem) -> Bool { self.pools.count > 1 && problem.isUnreachable }
+    package func mayTryOtherTarget(after problem: UpstreamFailure) -> Bool {
+        self.pools.count > 1 && problem.isUnreachable
+    }
 
     /// Finds a way for the second try: on a new connection, to another target if there is one.
     ///
@@ -98,11 +100,11 @@ package final class Upstream {
     ///   - target: The target that was asked before.
     ///   - problem: How that ended; a target that was not there is asked again only if it is the only one.
     /// - Returns: The position of the target.
-    package func leaseAgain(
+    package func leaseForRetry(
         to sink: any UpstreamSink,
         key: @autoclosure () -> UInt64,
         avoiding target: Int,
-        after problem: UpstreamProblem
+        after problem: UpstreamFailure
     ) -> Int {
         let session = self.plan.balance == .sticky ? key() : 0
         let index = self.pick(key: session, avoiding: target, isGone: problem.isUnreachable)
@@ -120,9 +122,9 @@ package final class Upstream {
     /// Keeps no more connections; those in use end with their request.
     ///
     /// Called when no route leads here any more.
-    package func retire() {
+    package func shutDown() {
         for pool in self.pools {
-            pool.retire()
+            pool.shutDown()
         }
     }
 

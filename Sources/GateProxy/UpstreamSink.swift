@@ -4,7 +4,7 @@ package import GateWire
 package import NIOCore
 
 /// Why an upstream gave no answer, or not all of it.
-package enum UpstreamProblem: Sendable, Hashable {
+package enum UpstreamFailure: Sendable, Hashable {
     /// No connection could be made; nothing was sent.
     case unreachable(String)
     /// TLS failed, or the certificate is not one that is trusted here; nothing was sent.
@@ -18,15 +18,15 @@ package enum UpstreamProblem: Sendable, Hashable {
     /// The upstream said that it has not looked at the request: HTTP/2's `REFUSED_STREAM`, or `GOAWAY`.
     case refusedStream
     /// The connection ended before a byte of the answer.
-    case closedBeforeAnswer
+    case closedBeforeResponse
     /// The connection ended in the middle of the answer.
-    case closedInAnswer
+    case closedInResponse
     /// The answer did not begin or go on in time.
     case timedOut
     /// The time that the client had given for the whole is over.
-    case outOfTime
+    case clientDeadlineExceeded
     /// The answer is none that may be passed on.
-    case refused(WireRefusal)
+    case refused(WireRejection)
 
     /// Whether nothing listened at the target, so that no app has seen the request and nothing was lost by asking.
     package var isUnreachable: Bool {
@@ -37,29 +37,29 @@ package enum UpstreamProblem: Sendable, Hashable {
 /// Who sent a request to an upstream; confined to one event loop.
 package protocol UpstreamSink: AnyObject {
     /// The connection for the request is there; the request may be sent now.
-    func upstreamReady(_ link: any UpstreamLink)
+    func upstreamReady(_ link: any UpstreamStream)
     /// Early hints have arrived: a head of status 103, before the final one.
-    func upstreamHinted(_ head: ResponseHead)
+    func upstreamReceivedEarlyHints(_ head: ResponseHead)
     /// The final head has arrived.
-    func upstreamAnswered(_ head: ResponseHead)
+    func upstreamReceivedHead(_ head: ResponseHead)
     /// A part of the answer's body.
-    func upstreamSent(_ body: ByteBuffer)
+    func upstreamReceivedBody(_ body: ByteBuffer)
     /// The trailers of an answer over HTTP/2, as checked lines and an empty line; the end of the answer follows at once.
-    func upstreamTrailers(_ trailers: ByteBuffer)
+    func upstreamReceivedTrailers(_ trailers: ByteBuffer)
     /// The answer is complete.
     func upstreamFinished()
     /// There will be no answer, or no more of it.
-    func upstreamFailed(_ problem: UpstreamProblem)
+    func upstreamFailed(_ problem: UpstreamFailure)
     /// All that was read has been told; a good moment to flush.
-    func upstreamPaused()
+    func upstreamReadComplete()
     /// The upstream takes bytes again, or no longer.
     func upstreamWritabilityChanged(isWritable: Bool)
 }
 
 extension UpstreamSink {
     /// Hints are for those who pass them on.
-    package func upstreamHinted(_ head: ResponseHead) {}
+    package func upstreamReceivedEarlyHints(_ head: ResponseHead) {}
 
     /// Trailers are for those who can pass them on.
-    package func upstreamTrailers(_ trailers: ByteBuffer) {}
+    package func upstreamReceivedTrailers(_ trailers: ByteBuffer) {}
 }

@@ -16,13 +16,13 @@ enum Verdict {
     /// It is answered here and now.
     case answered(status: Int)
     /// The route does not take the method.
-    case wrongMethod(SiteRoute)
+    case wrongMethod(RuntimeRoute)
     /// Nothing can be said before the session of this ticket has been looked up.
     case needsSession(Ticket)
     /// Somebody has to sign in for this route first.
-    case signInNeeded(SiteRoute)
+    case signInNeeded(RuntimeRoute)
     /// It goes to the app, with these identity lines; none on what is open to all.
-    case forwarded(SiteRoute, identity: ByteBuffer?)
+    case forwarded(RuntimeRoute, identity: ByteBuffer?)
 }
 
 /// The life of a request, straight down, in an order that no configuration can change.
@@ -30,7 +30,7 @@ enum Verdict {
 /// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
 /// event loop without waiting; what needs waiting for is a verdict of its own, after which the path is walked again.
 struct RequestPath {
-    let site: Site
+    let site: RuntimeConfiguration
     let loop: LoopState
 
     /// The verdict for a request.
@@ -43,7 +43,7 @@ struct RequestPath {
     /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
     func verdict(
         for request: RequestHead,
-        over tls: TLSFacts?,
+        over tls: NegotiatedTLS?,
         lookup: SessionLookup? = nil,
         isAnew: Bool = false
     ) -> Verdict {
@@ -90,8 +90,8 @@ struct RequestPath {
         }
     }
 
-    private func verdict(for request: RequestHead, on route: SiteRoute, session: CachedSession) -> Verdict {
-        let standing: Standing
+    private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
+        let standing: RouteAuthorization
         do {
             standing = try session.standing(on: route, site: self.site, now: self.loop.now)
         } catch {
@@ -142,14 +142,14 @@ extension RequestPath {
     }
 
     /// The route of a request, by host and canonical path.
-    func route(of request: RequestHead) -> SiteRoute? {
+    func route(of request: RequestHead) -> RuntimeRoute? {
         let found = request.path.withSpan(of: request.message) { path in
             self.site.table.entry(host: request.authority.host, path: path)
         }
         return found.map { self.site.routes[$0] }
     }
 
-    private func isOpen(_ request: RequestHead, on route: SiteRoute) -> Bool {
+    private func isOpen(_ request: RequestHead, on route: RuntimeRoute) -> Bool {
         guard !route.route.publicRules.isEmpty else { return false }
         return request.path.withSpan(of: request.message) { path in
             route.route.isOpen(method: request.method.rawValue, path: path)
@@ -208,7 +208,7 @@ extension RequestPath {
     ///
     /// `SameSite=Lax` keeps other sites from writing with our cookie in browsers that know it; this does so in all, and
     /// for sites that share a registrable domain with a hostile one.
-    private func comesFromOurSite(_ request: RequestHead, _ route: SiteRoute) -> Bool {
+    private func comesFromOurSite(_ request: RequestHead, _ route: RuntimeRoute) -> Bool {
         guard !request.method.isSafe else { return true }
         switch request.message.value(.secFetchSite) {
         case "same-origin", "none": return true

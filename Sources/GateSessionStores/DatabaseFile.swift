@@ -16,7 +16,7 @@ struct DatabaseFile: Sendable {
     }
 
     /// What has become of the file; nil if it is the one that was opened and as long as its header says.
-    func fault() -> StoreFault? {
+    func fault() -> StoreFileFailure? {
         guard let now = PrivateFile.state(of: self.path) else { return .deleted }
         guard self.opened.map({ $0.isSameFile(as: now) }) ?? true else { return .replaced }
         guard let file = FileHandle(forReadingAtPath: self.path) else { return .deleted }

@@ -15,7 +15,7 @@ package final class SQLiteStore: SessionStore {
     /// The file.
     package let path: String
     private let pool: DatabasePool
-    private let uses: PendingUses
+    private let uses: LastSeenBuffer
     private let revocations: PendingRevocations
     private let file: DatabaseFile
     private let report: @Sendable (StoreEvent) -> Void
@@ -50,7 +50,7 @@ package final class SQLiteStore: SessionStore {
         self.report = report
         self.patience = patience
         self.pool = try SQLiteStore.openPool(path, pageLimit: pageLimit)
-        self.uses = PendingUses(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
+        self.uses = LastSeenBuffer(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
         self.revocations = PendingRevocations(path: "\(path)-revoked")
         self.file = DatabaseFile(path: path)
         if self.revocations.count > 0 { self.retryRevocations(after: .zero) }
@@ -157,7 +157,7 @@ package final class SQLiteStore: SessionStore {
     }
 
     /// What has become of the file.
-    package func fault() -> StoreFault? {
+    package func fault() -> StoreFileFailure? {
         self.file.fault() ?? (self.isDamaged.load(ordering: .relaxed) ? .damaged : nil)
     }
 

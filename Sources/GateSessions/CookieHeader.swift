@@ -36,7 +36,7 @@ package struct CookieHeader: Sendable {
         return names.compactMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The field without the cookies that ``GateCookie/mayBeReadAsOurs(_:)`` names; nil when nothing is left of it.
+    /// The field without the cookies that ``GatewayCookie/mayBeReadAsOurs(_:)`` names; nil when nothing is left of it.
     package var withoutOurs: [UInt8]? {
         var kept: [UInt8] = []
         CookieHeader.forEachForeign(in: self.bytes.span) { pair in
@@ -63,7 +63,7 @@ extension CookieHeader {
                 first += 1
             }
             // An app may read ours from `=name=value` and `name =value` as well.
-            if first < end, !GateCookie.mayBeReadAsOurs(field.extracting(first..<end)) { body(first..<end) }
+            if first < end, !GatewayCookie.mayBeReadAsOurs(field.extracting(first..<end)) { body(first..<end) }
             start = end + 1
         }
     }

@@ -28,7 +28,7 @@ extension JSON {
 
     /// The origin that a string spells in its normal form, or nil.
     var origin: Origin? {
-        guard let text = self.string, let origin = WebAddress(text)?.origin, origin.description == text else {
+        guard let text = self.string, let origin = WebURL(text)?.origin, origin.description == text else {
             return nil
         }
         return origin

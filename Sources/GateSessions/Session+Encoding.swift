@@ -56,7 +56,7 @@ extension Profile {
         for (name, field) in Profile.lists where !self[keyPath: field].isEmpty {
             members[name] = .array(self[keyPath: field].map(JSON.string))
         }
-        members["groups_sought"] = self.groupsSought.map { .array($0.sorted().map(JSON.string)) }
+        members["groups_sought"] = self.groupsRequested.map { .array($0.sorted().map(JSON.string)) }
         members["auth_time"] = self.authTime.map { .int($0.seconds) }
         return .object(members)
     }
@@ -75,7 +75,7 @@ extension Profile {
         for (name, field) in Profile.lists {
             self[keyPath: field] = json[name]?.array?.compactMap(\.string) ?? []
         }
-        self.groupsSought = json["groups_sought"]?.array.map { Set($0.compactMap(\.string)) }
+        self.groupsRequested = json["groups_sought"]?.array.map { Set($0.compactMap(\.string)) }
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
     }
 

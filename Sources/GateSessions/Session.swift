@@ -34,7 +34,7 @@ package struct Session: Sendable, Hashable {
     package var familyKey: [UInt8] { digest("session/family", self.family.utf8) }
 
     /// An ID token longer than this many bytes is not kept.
-    static let longestIDToken = 16_384
+    static let maxIDTokenBytes = 16_384
 }
 
 /// What a finished sign-in brings to a new session.

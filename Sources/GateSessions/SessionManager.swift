@@ -13,8 +13,8 @@ package struct SessionManager: Sendable {
     let random: RandomBytes
     private let sealer: Sealer
     private let feed: RevocationFeed
-    private let admissions: Admissions?
-    private let bareTickets = BareTickets()
+    private let admissions: AdmissionFingerprints?
+    private let untaggedTickets = UntaggedTicketLimiter()
 
     /// How much time passes before a use is noted again, so that browsing does not become writing.
     package static let touchStep = Duration.seconds(60)
@@ -35,7 +35,7 @@ package struct SessionManager: Sendable {
         sealer: Sealer,
         lifetimes: SessionLifetimes,
         feed: RevocationFeed,
-        admissions: Admissions? = nil,
+        admissions: AdmissionFingerprints? = nil,
         random: RandomBytes = .system
     ) {
         self.store = store
@@ -91,7 +91,7 @@ package struct SessionManager: Sendable {
             host: host,
             created: now,
             lastSeen: now,
-            idToken: signIn.idToken.flatMap { $0.count <= Session.longestIDToken ? $0 : nil },
+            idToken: signIn.idToken.flatMap { $0.count <= Session.maxIDTokenBytes ? $0 : nil },
             endSession: signIn.endSession,
             admission: self.admissions?.fingerprint(of: signIn.profile.provider),
             origin: nil
@@ -163,7 +163,7 @@ package struct SessionManager: Sendable {
 extension SessionManager {
     /// The record of a ticket; look-ups of tickets that may be forged are bounded.
     private func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
-        if ticket.isBare { try self.bareTickets.admit() }
+        if ticket.isBare { try self.untaggedTickets.admit() }
         return try await self.store.record(for: ticket.storeKey)
     }
 
@@ -198,7 +198,7 @@ extension SessionManager {
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
         guard !sealed.isEmpty else {
-            throw Failure(.internalFault, "session.not_sealed", "the session cannot be sealed: no gateway secret")
+            throw Failure(.internalError, "session.not_sealed", "the session cannot be sealed: no gateway secret")
         }
         let record = SessionRecord(
             key: key,

@@ -73,7 +73,7 @@ package protocol SessionStore: Sendable {
     /// What has become of the file that the store is kept in; nil if nothing, or if there is no file.
     ///
     /// May read a little from a disk.
-    func fault() -> StoreFault?
+    func fault() -> StoreFileFailure?
 
     /// Ends the use of the store; afterwards everything throws.
     func close() async
@@ -82,7 +82,7 @@ package protocol SessionStore: Sendable {
 /// What somebody may do to the file of a store while it is in use.
 ///
 /// The store goes on with what it has; a restart would not find it again.
-package enum StoreFault: String, Sendable, CaseIterable {
+package enum StoreFileFailure: String, Sendable, CaseIterable {
     /// There is no file at the path any more.
     case deleted
     /// Another file is at the path.
@@ -108,7 +108,7 @@ package enum StoreEvent: Sendable, Equatable {
 
 extension SessionStore {
     /// A store without a file has no fault of that kind.
-    package func fault() -> StoreFault? { nil }
+    package func fault() -> StoreFileFailure? { nil }
 
     /// One step after the other, for stores without transactions: when the second fails, the id is spent for nothing.
     package func insert(

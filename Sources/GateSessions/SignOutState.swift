@@ -10,7 +10,7 @@ package struct SignOutState: Sendable, Hashable {
     /// How long the user may stay at the provider.
     package static let lifetime = Duration.seconds(600)
     /// The longest return path that is carried; a provider puts the state into an address.
-    package static let longestPath = 512
+    package static let maxPathBytes = 512
     private static let purpose = "sign-out/state"
 
     /// The name of the provider.
@@ -28,7 +28,7 @@ package struct SignOutState: Sendable, Hashable {
         self.provider = provider
         self.includesProvider = includesProvider
         self.origin = origin
-        self.path = path.value.utf8.count <= SignOutState.longestPath ? path : .root
+        self.path = path.value.utf8.count <= SignOutState.maxPathBytes ? path : .root
         self.expires = now.advanced(by: SignOutState.lifetime)
     }
 

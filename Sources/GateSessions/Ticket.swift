@@ -11,7 +11,7 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     /// The length of the text form: 42 bytes of base64url.
     package static let textCount = 56
     /// The length of the text form of tickets without a tag, as earlier versions issued them.
-    package static let bareTextCount = 43
+    package static let untaggedTextCount = 43
     /// The bytes of a tag.
     static let tagCount = 10
     private static let byteCount = 32
@@ -29,7 +29,7 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     /// Reads the text form, or nil unless it is exactly what ``text`` would give; whether the tag is ours, only
     /// ``SessionManager/ticket(_:host:)`` knows.
     package init?(_ text: some Collection<UInt8>) {
-        guard text.count == Ticket.textCount || text.count == Ticket.bareTextCount else { return nil }
+        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
         guard let bytes = Base64URL.decode(text) else { return nil }
         self.init(bytes: Array(bytes.prefix(Ticket.byteCount)), tag: Array(bytes.dropFirst(Ticket.byteCount)))
     }

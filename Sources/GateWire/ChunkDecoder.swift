@@ -49,7 +49,7 @@ package struct ChunkDecoder: Sendable {
     /// The next part of the body.
     ///
     /// - Throws: A refusal; the connection cannot be used further.
-    package mutating func next(from buffer: inout ByteBuffer) throws(WireRefusal) -> Part {
+    package mutating func next(from buffer: inout ByteBuffer) throws(WireRejection) -> Part {
         while true {
             switch self.state {
             case .size:
@@ -73,7 +73,7 @@ package struct ChunkDecoder: Sendable {
         }
     }
 
-    private mutating func size(from buffer: inout ByteBuffer) throws(WireRefusal) -> Int64? {
+    private mutating func size(from buffer: inout ByteBuffer) throws(WireRejection) -> Int64? {
         guard let line = try self.sizeLine(buffer.readableBytesUInt8Span) else { return nil }
         buffer.moveReaderIndex(forwardBy: line.length)
         self.overhead += Int64(line.length) + 2
@@ -82,7 +82,7 @@ package struct ChunkDecoder: Sendable {
     }
 
     /// One size line: 1 to 16 hexadecimal digits and a line end; in a response with extensions between.
-    private func sizeLine(_ span: Span<UInt8>) throws(WireRefusal) -> (size: Int64, length: Int)? {
+    private func sizeLine(_ span: Span<UInt8>) throws(WireRejection) -> (size: Int64, length: Int)? {
         var value: UInt64 = 0
         var position = 0
         while position < span.count, let digit = PercentEncoding.value(of: span[position]) {
@@ -107,7 +107,7 @@ package struct ChunkDecoder: Sendable {
         guard position + 1 < span.count else { return nil }
         guard span[position + 1] == 0x0A else { throw self.refusal("chunk.size") }
         guard let size = Int64(exactly: value) else {
-            throw WireRefusal(self.status == 400 ? 413 : self.status, "chunk.too_large")
+            throw WireRejection(self.status == 400 ? 413 : self.status, "chunk.too_large")
         }
         return (size, position + 2)
     }
@@ -115,7 +115,7 @@ package struct ChunkDecoder: Sendable {
     /// Skips one trailer line; false when more bytes are needed.
     ///
     /// The empty line ends the body.
-    private mutating func skipTrailer(from buffer: inout ByteBuffer, after bytes: Int) throws(WireRefusal) -> Bool {
+    private mutating func skipTrailer(from buffer: inout ByteBuffer, after bytes: Int) throws(WireRejection) -> Bool {
         var limits = HeadLimits.request
         limits.fieldBytes = 8 * 1024
         let scanner = FieldScanner(
@@ -144,7 +144,7 @@ package struct ChunkDecoder: Sendable {
         return true
     }
 
-    private func refusal(_ reason: StaticString) -> WireRefusal { WireRefusal(self.status, reason) }
+    private func refusal(_ reason: StaticString) -> WireRejection { WireRejection(self.status, reason) }
 
     private static let names = FieldNames()
 }
@@ -173,7 +173,7 @@ package struct BodyReader: Sendable {
     /// The next part of the body.
     ///
     /// - Throws: A refusal; the connection cannot be used further.
-    package mutating func next(from buffer: inout ByteBuffer) throws(WireRefusal) -> ChunkDecoder.Part {
+    package mutating func next(from buffer: inout ByteBuffer) throws(WireRejection) -> ChunkDecoder.Part {
         switch self.kind {
         case .none:
             return .end

@@ -5,7 +5,7 @@ struct FieldScanner {
     /// What the scan of the next line found.
     enum Line {
         /// A field line, now in the table.
-        case field(FieldSlot)
+        case field(FieldLine)
         /// The empty line; the head ends at this offset.
         case end(Int)
         /// A line that begins with white space, which continues the one before.
@@ -25,11 +25,11 @@ struct FieldScanner {
     /// Reads the line that starts at `start`.
     ///
     /// - Throws: A refusal with this scanner's status, or 431.
-    func line(of bytes: Span<UInt8>, at start: Int) throws(WireRefusal) -> Line {
+    func line(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> Line {
         guard start < bytes.count else { return .more }
         if bytes[start] == 0x0D {
             guard start + 1 < bytes.count else { return .more }
-            guard bytes[start + 1] == 0x0A else { throw WireRefusal(self.status, "wire.bare_cr") }
+            guard bytes[start + 1] == 0x0A else { throw WireRejection(self.status, "wire.bare_cr") }
             return .end(start + 2)
         }
         var position = start
@@ -47,18 +47,18 @@ struct FieldScanner {
         guard position < bytes.count else { return .more }
         if position == start, bytes[start] == 0x20 || bytes[start] == 0x09 { return .folded }
         guard bytes[position] == UInt8(ascii: ":"), position > start else {
-            throw WireRefusal(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
+            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
         }
         let nameEnd = position
         guard let value = try self.value(of: bytes, at: nameEnd + 1) else { return .more }
-        guard value.next - start <= self.limits.fieldBytes else { throw WireRefusal(431, "wire.field_too_large") }
+        guard value.next - start <= self.limits.fieldBytes else { throw WireRejection(431, "wire.field_too_large") }
         let name =
             isPlain || !self.isRequest
             ? self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
             : self.names.meaning(ofIrregular: bytes.extracting(start..<nameEnd))
-        guard let name else { throw WireRefusal(self.status, "wire.field_name") }
+        guard let name else { throw WireRejection(self.status, "wire.field_name") }
         return .field(
-            FieldSlot(
+            FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
                 nameEnd: UInt16(truncatingIfNeeded: nameEnd),
                 valueStart: UInt16(truncatingIfNeeded: value.range.lowerBound),
@@ -70,7 +70,7 @@ struct FieldScanner {
     }
 
     /// The value without the white space around it and where the next line starts; nil when the bytes run out.
-    private func value(of bytes: Span<UInt8>, at start: Int) throws(WireRefusal) -> (range: Range<Int>, next: Int)? {
+    private func value(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> (range: Range<Int>, next: Int)? {
         var first = start
         while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
             first += 1
@@ -81,10 +81,10 @@ struct FieldScanner {
         }
         guard position + 1 < bytes.count else {
             guard position < bytes.count, bytes[position] != 0x0D else { return nil }
-            throw WireRefusal(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_value")
+            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_value")
         }
         guard bytes[position] == 0x0D, bytes[position + 1] == 0x0A else {
-            throw WireRefusal(self.status, self.reason(for: bytes[position]))
+            throw WireRejection(self.status, self.reason(for: bytes[position]))
         }
         var end = position
         while end > first, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 {

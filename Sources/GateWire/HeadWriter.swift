@@ -40,7 +40,7 @@ package struct HeadWriter: Sendable {
     }
 
     /// Copies the lines of a head that `isKept` wants.
-    package mutating func copyLines(of message: MessageHead, where isKept: (FieldSlot) -> Bool) {
+    package mutating func copyLines(of message: MessageHead, where isKept: (FieldLine) -> Bool) {
         var run = 0..<0
         for field in message.fields where isKept(field) {
             let line = field.lineRange

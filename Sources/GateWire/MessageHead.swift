@@ -3,7 +3,7 @@
 package import NIOCore
 
 /// One field line of a head, as offsets into it.
-package struct FieldSlot: Sendable {
+package struct FieldLine: Sendable {
     /// Where the line starts.
     package let start: UInt16
     /// Where its name ends.
@@ -25,9 +25,9 @@ package struct FieldSlot: Sendable {
     package var lineRange: Range<Int> { Int(self.start)..<Int(self.end) }
 
     /// The same line where it starts at another offset.
-    func moved(to start: Int) -> FieldSlot {
+    func moved(to start: Int) -> FieldLine {
         let shift: (UInt16) -> UInt16 = { UInt16(truncatingIfNeeded: Int($0) - Int(self.start) + start) }
-        return FieldSlot(
+        return FieldLine(
             start: shift(self.start),
             nameEnd: shift(self.nameEnd),
             valueStart: shift(self.valueStart),
@@ -43,7 +43,7 @@ package struct MessageHead: Sendable {
     /// The bytes from the start line to the empty line; offsets count from its first readable byte.
     package let bytes: ByteBuffer
     /// The field lines in order.
-    package let fields: [FieldSlot]
+    package let fields: [FieldLine]
 
     /// The bytes of a range, as a slice that shares them.
     package func slice(_ range: Range<Int>) -> ByteBufferView {
@@ -63,7 +63,7 @@ package struct MessageHead: Sendable {
     }
 
     /// The first field with a meaning, or nil.
-    package func first(_ name: FieldName) -> FieldSlot? {
+    package func first(_ name: FieldName) -> FieldLine? {
         self.fields.first { $0.name == name }
     }
 
@@ -93,7 +93,7 @@ package struct MessageHead: Sendable {
     /// Whether all `Content-Length` fields have the same value, if there are several.
     ///
     /// RFC 9112 §6.3, rule 5.
-    var agreesOnLength: Bool {
+    var hasConsistentLength: Bool {
         let lengths = self.fields.filter { $0.name == .contentLength }
         guard let first = lengths.first else { return true }
         return lengths.dropFirst().allSatisfy {
@@ -108,7 +108,7 @@ package struct MessageHead: Sendable {
         var joined = ByteBufferAllocator().buffer(capacity: self.bytes.readableBytes + 16)
         let startLine = 0..<Int(self.fields.first?.start ?? 0)
         joined.writeBytes(self.bytes.readableBytesSpan.extracting(startLine))
-        var fields: [FieldSlot] = []
+        var fields: [FieldLine] = []
         for field in self.fields where field.name != .cookie {
             fields.append(field.moved(to: joined.readableBytes))
             joined.writeBytes(self.bytes.readableBytesSpan.extracting(field.lineRange))
@@ -123,7 +123,7 @@ package struct MessageHead: Sendable {
         let valueEnd = joined.readableBytes
         joined.writeStaticString("\r\n")
         fields.append(
-            FieldSlot(
+            FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
                 nameEnd: UInt16(truncatingIfNeeded: start + 6),
                 valueStart: UInt16(truncatingIfNeeded: start + 8),

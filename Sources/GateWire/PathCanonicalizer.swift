@@ -26,7 +26,7 @@ struct PathCanonicalizer {
     }
 
     /// The canonical spelling of a path that starts with `/` and holds no control character, space or `#`.
-    static func canonical(_ path: [UInt8]) throws(WireRefusal) -> [UInt8] {
+    static func canonical(_ path: [UInt8]) throws(WireRejection) -> [UInt8] {
         var canonicalizer = PathCanonicalizer()
         let unescaped = try canonicalizer.unescaped(path)
         let segments = unescaped.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -79,14 +79,14 @@ struct PathCanonicalizer {
     }
 
     /// Whether a segment is `.` or `..`; with parameters after the dots, servers disagree, so that is rejected.
-    private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRefusal) -> Bool {
+    private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRejection) -> Bool {
         let name = segment.prefix { $0 != UInt8(ascii: ";") }
         guard (1...2).contains(name.count), name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
         guard name.count == segment.count else { throw .malformed("path.dots_with_parameter") }
         return true
     }
 
-    private mutating func unescaped(_ path: [UInt8]) throws(WireRefusal) -> [UInt8] {
+    private mutating func unescaped(_ path: [UInt8]) throws(WireRejection) -> [UInt8] {
         var decoded: [UInt8] = []
         var position = 0
         while position < path.count {

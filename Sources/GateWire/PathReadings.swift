@@ -43,7 +43,7 @@ package enum PathReadings {
     package static func all(of path: [UInt8]) -> Set<PathReading>? {
         var readings: Set<PathReading> = []
         var states: Set<[UInt8]> = [path]
-        for level in 0...PathFolding.maxDecodings {
+        for level in 0...PathNormalization.maxDecodings {
             if level > 0 { states.formUnion(states.map(self.upToQuery)) }
             for isSeparator in [self.isSlash, self.isSeparator] {
                 states.formUnion(states.map { self.withoutParameters($0, upTo: isSeparator) })
@@ -55,7 +55,7 @@ package enum PathReadings {
                 }
             }
             guard readings.count <= self.maxReadings else { return nil }
-            states = Set(states.compactMap { PercentEncoding.isEscaped($0) ? PathFolding.decodedOnce($0) : nil })
+            states = Set(states.compactMap { PercentEncoding.isEscaped($0) ? PathNormalization.decodedOnce($0) : nil })
             guard !states.isEmpty else { return readings }
         }
         return nil

@@ -108,7 +108,7 @@ package final class RequestHead: Sendable {
     package let query: CanonicalQuery?
     /// The host that is asked.
     package var authority: RequestAuthority { self.host.authority }
-    private let host: KnownAuthority
+    private let host: CachedAuthority
     /// How the body ends: never ``BodyFraming/untilClose``.
     package let framing: BodyFraming
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
@@ -132,7 +132,7 @@ package final class RequestHead: Sendable {
         message: MessageHead,
         line: RequestLine,
         target: RequestTarget,
-        host: KnownAuthority,
+        host: CachedAuthority,
         framing: BodyFraming,
         keepsAlive: Bool,
         expectsContinue: Bool,
@@ -199,7 +199,7 @@ package struct RequestAuthority: Sendable, Hashable {
     package let text: String
 
     init?(_ text: String) {
-        guard text.utf8.count <= 255, let sides = WebAddress.split(authority: text) else { return nil }
+        guard text.utf8.count <= 255, let sides = WebURL.split(authority: text) else { return nil }
         guard let host = Origin.normalHost(sides.host) else { return nil }
         self.host = host
         self.port = sides.port

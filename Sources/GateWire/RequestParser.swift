@@ -14,7 +14,7 @@ package struct RequestParser: Sendable {
     /// How many bytes of an unfinished head have been searched for its end.
     private var searched = 0
     private var skippedEmptyLine = false
-    private var authority: KnownAuthority?
+    private var authority: CachedAuthority?
 
     /// A parser for one connection.
     ///
@@ -39,7 +39,7 @@ package struct RequestParser: Sendable {
     package mutating func head(
         from buffer: inout ByteBuffer,
         into memory: (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) }
-    ) throws(WireRefusal) -> RequestHead? {
+    ) throws(WireRejection) -> RequestHead? {
         guard try self.skipEmptyLine(in: &buffer), try self.isComplete(buffer) else { return nil }
         var scan = RequestScan(names: self.names, limits: self.limits, scheme: self.scheme)
         guard let end = try scan.run(over: buffer.readableBytesUInt8Span) else { return nil }
@@ -56,7 +56,7 @@ package struct RequestParser: Sendable {
     /// One empty line before a request is let pass, RFC 9112 §2.2.
     ///
     /// False when more bytes are needed.
-    private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRefusal) -> Bool {
+    private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRejection) -> Bool {
         guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else { return false }
         guard first == 0x0D else { return true }
         guard !self.skippedEmptyLine else { throw .malformed("wire.empty_lines") }
@@ -68,7 +68,7 @@ package struct RequestParser: Sendable {
         return try self.skipEmptyLine(in: &buffer)
     }
 
-    private mutating func isComplete(_ buffer: ByteBuffer) throws(WireRefusal) -> Bool {
+    private mutating func isComplete(_ buffer: ByteBuffer) throws(WireRejection) -> Bool {
         let span = buffer.readableBytesUInt8Span
         let last = span.count - 1
         if last >= 3, span[last] == 0x0A, span[last - 1] == 0x0D, span[last - 2] == 0x0A, span[last - 3] == 0x0D {
@@ -88,13 +88,13 @@ package struct RequestParser: Sendable {
         return false
     }
 
-    private func overflow(_ span: Span<UInt8>) -> WireRefusal {
+    private func overflow(_ span: Span<UInt8>) -> WireRejection {
         let method = span.extracting(first: RequestLine.maxMethodBytes + 1)
-        guard !method.isToken else { return WireRefusal(501, "request.method_too_long") }
+        guard !method.isToken else { return WireRejection(501, "request.method_too_long") }
         for index in 0..<min(span.count, self.limits.targetBytes + 16) where span[index] == 0x0D {
-            return WireRefusal(431, "wire.head_too_large")
+            return WireRejection(431, "wire.head_too_large")
         }
-        return WireRefusal(414, "wire.target_too_long")
+        return WireRejection(414, "wire.target_too_long")
     }
 }
 

@@ -9,7 +9,7 @@ struct RequestScan {
     let limits: HeadLimits
     let scheme: String
     private var line = RequestLine()
-    private var fields: [FieldSlot] = []
+    private var fields: [FieldLine] = []
 
     init(names: FieldNames, limits: HeadLimits, scheme: String) {
         self.names = names
@@ -18,7 +18,7 @@ struct RequestScan {
     }
 
     /// Reads the start line and all field lines; answers where the head ends.
-    mutating func run(over bytes: Span<UInt8>) throws(WireRefusal) -> Int? {
+    mutating func run(over bytes: Span<UInt8>) throws(WireRejection) -> Int? {
         guard let start = try self.line.read(bytes, limits: self.limits) else { return nil }
         let scanner = FieldScanner(names: self.names, limits: self.limits, isRequest: true, status: 400)
         self.fields.reserveCapacity(20)
@@ -28,14 +28,14 @@ struct RequestScan {
             case .more:
                 return nil
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRefusal(431, "wire.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(431, "wire.head_too_large") }
                 return end
             case .folded:
                 throw .malformed("wire.field_name")
             case .field(let slot):
-                guard self.fields.count < self.limits.fields else { throw WireRefusal(431, "wire.too_many_fields") }
+                guard self.fields.count < self.limits.fields else { throw WireRejection(431, "wire.too_many_fields") }
                 guard Int(slot.end) > position, Int(slot.end) <= self.limits.bytes else {
-                    throw WireRefusal(431, "wire.head_too_large")
+                    throw WireRejection(431, "wire.head_too_large")
                 }
                 self.fields.append(slot)
                 position = Int(slot.end)
@@ -44,13 +44,13 @@ struct RequestScan {
     }
 
     /// The checked head over the bytes that ``run(over:)`` read.
-    func head(of bytes: ByteBuffer, known: inout KnownAuthority?) throws(WireRefusal) -> RequestHead {
+    func head(of bytes: ByteBuffer, known: inout CachedAuthority?) throws(WireRejection) -> RequestHead {
         var message = MessageHead(bytes: bytes, fields: self.fields)
-        let census = try FieldCensus(of: message)
+        let census = try SingletonFields(of: message)
         if census.hasSeveralCookies {
             message = message.joiningCookies()
             guard message.fields.last.map({ $0.lineRange.count <= self.limits.fieldBytes }) ?? true else {
-                throw WireRefusal(431, "wire.field_too_large")
+                throw WireRejection(431, "wire.field_too_large")
             }
         }
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
@@ -98,11 +98,11 @@ struct RequestLine {
     }
 
     /// Reads the line; answers where the next one starts, nil when the bytes run out.
-    mutating func read(_ bytes: Span<UInt8>, limits: HeadLimits) throws(WireRefusal) -> Int? {
+    mutating func read(_ bytes: Span<UInt8>, limits: HeadLimits) throws(WireRejection) -> Int? {
         var position = 0
         while position < bytes.count, ByteClass.isToken(bytes[position]) {
             position += 1
-            guard position <= RequestLine.maxMethodBytes else { throw WireRefusal(501, "request.method_too_long") }
+            guard position <= RequestLine.maxMethodBytes else { throw WireRejection(501, "request.method_too_long") }
         }
         guard position < bytes.count else { return nil }
         guard bytes[position] == 0x20, position > 0 else { throw .malformed("request.start_line") }
@@ -117,7 +117,7 @@ struct RequestLine {
             position += 1
         }
         guard position < bytes.count else { return nil }
-        guard position - targetStart <= limits.targetBytes else { throw WireRefusal(414, "wire.target_too_long") }
+        guard position - targetStart <= limits.targetBytes else { throw WireRejection(414, "wire.target_too_long") }
         guard bytes[position] == 0x20, position > targetStart else {
             throw .malformed(bytes[position] == UInt8(ascii: "#") ? "request.fragment" : "request.target")
         }
@@ -132,7 +132,7 @@ struct RequestLine {
     /// Any minor version of HTTP/1 above 1 is read as 1; other major versions are not spoken here.
     ///
     /// RFC 9110 §2.5 and §15.6.6.
-    private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRefusal) {
+    private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRejection) {
         var position = start
         for byte in "HTTP/".utf8 {
             guard bytes[position] == byte else { throw .malformed("request.version") }
@@ -143,11 +143,11 @@ struct RequestLine {
             throw .malformed("request.version")
         }
         guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed("request.start_line") }
-        guard major == UInt8(ascii: "1") else { throw WireRefusal(505, "request.version_not_supported") }
+        guard major == UInt8(ascii: "1") else { throw WireRejection(505, "request.version_not_supported") }
         self.minorVersion = minor == UInt8(ascii: "0") ? 0 : 1
     }
 
-    static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRefusal) -> RequestMethod {
+    static func method(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(WireRejection) -> RequestMethod {
         let first = range.lowerBound
         if range.count == 3, bytes[first] == UInt8(ascii: "G"), bytes[first + 1] == UInt8(ascii: "E"),
             bytes[first + 2] == UInt8(ascii: "T")
@@ -156,8 +156,8 @@ struct RequestLine {
         }
         let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
         if let method = RequestMethod(rawValue: text) { return method }
-        guard RequestMethod.isRefused(text) else { throw WireRefusal(501, "request.method_unknown") }
-        throw WireRefusal(405, "request.method_not_allowed")
+        guard RequestMethod.isRefused(text) else { throw WireRejection(501, "request.method_unknown") }
+        throw WireRejection(405, "request.method_not_allowed")
     }
 }
 
@@ -170,7 +170,7 @@ struct RequestTarget {
     let isAsterisk: Bool
     private let authority: (host: String, port: Int)?
 
-    init(_ line: RequestLine, in message: MessageHead, scheme: String) throws(WireRefusal) {
+    init(_ line: RequestLine, in message: MessageHead, scheme: String) throws(WireRejection) {
         let bytes = message.bytes.readableBytesUInt8Span
         var range = line.target
         self.isAsterisk = range.count == 1 && bytes[range.lowerBound] == UInt8(ascii: "*")
@@ -203,7 +203,7 @@ struct RequestTarget {
         _ message: MessageHead,
         _ range: Range<Int>,
         isPlain: Bool
-    ) throws(WireRefusal) -> CanonicalPath {
+    ) throws(WireRejection) -> CanonicalPath {
         guard !range.isEmpty else { return .rewritten([UInt8(ascii: "/")]) }
         guard !isPlain || !PathCanonicalizer.isCanonical(message.bytes.readableBytesUInt8Span, range) else {
             return .received(range)
@@ -218,12 +218,12 @@ struct RequestTarget {
     private static func absolute(
         _ text: String,
         scheme: String
-    ) throws(WireRefusal) -> (authority: (host: String, port: Int), length: Int) {
+    ) throws(WireRejection) -> (authority: (host: String, port: Int), length: Int) {
         let start = scheme + "://"
         guard text.lowercased().hasPrefix(start) else { throw .malformed("request.target") }
         let rest = text.dropFirst(start.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard let sides = WebAddress.split(authority: authority),
+        guard let sides = WebURL.split(authority: authority),
             let origin = Origin(scheme: scheme, host: sides.host, port: sides.port)
         else { throw .malformed("request.target") }
         return ((origin.host, origin.port), start.utf8.count + authority.utf8.count)

@@ -43,7 +43,7 @@ package struct ResponseParser: Sendable {
     package func head(
         from buffer: inout ByteBuffer,
         answering method: RequestMethod
-    ) throws(WireRefusal) -> ResponseHead? {
+    ) throws(WireRejection) -> ResponseHead? {
         let scan: Scan?
         do {
             var result = try self.scan(buffer.readableBytesUInt8Span)
@@ -53,10 +53,10 @@ package struct ResponseParser: Sendable {
             }
             scan = result.scan
         } catch {
-            throw error.status == 431 ? WireRefusal(502, "upstream.head_too_large") : error
+            throw error.status == 431 ? WireRejection(502, "upstream.head_too_large") : error
         }
         guard let scan, let bytes = buffer.readSlice(length: scan.end) else {
-            guard buffer.readableBytes <= self.limits.bytes else { throw WireRefusal(502, "upstream.head_too_large") }
+            guard buffer.readableBytes <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
             return nil
         }
         let message = MessageHead(bytes: bytes, fields: scan.fields)
@@ -72,7 +72,7 @@ package struct ResponseParser: Sendable {
     private struct Scan {
         let start: StatusLine
         let end: Int
-        let fields: [FieldSlot]
+        let fields: [FieldLine]
     }
 
     private enum ScanResult {
@@ -101,10 +101,10 @@ package struct ResponseParser: Sendable {
         }
     }
 
-    private func scan(_ bytes: Span<UInt8>) throws(WireRefusal) -> ScanResult {
+    private func scan(_ bytes: Span<UInt8>) throws(WireRejection) -> ScanResult {
         guard let (line, start) = try StatusLine.read(bytes) else { return .more }
         let scanner = FieldScanner(names: self.names, limits: self.limits, isRequest: false, status: 502)
-        var fields: [FieldSlot] = []
+        var fields: [FieldLine] = []
         fields.reserveCapacity(16)
         var position = start
         while true {
@@ -112,14 +112,14 @@ package struct ResponseParser: Sendable {
             case .more:
                 return .more
             case .folded:
-                guard !fields.isEmpty else { throw WireRefusal(502, "wire.field_name") }
+                guard !fields.isEmpty else { throw WireRejection(502, "wire.field_name") }
                 return .folded
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRefusal(502, "upstream.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
                 return .complete(Scan(start: line, end: end, fields: fields))
             case .field(let slot):
                 guard fields.count < self.limits.fields, Int(slot.end) > position else {
-                    throw WireRefusal(502, "upstream.head_too_large")
+                    throw WireRejection(502, "upstream.head_too_large")
                 }
                 fields.append(slot)
                 position = Int(slot.end)
@@ -132,22 +132,22 @@ package struct ResponseParser: Sendable {
         of message: MessageHead,
         _ line: StatusLine,
         answering method: RequestMethod
-    ) throws(WireRefusal) -> BodyFraming {
+    ) throws(WireRejection) -> BodyFraming {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)
-        guard codings <= 1, lengths == 0 || codings == 0, lengths <= 1 || message.agreesOnLength else {
-            throw WireRefusal(502, "upstream.framing")
+        guard codings <= 1, lengths == 0 || codings == 0, lengths <= 1 || message.hasConsistentLength else {
+            throw WireRejection(502, "upstream.framing")
         }
         let noBody = method == .head || line.status < 200 || line.status == 204 || line.status == 304
         if let coding = message.first(.transferEncoding) {
             guard line.minorVersion == 1, message.spells(coding.valueRange, "chunked") else {
-                throw WireRefusal(502, "upstream.coding")
+                throw WireRejection(502, "upstream.coding")
             }
             return noBody ? .none : .chunked
         }
         guard let field = message.first(.contentLength) else { return noBody ? .none : .untilClose }
         guard let length = contentLength(in: message, field.valueRange) else {
-            throw WireRefusal(502, "upstream.length")
+            throw WireRejection(502, "upstream.length")
         }
         return noBody || length == 0 ? .none : .length(length)
     }
@@ -164,11 +164,11 @@ private struct StatusLine {
     let status: Int
     let minorVersion: Int
 
-    static func read(_ bytes: Span<UInt8>) throws(WireRefusal) -> (StatusLine, Int)? {
+    static func read(_ bytes: Span<UInt8>) throws(WireRejection) -> (StatusLine, Int)? {
         var position = 0
         for byte in "HTTP/1.".utf8 {
             guard position < bytes.count else { return nil }
-            guard bytes[position] == byte else { throw WireRefusal(502, "upstream.start_line") }
+            guard bytes[position] == byte else { throw WireRejection(502, "upstream.start_line") }
             position += 1
         }
         var end = 7
@@ -177,17 +177,17 @@ private struct StatusLine {
         }
         guard end + 1 < bytes.count else { return nil }
         guard end >= 12, bytes[end] == 0x0D, bytes[end + 1] == 0x0A, bytes[8] == 0x20 else {
-            throw WireRefusal(502, "upstream.start_line")
+            throw WireRejection(502, "upstream.start_line")
         }
         guard end == 12 || bytes[12] == 0x20, bytes[7] == UInt8(ascii: "0") || bytes[7] == UInt8(ascii: "1") else {
-            throw WireRefusal(502, "upstream.start_line")
+            throw WireRejection(502, "upstream.start_line")
         }
         var status = 0
         for index in 9..<12 {
-            guard ByteClass.isDigit(bytes[index]) else { throw WireRefusal(502, "upstream.start_line") }
+            guard ByteClass.isDigit(bytes[index]) else { throw WireRejection(502, "upstream.start_line") }
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        guard (100...999).contains(status) else { throw WireRefusal(502, "upstream.status") }
+        guard (100...999).contains(status) else { throw WireRejection(502, "upstream.status") }
         return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
     }
 }

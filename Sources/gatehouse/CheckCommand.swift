@@ -30,35 +30,35 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
-        let obstacles = Rehearsal.obstacles(in: configuration)
+        let obstacles = SignInPreflight.obstacles(in: configuration)
         for (provider, failure) in obstacles {
-            complain("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
+            printError("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
         }
-        let faults = Rehearsal.certificateFaults(in: configuration)
+        let faults = SignInPreflight.certificateFaults(in: configuration)
         for fault in faults {
-            complain("\(self.file.config): error: \(fault.detail)")
+            printError("\(self.file.config): error: \(fault.detail)")
         }
-        let remarks = Rehearsal.certificateRemarks(in: configuration, at: WallClock.system.now)
+        let remarks = SignInPreflight.certificateRemarks(in: configuration, at: WallClock.system.now)
         for remark in remarks {
-            complain("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
+            printError("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
         }
         guard obstacles.isEmpty, faults.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
-        for remark in Rehearsal.expiredPins(in: configuration, at: WallClock.system.now) {
-            complain("\(self.file.config): warning: \(remark)")
+        for remark in SignInPreflight.expiredPins(in: configuration, at: WallClock.system.now) {
+            printError("\(self.file.config): warning: \(remark)")
         }
         let providers = count(configuration.providers.count, "provider")
-        say("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
+        printLine("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
         if self.online { try await self.examine(configuration) }
     }
 
     private func examine(_ configuration: Configuration) async throws {
         do throws(Failure) {
-            let lines = try await ProviderExamination(of: configuration, only: self.provider).lines()
-            for row in ExaminationText.rows(lines) { say(row) }
-            say("online: \(ExaminationText.summary(lines))")
+            let lines = try await ProviderDiagnostics(of: configuration, only: self.provider).lines()
+            for row in ProviderFindingTable.rows(lines) { printLine(row) }
+            printLine("online: \(ProviderFindingTable.summary(lines))")
             guard lines.contains(where: { $0.verdict == .failure }) else { return }
         } catch {
-            complain("gatehouse: error: \(error.code): \(error.detail)")
+            printError("gatehouse: error: \(error.code): \(error.detail)")
         }
         throw ExitCode(1)
     }

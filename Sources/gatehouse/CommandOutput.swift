@@ -26,7 +26,7 @@ final class CommandOutput: Sendable {
     /// The exit code of a command that would end with `code`.
     func end(_ code: Int32) -> Int32 {
         guard let failure = self.failure.withLock({ $0 }), !failure.isClosedPipe else { return code }
-        complain("gatehouse: error: standard output cannot be written: \(failure.reason)")
+        printError("gatehouse: error: standard output cannot be written: \(failure.reason)")
         return code == 0 ? 1 : code
     }
 }
@@ -35,11 +35,11 @@ final class CommandOutput: Sendable {
 let commandOutput = CommandOutput()
 
 /// Writes a line to standard output.
-func say(_ text: String) {
+func printLine(_ text: String) {
     commandOutput.write(text + "\n")
 }
 
 /// Writes a line to standard error; there is nowhere to report a failure of that.
-func complain(_ text: String) {
+func printError(_ text: String) {
     try? OutputDescriptor.standardError.write(text + "\n")
 }

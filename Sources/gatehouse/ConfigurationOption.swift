@@ -31,7 +31,7 @@ struct ConfigurationOption: ParsableArguments {
         let providers = try self.load().configuration?.providers ?? []
         guard let settings = providers.first(where: { $0.id == name }) else {
             let names = providers.map(\.id).joined(separator: ", ")
-            complain("gatehouse: error: \(self.config) has no provider '\(name)'; it has \(names)")
+            printError("gatehouse: error: \(self.config) has no provider '\(name)'; it has \(names)")
             throw ExitCode(1)
         }
         return settings
@@ -42,7 +42,7 @@ struct ConfigurationOption: ParsableArguments {
 @Sendable
 func show(_ diagnostics: [Diagnostic]) {
     for diagnostic in diagnostics {
-        complain(diagnostic.rendered)
+        printError(diagnostic.rendered)
     }
 }
 

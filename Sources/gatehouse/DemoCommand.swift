@@ -52,7 +52,7 @@ struct DemoCommand: AsyncParsableCommand {
             throw ValidationError("--provider-port takes 1 to 65000, or 0 for any that are free")
         }
         guard !self.quirk.contains("list") else { return }
-        let plan: DemoPlan
+        let plan: DemoOptions
         do throws(Failure) {
             plan = try self.plan()
         } catch {
@@ -64,9 +64,9 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    private func plan() throws(Failure) -> DemoPlan {
+    private func plan() throws(Failure) -> DemoOptions {
         let quirks = try DemoQuirks(self.quirk)
-        return DemoPlan(
+        return DemoOptions(
             providers: try DemoCatalogue.chosen(self.provider, quirks: quirks),
             quirks: quirks,
             gatewayPort: self.port,
@@ -77,7 +77,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !self.quirk.contains("list") else {
-            say(Self.quirkList)
+            printLine(Self.quirkList)
             return
         }
         let plan = try self.plan()
@@ -87,12 +87,12 @@ struct DemoCommand: AsyncParsableCommand {
         defer {
             for source in signals { source.cancel() }
         }
-        let world: DemoWorld
+        let world: DemoEnvironment
         do {
-            world = try await DemoWorld.start(plan, in: folder)
+            world = try await DemoEnvironment.start(plan, in: folder)
         } catch {
             let reason = (error as? Failure)?.detail ?? "\(error)"
-            complain("gatehouse: error: the demo cannot start: \(reason)")
+            printError("gatehouse: error: the demo cannot start: \(reason)")
             throw ExitCode(1)
         }
         defer { world.stop() }
@@ -116,12 +116,12 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    private func serve(_ world: DemoWorld, _ plan: DemoPlan, folder: String) async throws {
+    private func serve(_ world: DemoEnvironment, _ plan: DemoOptions, folder: String) async throws {
         let path = folder + "/providers.yaml"
         do throws(Failure) {
             try PrivateFile.write(Array(world.configurationText.utf8), to: path)
         } catch {
-            complain("gatehouse: error: \(error.detail)")
+            printError("gatehouse: error: \(error.detail)")
             throw ExitCode(1)
         }
         let result = ConfigurationFile.load(path: path, environment: [:])
@@ -132,7 +132,7 @@ struct DemoCommand: AsyncParsableCommand {
             logger: makeLogger(level: self.verbose ? .debug : .error),
             whereToListen: "--port or --operations-port",
         )
-        say(
+        printLine(
             """
 
             Gatehouse demo: open this address, and stop with Ctrl-C
@@ -147,7 +147,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// How to open the demo of another machine, if its ports are fixed.
-    private func tunnel(for plan: DemoPlan) -> String {
+    private func tunnel(for plan: DemoOptions) -> String {
         guard plan.providerPort != 0 else { return "" }
         let ports = [plan.gatewayPort] + plan.pagePorts
         let options = ports.map { "-L \($0):localhost:\($0)" }.joined(separator: " ")

@@ -31,9 +31,9 @@ struct GatehouseProgram {
         let code = GatehouseCommand.exitCode(for: error)
         let text = GatehouseCommand.fullMessage(for: error)
         if code == .success {
-            say(text)
+            printLine(text)
         } else if !text.isEmpty {
-            complain(text)
+            printError(text)
         }
         return code == .validationFailure ? 2 : code.rawValue
     }

@@ -37,14 +37,14 @@ struct PinsCommand: AsyncParsableCommand {
             throw ValidationError("--ca-file and --proxy are for a host; a provider's are in the file")
         }
         if let host { _ = try self.origin(of: host) }
-        guard self.proxy.map({ WebAddress($0)?.origin.scheme == "http" }) ?? true else {
+        guard self.proxy.map({ WebURL($0)?.origin.scheme == "http" }) ?? true else {
             throw ValidationError("--proxy takes an http address")
         }
     }
 
     private func origin(of text: String) throws -> Origin {
         let address = text.contains("://") ? text : "https://\(text)"
-        guard let origin = WebAddress(address)?.origin, origin.isSecure else {
+        guard let origin = WebURL(address)?.origin, origin.isSecure else {
             throw ValidationError("'\(text)' is neither a host such as id.example.com:8443 nor an https address")
         }
         return origin
@@ -55,18 +55,18 @@ struct PinsCommand: AsyncParsableCommand {
         do {
             inspection = try await self.inspection()
         } catch let failure as Failure {
-            complain("gatehouse: error: \(failure.code): \(failure.detail)")
+            printError("gatehouse: error: \(failure.code): \(failure.detail)")
             throw ExitCode(1)
         }
-        say(inspection.text(now: WallClock.system.now))
+        printLine(inspection.text(now: WallClock.system.now))
         guard !inspection.isGood else { return }
-        if self.host != nil, self.caFile == nil { complain("gatehouse: a private authority is named with --ca-file") }
+        if self.host != nil, self.caFile == nil { printError("gatehouse: a private authority is named with --ca-file") }
         throw ExitCode(1)
     }
 
     private func inspection() async throws -> PinInspection {
         guard let host else { return try await PinInspection.of(try self.file.provider(named: self.provider ?? "")) }
-        let proxy = self.proxy.flatMap { WebAddress($0) }
+        let proxy = self.proxy.flatMap { WebURL($0) }
         return try await PinInspection.of(try self.origin(of: host), caFile: self.caFile, proxy: proxy)
     }
 }

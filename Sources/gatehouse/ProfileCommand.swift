@@ -44,16 +44,16 @@ struct ProfileCommand: ParsableCommand {
             let payloads = try ProviderPayloads(saved: try self.saved())
             let definition = try ProviderDefinition(settings)
             try ProfileCommand.check(payloads, of: definition)
-            say(ProfileRows.text(of: try definition.profile(from: payloads)))
+            printLine(ProfileRows.text(of: try definition.profile(from: payloads)))
         } catch {
-            complain("gatehouse: error: \(error.code): \(error.detail)")
+            printError("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)
         }
     }
 
     /// A token of another issuer, or of a tenant that may not sign in, makes no profile at a sign-in either.
     ///
-    /// Which tenant a domain stands for only the provider's metadata say, so that is not checked here.
+    /// Only the provider's metadata name the tenant of a domain, so the tenant is not checked here.
     private static func check(_ payloads: ProviderPayloads, of definition: ProviderDefinition) throws(Failure) {
         guard let claims = payloads.idToken, let issuer = claims["iss"]?.string else { return }
         switch definition.issuer.verdict(on: claims, discovered: issuer) {
@@ -75,7 +75,7 @@ struct ProfileCommand: ParsableCommand {
         guard bytes.count <= limit else {
             throw Failure(.malformedRequest, "profile.payload", "'\(path)' is larger than 1 MiB")
         }
-        do throws(JSON.ParseProblem) {
+        do throws(JSON.ParseError) {
             return try JSON(parsing: Array(bytes), depth: 32)
         } catch {
             throw Failure(
@@ -86,7 +86,7 @@ struct ProfileCommand: ParsableCommand {
         }
     }
 
-    private static func words(for problem: JSON.ParseProblem, in bytes: Data) -> String {
+    private static func words(for problem: JSON.ParseError, in bytes: Data) -> String {
         switch problem {
         case .syntax(let offset):
             "is no JSON; look at line \(bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1)"

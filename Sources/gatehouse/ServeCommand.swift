@@ -44,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
         do throws(Failure) {
             return try InheritedSocket.all(in: environment)
         } catch {
-            complain("gatehouse: error: \(error.code): \(error.detail)")
+            printError("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)
         }
     }
@@ -92,7 +92,7 @@ func started(
         return try await Gateway.start(result, options: options, logger: logger)
     } catch {
         let advice = error.code == "listener.bind" ? "; choose another address with \(whereToListen)" : ""
-        complain("gatehouse: error: \(error.code): \(error.detail)\(advice)")
+        printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
         throw ExitCode(1)
     }
 }

@@ -41,15 +41,15 @@ struct TryCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try self.file.provider(named: self.provider)
-        let trial: Trial
+        let trial: TestSignIn
         do throws(Failure) {
-            trial = try await Trial.begin(settings, host: self.host, port: self.port)
+            trial = try await TestSignIn.begin(settings, host: self.host, port: self.port)
         } catch {
             let advice = error.code == "listener.bind" ? "; choose another port with --port" : ""
-            complain("gatehouse: error: \(error.code): \(error.detail)\(advice)")
+            printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
             throw ExitCode(1)
         }
-        say(
+        printLine(
             """
             Open this address in a browser and sign in:
 
@@ -62,12 +62,12 @@ struct TryCommand: AsyncParsableCommand {
         guard commandOutput.isComplete else { throw ExitCode(1) }
         switch await trial.outcome(within: .seconds(self.wait)) {
         case .signedIn(let signIn):
-            say("\n\(TrialReport.text(of: signIn, settings: settings))")
+            printLine("\n\(TestSignInReport.text(of: signIn, settings: settings))")
         case .failed(let failure):
-            complain("\n\(TrialReport.text(of: failure, settings: settings, callback: trial.callback))")
+            printError("\n\(TestSignInReport.text(of: failure, settings: settings, callback: trial.callback))")
             throw ExitCode(1)
         case .timedOut:
-            complain(
+            printError(
                 "\ngatehouse: error: nobody came back within \(self.wait) s; if the provider showed an error page, "
                     + "compare the callback above with what is registered there"
             )

@@ -151,8 +151,8 @@ def test_devpi_with_an_outside_url(started, fronts, tmp_path):
     with signed_in(front.fields) as session:
 
         def listed():
-            answer = session.get(f"{front.url}/+api", headers={"Accept": "application/json"}).json()
-            return answer["result"]["login"].startswith(front.url)
+            response = session.get(f"{front.url}/+api", headers={"Accept": "application/json"}).json()
+            return response["result"]["login"].startswith(front.url)
 
         apps.eventually(listed, "links have the prefix")
 

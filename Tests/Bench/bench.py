@@ -84,11 +84,11 @@ def options_of(arguments):
     return options
 
 
-def measure(stand, name):
+def measure(own_gateway, name):
     """The rows of one scenario; one that says why if it cannot be measured."""
     rows = []
     try:
-        for row in ALL[name](stand):
+        for row in ALL[name](own_gateway):
             print(report.line(row), flush=True)
             rows.append(row)
     except Skip as reason:
@@ -101,19 +101,19 @@ def measure(stand, name):
 def run(options):
     """All rows of the chosen scenarios, and how much others used the machine; everything is stopped afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="gatehouse-measured-"))
-    stand = Stand(options, folder)
+    own_gateway = Stand(options, folder)
     try:
         for name, package in (("nginx", "nginx-light"), ("wrk", None), ("h2load", "nghttp2-client")):
             program(name, package)
         others = Others()
-        stand.start()
-        rows = [row for name in ALL if name in options.only for row in measure(stand, name)]
-        return rows, others.share([child.pid for child in stand.children.all])
+        own_gateway.start()
+        rows = [row for name in ALL if name in options.only for row in measure(own_gateway, name)]
+        return rows, others.share([child.pid for child in own_gateway.children.all])
     finally:
         # A second Ctrl-C must not leave anything running.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
-        stand.stop()
+        own_gateway.stop()
         if options.keep:
             print(f"kept: {folder}")
         else:

@@ -30,7 +30,7 @@ def offers_http2(port):
 
 
 @dataclass
-class Answer:
+class Response:
     """The answer to a request; `size` counts all its bytes."""
 
     status: int
@@ -62,7 +62,7 @@ class Wire:
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + (body or b""))
-        return self.answer()
+        return self.response()
 
     def more(self):
         data = self.socket.recv(65536)
@@ -79,18 +79,18 @@ class Wire:
         pairs = [line.partition(":") for line in lines]
         return int(first.split()[1]), [(name.lower(), value.strip()) for name, _, value in pairs], len(head) + 4
 
-    def answer(self):
+    def response(self):
         status, fields, size = self.head()
-        answer = Answer(status, fields, b"", size)
-        if (answer.first("transfer-encoding") or "") == "chunked":
-            answer.body = self.chunks()
+        response = Response(status, fields, b"", size)
+        if (response.first("transfer-encoding") or "") == "chunked":
+            response.body = self.chunks()
         else:
-            length = int(answer.first("content-length") or 0)
+            length = int(response.first("content-length") or 0)
             while len(self.waiting) < length:
                 self.more()
-            answer.body, self.waiting = self.waiting[:length], self.waiting[length:]
-        answer.size += len(answer.body)
-        return answer
+            response.body, self.waiting = self.waiting[:length], self.waiting[length:]
+        response.size += len(response.body)
+        return response
 
     def chunks(self):
         body = b""
@@ -138,12 +138,12 @@ class Browser:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         if parts.port not in self.wires:
             self.wires[parts.port] = Wire(parts.port)
-        answer = self.wires[parts.port].ask(method, target, lines, body)
-        if (answer.first("connection") or "").lower() == "close":
+        response = self.wires[parts.port].ask(method, target, lines, body)
+        if (response.first("connection") or "").lower() == "close":
             self.wires.pop(parts.port).close()
         if own:
-            self.keep(answer.all("set-cookie"))
-        return answer
+            self.keep(response.all("set-cookie"))
+        return response
 
     def keep(self, lines):
         for line in lines:
@@ -160,13 +160,13 @@ class Browser:
             parts = urlsplit(url)
             if parts.path.endswith("/authorize"):
                 url += f"&person={self.person}"
-            answer = self.send("GET", url)
-            if answer.status not in (301, 302, 303, 307, 308):
+            response = self.send("GET", url)
+            if response.status not in (301, 302, 303, 307, 308):
                 break
-            url = urljoin(url, answer.first("location"))
-        if answer.status != 200 or urlsplit(url).path != page:
-            raise Trouble(f"the sign-in ended at {url} with {answer.status}: {answer.body[:300]}")
-        return answer
+            url = urljoin(url, response.first("location"))
+        if response.status != 200 or urlsplit(url).path != page:
+            raise Trouble(f"the sign-in ended at {url} with {response.status}: {response.body[:300]}")
+        return response
 
     def sign_out(self):
         """Ends the session."""

@@ -138,7 +138,7 @@ class Generator:
 def answer_of(place):
     """One answer; trouble if it is not the page."""
     with Wire(place.port, tls_context() if place.tls else None) as wire:
-        answer = wire.ask("GET", place.path, place.fields)
-    if answer.status != 200:
-        raise Trouble(f"{place.url} is answered with {answer.status}")
-    return answer
+        response = wire.ask("GET", place.path, place.fields)
+    if response.status != 200:
+        raise Trouble(f"{place.url} is answered with {response.status}")
+    return response

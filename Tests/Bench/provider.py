@@ -33,7 +33,7 @@ class Provider:
     def __init__(self, origin):
         self.origin, self.key = origin, SigningKey()
 
-    def answer(self, target, body, fields):
+    def response(self, target, body, fields):
         """Status, location and JSON for a request."""
         parts = urlsplit(target)
         name, _, path = parts.path.lstrip("/").partition("/")
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
             if len(rest) < length:
                 return
             self.waiting = rest[length:]
-            self.reply(*self.provider.answer(first.split()[1].decode(), rest[:length], fields))
+            self.reply(*self.provider.response(first.split()[1].decode(), rest[:length], fields))
 
     def reply(self, status, location, value):
         body = json.dumps(value).encode() if value is not None else b""

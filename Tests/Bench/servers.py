@@ -120,19 +120,19 @@ class Beside:
         proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
         proxy_set_header X-Forwarded-User mock:ada; proxy_set_header X-Forwarded-Email ada@example.com;"""
 
-    def __init__(self, stand):
+    def __init__(self, own_gateway):
         plain, secure, http2 = self.ports = free_ports(3)
         bulk = "client_max_body_size 0; proxy_buffering off; proxy_request_buffering off;"
         places = f"""location / {{ proxy_pass http://app; {self.HEAD} }}
             location /bulk/ {{ proxy_pass http://bulk; {bulk} {self.HEAD} }}"""
-        tls = f"""ssl_certificate {stand.folder}/cert.pem; ssl_certificate_key {stand.folder}/key.pem;
+        tls = f"""ssl_certificate {own_gateway.folder}/cert.pem; ssl_certificate_key {own_gateway.folder}/key.pem;
             ssl_session_cache off;"""
         kept = "keepalive 256; keepalive_requests 1000000000;"
-        self.stand = stand
-        self.name = f"nginx{next(stand.names)}"
-        self.child = stand.nginx(self.name, stand.measured, f"""http2_max_requests 1000000000;
-            upstream app {{ server 127.0.0.1:{stand.app_port}; {kept} }}
-            upstream bulk {{ server 127.0.0.1:{stand.bulk_port}; keepalive 4; }}
+        self.own_gateway = own_gateway
+        self.name = f"nginx{next(own_gateway.names)}"
+        self.child = own_gateway.nginx(self.name, own_gateway.measured, f"""http2_max_requests 1000000000;
+            upstream app {{ server 127.0.0.1:{own_gateway.app_port}; {kept} }}
+            upstream bulk {{ server 127.0.0.1:{own_gateway.bulk_port}; keepalive 4; }}
             server {{ listen 127.0.0.1:{plain} backlog=4096; {places} }}
             server {{ listen 127.0.0.1:{secure} ssl backlog=4096; {tls} {places} }}
             server {{ listen 127.0.0.1:{http2} ssl http2 backlog=4096; {tls} {places} }}""")
@@ -146,25 +146,25 @@ class Beside:
         return Place(self.ports[("h1", "h1-tls", "h2-tls").index(protocol)], protocol != "h1")
 
     def stop(self):
-        self.stand.children.stop(self.child)
+        self.own_gateway.children.stop(self.child)
 
 
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, stand, routes=1, providers=1, cpus=None, reuse=None):
-        self.stand, self.cpus, self.reuse = stand, cpus or stand.measured, reuse
-        self.name = f"gateway{next(stand.names)}"
-        self.folder = stand.folder / self.name
+    def __init__(self, own_gateway, routes=1, providers=1, cpus=None, reuse=None):
+        self.own_gateway, self.cpus, self.reuse = own_gateway, cpus or own_gateway.measured, reuse
+        self.name = f"gateway{next(own_gateway.names)}"
+        self.folder = own_gateway.folder / self.name
         self.folder.mkdir()
         self.port, self.secure_port, self.operations = free_ports(3)
         self.configuration = self.plan(routes, providers)
         self.child, self.cookie = None, None
 
     def plan(self, routes, providers):
-        tls = [{"certificate": f"{self.stand.folder}/cert.pem", "private_key": f"{self.stand.folder}/key.pem"}]
-        issuer = f"http://127.0.0.1:{self.stand.provider_port}"
-        upstream = f"http://127.0.0.1:{self.stand.app_port}"
+        tls = [{"certificate": f"{self.own_gateway.folder}/cert.pem", "private_key": f"{self.own_gateway.folder}/key.pem"}]
+        issuer = f"http://127.0.0.1:{self.own_gateway.provider_port}"
+        upstream = f"http://127.0.0.1:{self.own_gateway.app_port}"
         known = {
             name: {
                 "type": "oidc", "issuer": f"{issuer}/{name}", "client_id": "bench", "client_secret":
@@ -180,7 +180,7 @@ class Gateway:
             for number in range(1, routes)
         }
         app = {"host": "127.0.0.1", "providers": ["mock"], "allow": "signed_in"}
-        bulk = f"http://127.0.0.1:{self.stand.bulk_port}"
+        bulk = f"http://127.0.0.1:{self.own_gateway.bulk_port}"
         pages = {"targets": [upstream], "reuse": self.reuse} if self.reuse else upstream
         return {
             "gateway": {
@@ -206,19 +206,19 @@ class Gateway:
         file = self.folder / "attempt.yaml"
         file.write_text(json.dumps(configuration))
         env = {**os.environ, **ENVIRONMENT}
-        return run([self.stand.options.gateway, "check", "--config", file], 20, env=env)[0] == 0
+        return run([self.own_gateway.options.gateway, "check", "--config", file], 20, env=env)[0] == 0
 
     def generous(self):
         """The limits of `GENEROUS` that this program knows; found out once in a run."""
-        if self.stand.generous is None:
+        if self.own_gateway.generous is None:
             if not self.accepts(self.configuration):
                 raise Trouble(f"`gatehouse check` refuses the file of the benchmark: {self.folder}/attempt.yaml")
-            self.stand.generous, plan = [], self.configuration
+            self.own_gateway.generous, plan = [], self.configuration
             for keys, value in GENEROUS:
                 if not has(plan, keys) and self.accepts(wider := with_value(plan, keys, value)):
-                    self.stand.generous.append((keys, value))
+                    self.own_gateway.generous.append((keys, value))
                     plan = wider
-        return self.stand.generous
+        return self.own_gateway.generous
 
     def write(self):
         plan = self.configuration
@@ -230,10 +230,10 @@ class Gateway:
 
     def launch(self):
         """Starts the program and does not wait for it."""
-        command = [self.stand.options.gateway, "serve", "--config", self.write(), "--log-level", "error"]
+        command = [self.own_gateway.options.gateway, "serve", "--config", self.write(), "--log-level", "error"]
         if not any(keys[:2] == ("gateway", "drain") for keys, _ in self.generous()):
             command += ["--drain-delay", "0"]
-        self.child = self.stand.children.start(self.name, command, self.cpus, ENVIRONMENT)
+        self.child = self.own_gateway.children.start(self.name, command, self.cpus, ENVIRONMENT)
 
     def start(self):
         self.launch()
@@ -254,5 +254,5 @@ class Gateway:
 
     def stop(self):
         if self.child:
-            self.stand.children.stop(self.child)
+            self.own_gateway.children.stop(self.child)
             eventually(lambda: not listens(self.port), "the gateway no longer listens")

@@ -107,9 +107,9 @@ def possible(gateway, wanted):
     return found
 
 
-def half_load(stand, gateway):
+def half_load(own_gateway, gateway):
     """Half of the requests per second that the gateway takes, with this client on this machine."""
-    found = stand.generator.wrk(Place(gateway.port, cookies=(gateway.cookie, ), path="/who"), 3)
+    found = own_gateway.generator.wrk(Place(gateway.port, cookies=(gateway.cookie, ), path="/who"), 3)
     return int(found["requests"] / found["seconds"] / 2)
 
 
@@ -125,13 +125,13 @@ def begin(gateway, kinds, tally):
     return threads
 
 
-def endure(stand, gateway, kinds, tally):
+def endure(own_gateway, gateway, kinds, tally):
     """All traffic for as long as asked; what was wrong with the crowd."""
-    options, crowd = stand.options, None
+    options, crowd = own_gateway.options, None
     if "crowd" in kinds:
-        rate = options.rate or half_load(stand, gateway)
+        rate = options.rate or half_load(own_gateway, gateway)
         print(f"crowd: {rate} requests per second", flush=True)
-        crowd = Crowd(stand, [Person(gateway, f"crowd{number}") for number in range(4)], rate)
+        crowd = Crowd(own_gateway, [Person(gateway, f"crowd{number}") for number in range(4)], rate)
     threads = begin(gateway, kinds, tally)
     end = time.monotonic() + options.minutes * 60
     try:
@@ -167,16 +167,16 @@ def summary(tally, watch):
     return [*([f"{failed} failures"] if failed else []), *watch.complaints()]
 
 
-def soak(stand):
+def soak(own_gateway):
     """The whole of it; what was wrong."""
-    stand.start()
+    own_gateway.start()
     tally = Tally()
-    gateway = SoakGateway(stand)
+    gateway = SoakGateway(own_gateway)
     try:
         gateway.start()
-        kinds = possible(gateway, stand.options.only)
-        with Watch(gateway.pid, tally, stand.options.csv, stand.options.every) as watch:
-            wrong = endure(stand, gateway, kinds, tally)
+        kinds = possible(gateway, own_gateway.options.only)
+        with Watch(gateway.pid, tally, own_gateway.options.csv, own_gateway.options.every) as watch:
+            wrong = endure(own_gateway, gateway, kinds, tally)
         wrong += summary(tally, watch)
         code = gateway.child.stop()
         return wrong + ([f"the gateway ended with {code}"] if code else [])
@@ -199,10 +199,10 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ended)
     folder = Path(tempfile.mkdtemp(prefix="gatehouse-soak-"))
-    stand = SoakStand(options, folder)
+    own_gateway = SoakStand(options, folder)
     try:
         program("nginx", "nginx-light")
-        wrong = soak(stand)
+        wrong = soak(own_gateway)
     except Trouble as trouble:
         wrong = [str(trouble)]
     except KeyboardInterrupt:
@@ -210,7 +210,7 @@ def main():
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        stand.stop()
+        own_gateway.stop()
         if options.keep:
             print(f"kept: {folder}")
         else:

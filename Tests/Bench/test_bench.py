@@ -32,7 +32,7 @@ class Figures(unittest.TestCase):
         # The second round was disturbed as a whole; the ratio of the medians would be 2.5.
         self.assertEqual(measure.ratio([2, 100, 5], [1, 50, 2]), 2)
 
-    def test_everybody_is_measured_once_in_each_round_in_turns(self):
+    def test_every_target_is_measured_once_in_each_round_in_turns(self):
         order = []
         subjects = {name: lambda name=name: (order.append(name), (1, 1))[1] for name in "ab"}
         found = measure.rounds(subjects, 3)
@@ -50,7 +50,7 @@ class Figures(unittest.TestCase):
         ]
         self.assertEqual(verdicts, ["**missed**", "met", "**missed**", "met", "", "not measured"])
 
-    def test_an_answer_of_another_length_is_no_result(self):
+    def test_a_response_of_another_length_is_no_result(self):
         generator = load.Generator(Path("/"), [0])
         place = load.Place(1)
         with mock.patch.object(load, "answer_of", return_value=mock.Mock(size=500)):
@@ -66,7 +66,7 @@ class Growth(unittest.TestCase):
         watch.samples = [[number, *values, 0, 0, 0] for number, values in enumerate(zip(memory, files, strict=True))]
         return watch.complaints()
 
-    def test_what_stands_still_is_no_growth(self):
+    def test_constant_values_are_no_growth(self):
         self.assertEqual(self.complaints([10] * 4 + [100] * 12, [50] * 12 + [55] * 4), [])
 
     def test_memory_and_descriptors_that_grow_are_named(self):
@@ -137,7 +137,7 @@ class Programs(unittest.TestCase):
                 children.stop_all()
             self.assertTrue(all(not Path(f"/proc/{child.pid}").exists() for child in started))
 
-    def test_a_program_that_takes_too_long_is_ended(self):
+    def test_a_program_that_takes_too_long_is_stopped(self):
         with self.assertRaisesRegex(processes.Overdue, "sleep; its threads: S "):
             processes.run(["sleep", "60"], 0.2)
 
@@ -161,11 +161,11 @@ class Options(unittest.TestCase):
             bench.options_of(["--gateway", "/bin/true", *arguments])
         return ended.exception.code == 2
 
-    def test_quick_leaves_alone_what_was_asked_for(self):
+    def test_quick_keeps_explicit_options(self):
         options = bench.options_of(["--gateway", "/bin/true", "--quick", "--rounds", "7"])
         self.assertEqual((options.rounds, options.seconds), (7, bench.QUICK["seconds"]))
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_rejected(self):
         self.assertTrue(self.refused("--only", "h3"))
         self.assertTrue(self.refused("--only", "h1", "--write", "docs/performance.md"))
 

@@ -96,7 +96,7 @@ def altered(text, **changes):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_library_refuses_what_is_not_ours_or_not_for_the_app(reader, person, gateway):
+def test_each_library_rejects_other_issuers_and_audiences(reader, person, gateway):
     """What makes the test above worth something: each of them does look."""
     text, keys = person
     read, origin = READERS[reader], gateway.origin
@@ -112,7 +112,7 @@ def test_each_library_refuses_what_is_not_ours_or_not_for_the_app(reader, person
     assert read(*good)["sub"] == "mock:ada"
 
 
-def test_the_header_says_what_the_key_set_says(person):
+def test_the_header_matches_the_key_set(person):
     """RFC 7515 §4.1, RFC 7517 §4: one key by that name, public, for signatures of this algorithm."""
     text, keys = person
     header = jws.extract_compact(text.encode()).headers()
@@ -128,13 +128,13 @@ def test_the_header_says_what_the_key_set_says(person):
 
 def test_the_key_set_is_one_that_each_library_can_import(gateway, ada):
     """RFC 7638: each library computes the name that the key has; also the media type and how long to keep it."""
-    answer = ada.send("GET", "/oauth2/jwks.json")
-    assert answer.get("content-type") in ("application/jwk-set+json", "application/json")
-    assert "max-age" in answer.get("cache-control")
-    names = [key["kid"] for key in answer.json["keys"]]
-    assert [key.thumbprint() for key in jwk.KeySet.import_key_set(answer.json).keys] == names
-    assert [key.key_id for key in jwt.PyJWKSet.from_dict(answer.json).keys] == names
-    assert {key.thumbprint() for key in jwcrypto_jwk.JWKSet.from_json(answer.text)["keys"]} == set(names)
+    response = ada.send("GET", "/oauth2/jwks.json")
+    assert response.get("content-type") in ("application/jwk-set+json", "application/json")
+    assert "max-age" in response.get("cache-control")
+    names = [key["kid"] for key in response.json["keys"]]
+    assert [key.thumbprint() for key in jwk.KeySet.import_key_set(response.json).keys] == names
+    assert [key.key_id for key in jwt.PyJWKSet.from_dict(response.json).keys] == names
+    assert {key.thumbprint() for key in jwcrypto_jwk.JWKSet.from_json(response.text)["keys"]} == set(names)
     jar = KeyJar()
-    jar.import_jwks(answer.json, gateway.origin)
+    jar.import_jwks(response.json, gateway.origin)
     assert {key.kid for key in jar.get_issuer_keys(gateway.origin)} == set(names)

@@ -51,7 +51,7 @@ def realm(provider_server):
     return realm
 
 
-def test_a_proper_provider_has_no_failure(realm, tmp_path):
+def test_a_correct_provider_has_no_failure(realm, tmp_path):
     """Build 9: one line each, exit 0."""
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 0 and report.failures() == [], report.out
@@ -64,7 +64,7 @@ def test_a_proper_provider_has_no_failure(realm, tmp_path):
     assert report.out.splitlines()[-1] == "online: no failures, no warnings"
 
 
-def test_no_secret_is_sent_and_nobody_is_signed_in(realm, tmp_path):
+def test_no_secret_is_sent_and_no_session_is_made(realm, tmp_path):
     """Build 9: it only reads what anybody may read."""
     strays = len(realm.server.strays)
     check(tmp_path, {"staff": oidc(realm.issuer)})
@@ -89,7 +89,7 @@ def test_no_secret_is_sent_and_nobody_is_signed_in(realm, tmp_path):
         ),
     ]
 )
-def test_metadata_that_would_break_sign_ins_fail_on_one_line(metadata, topic, words, realm, tmp_path):
+def test_metadata_that_would_break_sign_ins_fails_on_one_line(metadata, topic, words, realm, tmp_path):
     """Build 9: discovery, PKCE; exit 1, and what to change."""
     realm.metadata = metadata
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
@@ -98,7 +98,7 @@ def test_metadata_that_would_break_sign_ins_fail_on_one_line(metadata, topic, wo
     assert report.the("redirect")[0] == "ok"
 
 
-def test_what_is_only_doubtful_is_a_warning(realm, tmp_path):
+def test_what_may_cause_trouble_is_a_warning(realm, tmp_path):
     """Build 9: scopes offered; a warning exits with 0."""
     realm.metadata = {"scopes_supported": ["openid", "email"]}
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
@@ -160,7 +160,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 """
 
 
-def test_a_provider_in_trouble_fails_with_where_it_was_asked(realm, tmp_path):
+def test_a_failing_provider_is_reported_with_the_url(realm, tmp_path):
     """Build 9: 500s; nothing is guessed without the document."""
     realm.documents[".well-known/openid-configuration"] = (500, {}, b"trouble")
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
@@ -173,22 +173,22 @@ def test_a_provider_in_trouble_fails_with_where_it_was_asked(realm, tmp_path):
     assert report.code == 1 and report.failures() == [("staff", "keys")], report.out
 
 
-def test_what_is_no_document_of_a_provider_fails(realm, tmp_path):
+def test_an_invalid_discovery_document_fails(realm, tmp_path):
     """Issue 3: HTML, broken JSON, a redirect and too many bytes are told apart."""
     path = ".well-known/openid-configuration"
-    for answer, words in [
+    for response, words in [
         ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not answer with JSON"),
         ((200, {"Content-Type": "application/json"}, b'{"a":1,"a":2}'), "malformed JSON"),
         ((302, {"Location": "/elsewhere"}, b""), "redirect"),
         ((200, {"Content-Type": "application/json"}, b" " * 300_000), "body"),
     ]:
-        realm.documents[path] = answer
+        realm.documents[path] = response
         report = check(tmp_path, {"staff": oidc(realm.issuer)})
         assert report.code == 1 and words in report.the("discovery")[1], report.out
         assert "\x1b" not in report.out
 
 
-def test_silent_providers_end_in_time_and_do_not_wait_for_one_another(realm, tmp_path):
+def test_silent_providers_time_out_independently(realm, tmp_path):
     """Build 9: ten seconds for a provider, and several at once."""
     sockets = [silent_port() for _ in range(4)]
     providers = {f"silent{index}": oidc(f"http://127.0.0.1:{port}") for index, (_, port) in enumerate(sockets)}
@@ -205,7 +205,7 @@ def test_silent_providers_end_in_time_and_do_not_wait_for_one_another(realm, tmp
     assert report.verdicts()["discovery"] == ["ok"]
 
 
-def test_a_closed_port_is_told(tmp_path):
+def test_a_closed_port_is_reported(tmp_path):
     """Build 9."""
     report = check(tmp_path, {"staff": oidc(f"http://127.0.0.1:{free_port()}")})
     assert report.code == 1 and "whether this machine may connect" in report.the("discovery")[1], report.out
@@ -289,7 +289,7 @@ def test_the_chain_of_a_good_certificate_is_shown_to_its_root(tls, tmp_path):
         ("old", "ca.pem", "no TLS newer than 1.1"),
     ]
 )
-def test_a_certificate_that_proves_nothing_fails_in_plain_words(name, ca, words, tls, tmp_path):
+def test_an_invalid_certificate_fails_with_the_reason(name, ca, words, tls, tmp_path):
     """Build 9: a failed verification is never overruled and says why."""
     report = check(tmp_path, {"staff": secure(tls, name, ca)})
     assert report.code == 1, report.out
@@ -298,13 +298,13 @@ def test_a_certificate_that_proves_nothing_fails_in_plain_words(name, ca, words,
         assert verdict == "FAIL" and words in text, report.out
 
 
-def test_the_systems_authorities_do_not_vouch_for_a_private_one(tls, tmp_path):
+def test_the_systems_authorities_do_not_cover_a_private_one(tls, tmp_path):
     """Build 9."""
     report = check(tmp_path, {"staff": oidc(f"https://localhost:{tls.ports['good']}")})
     assert report.code == 1 and "unknown issuer" in report.the("tls")[1], report.out
 
 
-def test_openssls_own_server_is_examined_too(tls, tmp_path):
+def test_openssl_s_server_is_checked_too(tls, tmp_path):
     """Real parts: `openssl s_server`, with a certificate that nobody signed."""
     cert, key = certificate(tmp_path, "own", "localhost")
     port = free_port()
@@ -322,7 +322,7 @@ def test_openssls_own_server_is_examined_too(tls, tmp_path):
         server.stop()
 
 
-def test_one_provider_can_be_asked_alone(realm, tmp_path):
+def test_one_provider_can_be_checked_alone(realm, tmp_path):
     """Build 9: --provider."""
     providers = {"staff": oidc(realm.issuer), "gone": oidc(f"http://127.0.0.1:{free_port()}")}
     report = check(tmp_path, providers, "--provider", "staff")
@@ -333,7 +333,7 @@ def test_one_provider_can_be_asked_alone(realm, tmp_path):
     assert run("check", "--provider", "staff", "--config", tmp_path / "providers.yaml").returncode == 2
 
 
-def test_a_file_that_cannot_be_used_is_told_before_anybody_is_asked(realm, tmp_path):
+def test_an_unusable_file_is_reported_before_any_provider_is_called(realm, tmp_path):
     """Build 9: --online first does all of the plain check."""
     gateway = Gateway(tmp_path, {"staff": oidc(realm.issuer, scopess=["openid"])}, APPS)
     gateway.write()
@@ -341,7 +341,7 @@ def test_a_file_that_cannot_be_used_is_told_before_anybody_is_asked(realm, tmp_p
     assert result.returncode == 1 and "did you mean" in result.stderr and realm.requests == []
 
 
-def test_the_demos_providers_are_all_good(tmp_path):
+def test_the_demos_providers_pass_the_check(tmp_path):
     """Build 9 on the simulators: what the demo plays, the check believes."""
     process = Process([BINARY, "demo", "--provider", "all", "--port", free_port()], tmp_path, "demo")
     try:

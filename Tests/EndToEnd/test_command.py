@@ -26,7 +26,7 @@ def test_the_documented_example_passes_check():
     assert "error" not in result.stderr
 
 
-def test_a_missing_secret_is_told_with_its_place():
+def test_a_missing_secret_is_reported_with_its_position():
     """Scope 2."""
     result = run("check", env={**SECRETS, "GOOGLE_CLIENT_SECRET": ""})
     assert result.returncode == 1
@@ -50,7 +50,7 @@ def test_the_committed_reference_is_what_the_program_prints():
         assert line in committed, line
 
 
-def test_all_mistakes_are_told_at_once(tmp_path):
+def test_all_mistakes_are_reported_at_once(tmp_path):
     """Scope 2: file, line, column, the source line, a caret, a hint."""
     path = tmp_path / "providers.yaml"
     path.write_text("gateway:\n  public_urll: http://localhost:1\nproviders:\n  x: {type: oicd}\napps: 7\n")
@@ -69,7 +69,7 @@ def test_each_command_has_help(command):
 
 
 @pytest.mark.parametrize("command", TO_COME)
-def test_a_command_to_come_says_so(command):
+def test_a_planned_command_reports_that_it_is_not_supported(command):
     """Scope: never ignored."""
     result = run(command)
     assert result.returncode not in (0, 70) and "not supported yet" in result.stderr
@@ -92,7 +92,7 @@ def test_a_missing_file_ends_with_1(tmp_path):
     assert result.returncode == 1 and "none.yaml" in result.stderr
 
 
-def test_an_address_in_use_is_told(gateway, tmp_path):
+def test_an_address_in_use_is_reported(gateway, tmp_path):
     """Design §2.1: a clear error, exit code 1."""
     other = Gateway(
         tmp_path, {"mock": gateway.configuration["providers"]["mock"]},
@@ -109,7 +109,7 @@ def test_an_address_in_use_is_told(gateway, tmp_path):
     "change",
     [{"gateway": {"public_url": "http://gate.example.com"}}, {"providers": {}}, {"apps": {}}, {"surprise": 1}]
 )
-def test_a_file_that_cannot_be_used_is_refused(change, tmp_path):
+def test_an_unusable_file_is_rejected(change, tmp_path):
     """Scope 2: plain http off loopback, nothing to sign in with, nothing behind, unknown keys."""
     port = free_port()
     good = {

@@ -68,31 +68,31 @@ def test_the_chooser_offers_all_three(demo):
     assert len([link for link in links(page) if "/oauth2/start/" in link]) == 3
 
 
-def test_somebody_who_denies_is_not_signed_in(demo):
+def test_a_user_who_denies_is_not_signed_in(demo):
     """The last button of each simulated provider says no."""
     for provider in PROVIDERS:
         browser = Browser(demo)
         page = browser.visit(f"/oauth2/start/{provider}?rd=/")
-        answer = browser.submit(page, button=-1)
+        response = browser.submit(page, button=-1)
         for _ in range(2):
-            if not answer.url.startswith(demo.origin) and forms(answer):
-                answer = browser.submit(answer)
-        assert answer.url.startswith(demo.origin) and answer.status >= 400 and browser.ticket() is None, browser.history
+            if not response.url.startswith(demo.origin) and forms(response):
+                response = browser.submit(response)
+        assert response.url.startswith(demo.origin) and response.status >= 400 and browser.ticket() is None, browser.history
 
 
-def test_everybody_at_each_provider_can_come_in_or_is_told_why(demo):
+def test_every_account_signs_in_or_gets_the_reason(demo):
     """providers.md §8: the odd people too: no e-mail, no name, letters of other scripts."""
     for provider in PROVIDERS:
         page = Browser(demo).visit(f"{demo.origin}/oauth2/start/{provider}?rd=/")
         for index in range(len(forms(page)[0][3]) - 1):
             browser = Browser(demo)
-            answer = browser.submit(browser.visit(f"/oauth2/start/{provider}?rd=/"), button=index)
+            response = browser.submit(browser.visit(f"/oauth2/start/{provider}?rd=/"), button=index)
             for _ in range(2):
-                if "/oauth2/" not in answer.url and not answer.url.startswith(demo.origin) and forms(answer):
-                    answer = browser.submit(answer)
-            assert answer.status in (200, 403), (provider, index, answer)
-            if answer.status == 200:
-                assert "Assertion verified" in answer.text, (provider, index)
+                if "/oauth2/" not in response.url and not response.url.startswith(demo.origin) and forms(response):
+                    response = browser.submit(response)
+            assert response.status in (200, 403), (provider, index, response)
+            if response.status == 200:
+                assert "Assertion verified" in response.text, (provider, index)
 
 
 def test_a_public_page_needs_no_sign_in(demo):
@@ -100,10 +100,10 @@ def test_a_public_page_needs_no_sign_in(demo):
     assert Browser(demo).send("GET", "/public/about").status == 200
 
 
-def test_the_demo_tells_its_health(demo):
+def test_the_demo_reports_its_health(demo):
     """Scope 12."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{demo.operations}/readyz", timeout=5) as answer:
-        assert answer.status == 200
+    with urllib.request.urlopen(f"http://127.0.0.1:{demo.operations}/readyz", timeout=5) as response:
+        assert response.status == 200
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
@@ -156,14 +156,14 @@ def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
         browser.close()
 
 
-def test_a_port_in_use_is_told(demo):
+def test_a_port_in_use_is_reported(demo):
     """Design §2.1: a clear message and exit code 1."""
     result = subprocess.run([BINARY, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
     assert result.returncode == 1 and str(demo.port) in result.stderr, result.stderr
     assert listens(demo.port)
 
 
-def test_z_10_an_unknown_provider_is_told_those_that_exist():
+def test_z_10_an_unknown_provider_is_reported_with_the_known_ones():
     result = run_demo("--provider", "nope")
     assert result.returncode == 2
     assert "there is no simulated provider 'nope'" in result.stderr
@@ -216,7 +216,7 @@ CONTRAST = """
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
-def test_z_10_the_pages_can_be_read_in_the_dark_and_on_a_phone(demo, tmp_path):
+def test_z_10_the_pages_are_readable_in_dark_mode_and_on_a_phone(demo, tmp_path):
     """WCAG 2.2: text has a contrast of 4.5 in either scheme; at 390 px a value has the whole line."""
     chromium = Chromium(tmp_path)
     try:

@@ -56,7 +56,7 @@ def test_each_type_of_provider_has_a_page():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_how_to_register_and_what_can_go_wrong(name):
+def test_each_page_explains_registration_and_failures(name):
     page = (TOP / name).read_text()
     assert re.search(r"^https://gate\.example\.com/oauth2/callback/\w+$", page, re.M)
     assert re.search(r"\b[Ss]copes?\b", page)
@@ -78,11 +78,11 @@ def key():
 def gateway(key):
     """Something that publishes a key as the gateway does."""
     jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
-    answers = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
+    responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
 
     class Publisher(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            body = answers.get(self.path)
+            body = responses.get(self.path)
             self.send_response(200 if body else 404)
             self.end_headers()
             self.wfile.write(body or b"")
@@ -113,7 +113,7 @@ def headers(gateway, key, kid="one", **changes):
     return {"X-Gatehouse-Assertion": jwt.encode(known, key, "ES256", headers={"kid": kid})}
 
 
-def test_the_example_knows_the_person(gateway, key, person):
+def test_the_example_returns_the_user(gateway, key, person):
     assert person(headers(gateway, key))["sub"] == "google:1"
 
 
@@ -129,12 +129,12 @@ def test_the_example_knows_the_person(gateway, key, person):
     ],
     ids=str,
 )
-def test_the_example_refuses_what_is_not_for_the_app(gateway, key, person, changes):
+def test_the_example_rejects_another_audience(gateway, key, person, changes):
     with pytest.raises(jwt.PyJWTError):
         person(headers(gateway, key, **changes))
 
 
-def test_the_example_refuses_another_key_and_no_assertion(gateway, person):
+def test_the_example_rejects_another_key_and_no_assertion(gateway, person):
     with pytest.raises(jwt.PyJWTError):
         person(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
     with pytest.raises(jwt.PyJWTError):

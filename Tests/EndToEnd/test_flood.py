@@ -56,18 +56,18 @@ def at_once(count, act):
 
 def sign_in(gateway):
     browser = Browser(gateway)
-    answer = browser.send("GET", browser.authorize(browser.begin("flood")))
-    return browser, answer
+    response = browser.send("GET", browser.authorize(browser.begin("flood")))
+    return browser, response
 
 
-def code(answer):
+def code(response):
     """The code of an error page; None for an answer that is none."""
-    found = re.search("<code>([a-z_.]+)</code>", answer.text)
+    found = re.search("<code>([a-z_.]+)</code>", response.text)
     return found and found.group(1)
 
 
 @pytest.mark.parametrize("people", [100, 200])
-def test_first_sign_ins_at_once_ask_for_each_document_once(people, fresh):
+def test_first_sign_ins_at_once_fetch_each_document_once(people, fresh):
     """One discovery and one key set for all who come together, also when the responses are slow; all sign in."""
     gateway, realm = fresh
     realm.holds = {DISCOVERY: threading.Event(), "jwks": threading.Event()}
@@ -90,13 +90,13 @@ def test_first_sign_ins_at_once_ask_for_each_document_once(people, fresh):
     opener.start()
     results = at_once(people, act)
     opener.join(60)
-    answers = [(answer.status, code(answer)) for answer, _ in results]
-    assert set(answers) == {(303, None)}, answers
-    assert all((answer.status == 303) == bool(browser.ticket()) for answer, browser in results)
+    responses = [(response.status, code(response)) for response, _ in results]
+    assert set(responses) == {(303, None)}, responses
+    assert all((response.status == 303) == bool(browser.ticket()) for response, browser in results)
     assert realm.count(DISCOVERY) == 1 and realm.count("jwks") == 1
 
 
-def test_unknown_key_names_at_once_ask_for_the_keys_once_more(fresh):
+def test_unknown_key_ids_at_once_fetch_the_keys_once_more(fresh):
     """T-50: after the first key set at most one more, and those with good tokens come in meanwhile."""
     gateway, realm = fresh
     assert sign_in(gateway)[1].status == 303 and realm.count("jwks") == 1
@@ -104,8 +104,8 @@ def test_unknown_key_names_at_once_ask_for_the_keys_once_more(fresh):
     begun = [(browser, browser.authorize(browser.begin("flood"))) for browser in (Browser(gateway) for _ in range(120))]
     numbers = iter(range(1000))
     realm.make = lambda claims, realm: token(stranger, claims, {"kid": f"unknown-{next(numbers)}"})
-    answers = at_once(120, lambda number: begun[number][0].send("GET", begun[number][1]))
-    assert {(answer.status, code(answer)) for answer in answers} == {(502, "id_token.key_unknown")}
+    responses = at_once(120, lambda number: begun[number][0].send("GET", begun[number][1]))
+    assert {(response.status, code(response)) for response in responses} == {(502, "id_token.key_unknown")}
     assert realm.count("jwks") <= 2
     realm.make = lambda claims, realm: token(realm.key, claims)
     assert sign_in(gateway)[1].status == 303 and realm.count("jwks") <= 2

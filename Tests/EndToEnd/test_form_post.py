@@ -51,7 +51,7 @@ def test_a_posted_callback_from_another_site_signs_in(visit, app):
     assert browser.realm.requests[-1]["path"] in ("token", "userinfo")
 
 
-def test_without_its_own_cookie_rule_a_posted_callback_belongs_to_nobody(visit):
+def test_a_posted_callback_without_samesite_none_is_rejected(visit):
     """SameSite=Lax: an attempt that expects a redirect cannot be ended by a form from another site."""
     browser = visit()
     browser.until("document.body.innerText.includes('openid.attempt_lost')", "nobody is signed in")

@@ -102,8 +102,8 @@ def call(channel, method, kind="unary_unary", service=SERVICE):
 
 def test_one_message_and_its_trailers(channel, echo):
     """Trailers are kept, ours are dropped, `te` reaches the app."""
-    answer, done = call(channel, "One").with_call(b"hello", timeout=10)
-    assert answer == b"hello" and done.code() == grpc.StatusCode.OK
+    response, done = call(channel, "One").with_call(b"hello", timeout=10)
+    assert response == b"hello" and done.code() == grpc.StatusCode.OK
     trailers = dict(done.trailing_metadata())
     assert trailers["x-trailer"] == "kept" and "x-gatehouse-evil" not in trailers
     assert echo.metadata["One"].get("x-forwarded-proto") == "https"
@@ -122,8 +122,8 @@ def test_streams_in_every_direction(channel):
             sent.append(index)
             yield b"%d" % index
 
-    for index, answer in enumerate(call(channel, "Both", "stream_stream")(messages(), timeout=20)):
-        assert answer == b"%d" % index and len(sent) == index + 1
+    for index, response in enumerate(call(channel, "Both", "stream_stream")(messages(), timeout=20)):
+        assert response == b"%d" % index and len(sent) == index + 1
         going.release()
 
 
@@ -160,14 +160,14 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_app(channel, echo):
     assert echo.cancelled.wait(10)
 
 
-def test_an_app_that_is_not_there_is_unavailable(channel):
+def test_an_app_that_is_down_is_unavailable(channel):
     """Gateway errors are trailers-only: 14."""
     with pytest.raises(grpc.RpcError) as problem:
         call(channel, "One", service="dead.Echo")(b"", timeout=10)
     assert problem.value.code() == grpc.StatusCode.UNAVAILABLE and "502" in problem.value.details()
 
 
-def test_a_stranger_is_unauthenticated(channel):
+def test_a_client_without_a_session_is_unauthenticated(channel):
     """Gateway errors are trailers-only: 16, no redirect."""
     with pytest.raises(grpc.RpcError) as problem:
         call(channel, "One", service="closed.Echo")(b"", timeout=10)

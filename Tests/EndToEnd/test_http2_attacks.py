@@ -71,12 +71,12 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("fields", [fields for _, fields in MALFORMED], ids=[name for name, _ in MALFORMED])
-def test_what_is_no_request_is_reset(fields, client, app, others):
+def test_an_invalid_request_is_reset(fields, client, app, others):
     """H-03 to H-09: the stream is reset, the app sees nothing, the connection goes on."""
     before = len(app.requests)
     client.request(1, fields)
     stream = client.over(1)
-    assert stream.reset == http2.PROTOCOL_ERROR and stream.answer is None, stream
+    assert stream.reset == http2.PROTOCOL_ERROR and stream.response is None, stream
     assert client.exchange(3, get()).status == 200
     assert len(app.requests) == before + 1
 
@@ -123,7 +123,7 @@ REFUSED = list(refused())
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
-def test_what_http_1_refuses_is_refused(row, client, app, others):
+def test_what_http_1_rejects_is_rejected(row, client, app, others):
     """S-rows on HTTP/2: the status of HTTP/1.1, or a reset; the app sees nothing, the connection goes on."""
     before = len(app.requests)
     data = block(row[2])
@@ -132,36 +132,36 @@ def test_what_http_1_refuses_is_refused(row, client, app, others):
         last = http2.END_HEADERS if at == len(parts) - 1 else 0
         client.send(frame(http2.HEADERS if at == 0 else http2.CONTINUATION, last | (at == 0), 1, part))
     stream = client.over(1)
-    if stream.answer is None:
+    if stream.response is None:
         assert stream.reset == http2.PROTOCOL_ERROR and row[3] in (400, 405), stream
     else:
-        assert stream.answer.status == row[3]
+        assert stream.response.status == row[3]
     assert client.exchange(3, get()).status == 200
     assert len(app.requests) == before + 1
 
 
-def test_y_05_a_body_of_a_method_that_only_reads_is_a_body(client, app):
+def test_y_05_a_body_of_a_safe_method_is_a_body(client, app):
     """Y-05 S-08: Elasticsearch's searches have one; it is never taken for a request."""
     client.request(1, get("/public/y05"), end=False)
     client.data(1, b"GET /public/smuggled HTTP/1.1\r\n\r\n", end=True)
-    assert client.over(1).answer.status == 200
+    assert client.over(1).response.status == 200
     assert app.seen("/public/y05")[-1].body == b"GET /public/smuggled HTTP/1.1\r\n\r\n"
     assert not app.seen("/public/smuggled ")
 
 
 @pytest.mark.parametrize("length, body", [("0", b"x" * 10), ("5", b"x" * 10), ("10", b"x" * 5)])
-def test_a_length_that_is_wrong_resets_the_stream(length, body, client, app, others):
+def test_a_wrong_length_resets_the_stream(length, body, client, app, others):
     """H-02: the app never sees a complete request."""
     client.request(1, get("/public/h02", ("content-length", length), method="POST"), end=False)
     client.data(1, body, end=True)
     stream = client.over(1)
     # Where no body was announced, the request may be answered before the data comes.
-    assert stream.reset == http2.PROTOCOL_ERROR or (length == "0" and stream.answer.status == 200), stream
+    assert stream.reset == http2.PROTOCOL_ERROR or (length == "0" and stream.response.status == 200), stream
     assert not any(b"x" in one.body and len(one.body) > int(length) for one in app.seen("/public/h02"))
     assert client.exchange(3, get()).status == 200
 
 
-def test_a_length_with_an_end_of_stream_is_refused(client, app):
+def test_a_length_with_an_end_of_stream_is_rejected(client, app):
     """H-02: five bytes announced, none sent."""
     before = len(app.requests)
     client.request(1, get("/public/x", ("content-length", "5"), method="POST"))
@@ -169,13 +169,13 @@ def test_a_length_with_an_end_of_stream_is_refused(client, app):
     assert len(app.requests) == before
 
 
-def test_a_host_that_means_the_same_is_dropped(client, gateway, app):
+def test_a_host_equal_to_the_authority_is_dropped(client, gateway, app):
     """H-08: one Host reaches the app."""
     assert client.exchange(1, get("/public/h08", ("host", "GATE.localhost"))).status == 200
     assert app.seen("/public/h08")[-1].all("host") == [gateway.authority]
 
 
-def test_crumbs_are_one_cookie(client, app):
+def test_cookie_fields_are_joined(client, app):
     """H-10."""
     crumbs = [("cookie", f"a{at}=b") for at in range(300)]
     assert client.exchange(1, get("/public/h10", *crumbs)).status == 200
@@ -188,7 +188,7 @@ def test_trailers_of_requests_are_dropped(client, app):
     client.data(1, b"abc")
     trailer = block([("x-auth-request-user", "evil"), ("x-a", "b")])
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, trailer))
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     seen = app.seen("/public/h18")[-1]
     assert seen.body == b"abc" and b"evil" not in seen.head and b"x-a" not in seen.head
     client.request(3, get("/public/x", method="POST"), end=False)
@@ -256,7 +256,7 @@ def test_made_you_reset_ends_the_connection(trigger, client, app, others):
         (lambda number: frame(http2.WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7FFFFFFF)), {http2.FLOW_CONTROL_ERROR}),
     ], ids=["window of 0", "short priority", "window of the connection"],
 )
-def test_triggers_that_end_the_connection_at_once(attack, codes, client, scripted, others):
+def test_made_you_reset_frames_that_end_the_connection_at_once(attack, codes, client, scripted, others):
     """H-12: these are no way to make us reset stream after stream."""
     scripted("/public/wait", lambda wire, request: wire.more())
     client.request(1, get("/public/wait"))
@@ -270,10 +270,10 @@ def test_priorities_are_ignored(client, others):
     client.request(1, get("/public/x", method="POST"), end=False)
     client.send(frame(http2.PRIORITY, 0, 1, struct.pack(">IB", 1, 16)))
     client.data(1, b"", end=True)
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
 
 
-def test_data_after_the_end_is_no_way_to_make_us_work(client, others):
+def test_data_after_the_end_of_a_stream_is_counted(client, others):
     """H-12: DATA on a stream that the client has ended."""
     for number in range(1, 2001, 2):
         client.request(number, get())
@@ -349,7 +349,7 @@ def test_streams_of_short_messages_are_no_flood(client, app):
         window[:] = [one - 2000 for one in window]
         client.send(message * 100)
     client.data(1, b"", end=True)
-    assert client.answer(1).json["length"] == 400_000 and not client.goaways
+    assert client.response(1).json["length"] == 400_000 and not client.goaways
 
 
 def test_a_flood_of_unknown_frames_ends_the_connection(client, others):
@@ -378,7 +378,7 @@ def test_a_flood_that_is_not_read_is_bounded(gateway, others):
     assert gateway.memory_kib() - before < 30_000
 
 
-def test_an_answer_in_one_byte_steps_ends_the_connection(client, others):
+def test_a_window_of_one_byte_ends_the_connection(client, others):
     """H-14 CVE-2019-9511: a window of one byte, opened again and again."""
     client.send(http2.settings(_4=1))
     client.grants = False
@@ -398,7 +398,7 @@ def test_an_hpack_bomb_is_stopped(client, gateway, others):
     bomb = b"\x40" + http2.integer(3) + b"x-a" + http2.integer(4000) + b"a" * 4000
     first = frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, block(get()) + bomb)
     client.send(first)
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     for number in range(3, 4001, 2):
         client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, number, block(get()) + b"\xbe" * 16_000))
         if client.is_closed:
@@ -410,14 +410,14 @@ def test_an_hpack_bomb_is_stopped(client, gateway, others):
 def test_many_small_fields_are_counted(client, others):
     """H-15 CVE-2026-49975: fields of no size still cost 32 bytes each."""
     client.request(1, get("/public/x", ("x", "")))
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     tiny = b"\x40\x01x\x00"
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 3, block(get()) + tiny + b"\xbe" * 2000))
-    assert client.over(3).answer.status == 431
+    assert client.over(3).response.status == 431
     assert client.exchange(5, get()).status == 200
 
 
-def test_a_table_size_beyond_ours_is_refused(client, others):
+def test_an_hpack_table_size_above_the_limit_is_rejected(client, others):
     """H-15: the decoder's table stays as small as we have said."""
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, b"\x3f\xff\xff\x7f" + block(get())))
     assert client.end() == http2.COMPRESSION_ERROR
@@ -434,7 +434,7 @@ def test_more_streams_than_allowed_are_refused(client, scripted, others):
     assert client.end() == http2.PROTOCOL_ERROR
 
 
-def test_zero_windows_hold_no_more_than_a_bound(gateway, scripted, others):
+def test_zero_windows_use_bounded_memory(gateway, scripted, others):
     """H-16: 100 large answers that are not taken cost a bounded amount of memory; deadlines are tested in Swift."""
     size = 3_000_000
     scripted("/public/h16", lambda wire, request: wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size))
@@ -505,7 +505,7 @@ def test_x_12_streams_go_up_only(client, app, others):
     assert len(app.requests) == before
 
 
-def test_x_12_what_comes_late_on_a_stream_that_was_reset_is_ignored(client, others):
+def test_x_12_late_frames_on_a_reset_stream_are_ignored(client, others):
     """X-12 RFC 9113 §5.1: the client may have sent it before it heard of the reset."""
     client.request(1, get("/public/x", ("foo", "b\nc"), method="POST"), end=False)
     assert client.over(1).reset == http2.PROTOCOL_ERROR
@@ -521,12 +521,12 @@ def test_what_is_unknown_is_ignored(client):
     padded = bytes([5]) + block(get("/public/x", method="POST")) + b"\0" * 5
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.PADDED, 9, padded))
     client.send(frame(http2.DATA, http2.END_STREAM | http2.PADDED, 9, bytes([200]) + b"abc" + b"\0" * 200))
-    assert client.answer(9).json["length"] == 3
+    assert client.response(9).json["length"] == 3
     client.send(frame(http2.PING, 0, 0, b"abcdefgh"))
     assert client.wait(lambda: any(kind == http2.PING and flags & http2.ACK for kind, flags, *_ in client.frames))
 
 
-def test_refusals_are_counted(gateway, client):
+def test_rejections_are_counted(gateway, client):
     """Metrics: by the same reasons as over HTTP/1.1."""
     before = gateway.metric("gatehouse_rejected_requests_total")
     client.request(1, get("/public/x", ("connection", "close")))

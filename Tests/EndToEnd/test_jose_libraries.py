@@ -106,7 +106,7 @@ def foreign():
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
+def own_gateway(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
     """A gateway with realms whose keys are other libraries'."""
     app = Upstream()
     every = [maker.jwk for maker in makers.values()] + [foreign["P-521"].jwk, foreign["secp256k1"].jwk]
@@ -134,14 +134,14 @@ def stage(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
 
 class Attempt:
     """One sign-in whose token is made by `sign(header, claims as text, claims)`."""
-    def __init__(self, stage, server, realm, algorithm, header, sign, change=None, write=json.dumps):
+    def __init__(self, own_gateway, server, realm, algorithm, header, sign, change=None, write=json.dumps):
         self.realm = server.realm(realm)
         documents = self.realm.documents
         self.realm.reset()
         self.realm.documents = documents
         self.made, kept = None, {}
 
-        def answer(given):
+        def response(given):
             claims = {**kept["claims"], "at_hash": half_hash(given["access_token"], algorithm)}
             claims = change(claims) if change else claims
             text = claims if isinstance(claims, bytes) else write(claims).encode()
@@ -149,70 +149,70 @@ class Attempt:
             return {**given, "id_token": self.made}
 
         self.realm.make = lambda claims, realm: kept.update(claims=claims) or ""
-        self.realm.token_answer = answer
-        self.browser = Browser(stage)
-        self.answer = self.browser.send("GET", self.browser.authorize(self.browser.begin(realm)))
+        self.realm.token_response = response
+        self.browser = Browser(own_gateway)
+        self.response = self.browser.send("GET", self.browser.authorize(self.browser.begin(realm)))
 
     def assert_signed_in(self):
-        assert self.answer.status == 303 and self.browser.ticket(), self.answer
+        assert self.response.status == 303 and self.browser.ticket(), self.response
         profile = self.browser.send("GET", "/oauth2/userinfo").json
         assert profile["user"] == f"{self.realm.name}:ada"
         return profile
 
-    def assert_refused(self, code):
+    def assert_rejected(self, code):
         """Refused for this reason, with a token that was really made."""
-        assert self.made and self.answer.status in (400, 403, 502), self.answer
+        assert self.made and self.response.status in (400, 403, 502), self.response
         assert self.browser.ticket() is None and self.realm.count("userinfo") == 0
-        shown = re.search("<code>([a-z_.]+)</code>", self.answer.text)
+        shown = re.search("<code>([a-z_.]+)</code>", self.response.text)
         assert (shown and shown.group(1)) == code
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_a_token_of_each_library_and_algorithm_signs_in(library, algorithm, stage, makers, provider_server):
+def test_a_token_of_each_library_and_algorithm_signs_in(library, algorithm, own_gateway, makers, provider_server):
     """Real parts: keys as the library exports them, `at_hash` by the hash of the algorithm."""
     maker = makers[library.name, algorithm]
-    Attempt(stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES384", "EdDSA"])
-def test_half_a_hash_of_another_length_signs_nobody_in(algorithm, stage, makers, provider_server):
+def test_half_a_hash_of_another_length_is_rejected(algorithm, own_gateway, makers, provider_server):
     """OpenID Connect Core §3.1.3.6: SHA-384 for ES384; what fits another algorithm does not fit this one."""
     maker, other = makers["PyJWT", algorithm], "ES384" if algorithm != "ES384" else "RS256"
     Attempt(
-        stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign,
+        own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign,
         lambda claims: {**claims, "at_hash": half_hash("anything", other)},
-    ).assert_refused("id_token.access_token_hash")
+    ).assert_rejected("id_token.access_token_hash")
 
 
 @pytest.mark.parametrize("algorithm", ["PS256", "ES384"])
 @pytest.mark.parametrize("form", JWK_FORMS)
-def test_a_key_in_each_form_that_is_legal_verifies(form, algorithm, stage, forms, provider_server):
+def test_a_key_in_each_form_that_is_legal_verifies(form, algorithm, own_gateway, forms, provider_server):
     """RFC 7517 §4: with and without `use`, `alg`, `key_ops`, certificates; any order, any name."""
     maker = forms[form, algorithm]
-    Attempt(stage, provider_server, "jose-forms", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose-forms", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("form", BAD_JWK_FORMS)
-def test_a_key_that_is_for_something_else_verifies_nothing(form, stage, bad_forms, provider_server):
+def test_a_key_for_another_use_verifies_nothing(form, own_gateway, bad_forms, provider_server):
     """RFC 7517 §4.2 to §4.4: neither by its name nor as the only one that could fit."""
     maker = bad_forms[form]
     for header in ({"kid": str(maker.jwk["kid"])}, {}):
-        Attempt(stage, provider_server, "jose-bad", "RS256", header, maker.sign).assert_refused("id_token.key_unknown")
+        Attempt(own_gateway, provider_server, "jose-bad", "RS256", header, maker.sign).assert_rejected("id_token.key_unknown")
 
 
-def test_a_key_set_may_be_written_in_any_way(stage, makers, provider_server):
+def test_a_key_set_may_be_written_in_any_way(own_gateway, makers, provider_server):
     """RFC 7517 §5 and §8.5.2: its own media type, white space, members that nobody knows."""
     maker = makers["Authlib", "ES256"]
-    Attempt(stage, provider_server, "jose-written", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose-written", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
-def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, stage, makers, provider_server):
+def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, own_gateway, makers, provider_server):
     """OpenID Connect Core §10.1: a name is needed only if there are several keys of the kind."""
     maker = makers["joserfc", algorithm]
-    Attempt(stage, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
-    Attempt(stage, provider_server, "jose", algorithm, {}, maker.sign).assert_refused("id_token.key_unknown")
+    Attempt(own_gateway, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", algorithm, {}, maker.sign).assert_rejected("id_token.key_unknown")
 
 
 HEADERS = {
@@ -224,13 +224,13 @@ HEADERS = {
 
 @pytest.mark.parametrize("name", HEADERS)
 @pytest.mark.parametrize("library", [PyJWT, Joserfc, Authlib, Jwcrypto], ids=lambda library: library.name)
-def test_a_header_may_say_more(library, name, stage, makers, provider_server):
+def test_unknown_header_parameters_are_ignored(library, name, own_gateway, makers, provider_server):
     """RFC 7515 §4: what is not understood and not critical is ignored."""
     if library is Jwcrypto and "äö" in HEADERS[name]:
         return
     maker = makers[library.name, "ES256"]
     header = {**HEADERS[name], "kid": maker.jwk["kid"]}
-    Attempt(stage, provider_server, "jose", "ES256", header, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", "ES256", header, maker.sign).assert_signed_in()
 
 
 def exactly(name, spelling):
@@ -273,7 +273,7 @@ def spelled(claims):
 
 @pytest.mark.parametrize("library", [Joserfc, Authlib], ids=lambda library: library.name)
 @pytest.mark.parametrize("name", LEGAL)
-def test_odd_but_legal_claims_sign_in(name, library, stage, makers, provider_server):
+def test_unusual_but_valid_claims_sign_in(name, library, own_gateway, makers, provider_server):
     """RFC 7519 §2, RFC 8259: NumericDate is any JSON number, text any Unicode, and what is unknown is ignored."""
     maker, change = makers[library.name, "PS256"], LEGAL[name]
 
@@ -282,16 +282,16 @@ def test_odd_but_legal_claims_sign_in(name, library, stage, makers, provider_ser
         return changed.encode() if isinstance(changed, str) else changed
 
     profile = Attempt(
-        stage, provider_server, "jose", "PS256", {"kid": maker.jwk["kid"]}, maker.sign, bytes_or_claims
+        own_gateway, provider_server, "jose", "PS256", {"kid": maker.jwk["kid"]}, maker.sign, bytes_or_claims
     ).assert_signed_in()
     assert profile["name"] == ("Zoë 🦊 李" if name == "a name beyond the first plane" else "Ada Example")
 
 
 @pytest.mark.parametrize("write", [pretty, lambda claims: json.dumps(claims, ensure_ascii=False)], ids=["wide", "raw"])
-def test_white_space_and_raw_letters_do_not_count(write, stage, makers, provider_server):
+def test_white_space_and_raw_letters_in_json_are_accepted(write, own_gateway, makers, provider_server):
     maker = makers["joserfc", "ES256"]
     profile = Attempt(
-        stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign,
+        own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign,
         lambda claims: {**claims, "name": "Zoë Müller"}, write,
     ).assert_signed_in()
     assert profile["name"] == "Zoë Müller"
@@ -311,13 +311,13 @@ ILLEGAL_TEXT = {
 
 
 @pytest.mark.parametrize("name", ILLEGAL_TEXT)
-def test_claims_that_are_no_strict_json_sign_nobody_in(name, stage, makers, provider_server):
+def test_claims_that_are_no_strict_json_are_rejected(name, own_gateway, makers, provider_server):
     """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a mark, each name once; signed properly by PyJWT."""
     maker = makers["PyJWT", "RS256"]
     Attempt(
-        stage, provider_server, "jose", "RS256", {"kid": maker.jwk["kid"]},
+        own_gateway, provider_server, "jose", "RS256", {"kid": maker.jwk["kid"]},
         lambda header, text: maker.sign(header, ILLEGAL_TEXT[name](text)),
-    ).assert_refused("id_token.malformed")
+    ).assert_rejected("id_token.malformed")
 
 
 def joserfc_signs(key, algorithm):
@@ -327,14 +327,14 @@ def joserfc_signs(key, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS384", "PS512"])
-def test_a_good_signature_of_an_algorithm_that_is_not_allowed_signs_nobody_in(
-    algorithm, stage, makers, provider_server
+def test_a_valid_signature_of_an_algorithm_that_is_not_allowed_is_rejected(
+    algorithm, own_gateway, makers, provider_server
 ):
     """RFC 8725 §3.1: the key is the provider's, the signature right, the algorithm not on the list."""
     maker = makers["joserfc", "RS256"]
     Attempt(
-        stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, joserfc_signs(maker.key, algorithm)
-    ).assert_refused("id_token.algorithm")
+        own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, joserfc_signs(maker.key, algorithm)
+    ).assert_rejected("id_token.algorithm")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_a_good_signature_of_an_algorithm_that_is_not_allowed_signs_nobody_in(
         ("Ed448", "EdDSA", "id_token.key_unknown"),
     ],
 )
-def test_a_good_signature_of_another_curve_signs_nobody_in(name, algorithm, code, stage, foreign, provider_server):
+def test_a_valid_signature_of_another_curve_is_rejected(name, algorithm, code, own_gateway, foreign, provider_server):
     """RFC 8725 §3.1: these curves are in the key set and are not used."""
     key = foreign[name]
     if name == "Ed448":
@@ -352,7 +352,7 @@ def test_a_good_signature_of_another_curve_signs_nobody_in(name, algorithm, code
         sign = maker.sign
     else:
         sign, kid = joserfc_signs(key.key, algorithm), key.jwk["kid"]
-    Attempt(stage, provider_server, "jose", algorithm, {"kid": kid}, sign).assert_refused(code)
+    Attempt(own_gateway, provider_server, "jose", algorithm, {"kid": kid}, sign).assert_rejected(code)
 
 
 def hs256(secret):
@@ -365,7 +365,7 @@ def hs256(secret):
 
 
 @pytest.mark.parametrize("secret", ["client secret", "PEM", "PEM without a line end", "DER", "JWK"])
-def test_hs256_signs_nobody_in_even_with_the_right_secret(secret, stage, makers, provider_server):
+def test_hs256_is_rejected_even_with_the_right_secret(secret, own_gateway, makers, provider_server):
     """RFC 8725 §3.1, CVE-2015-9235: neither by the client secret, which is legal elsewhere, nor by a public key."""
     maker = makers["joserfc", "RS256"]
     pem = maker.key.as_pem(private=False)
@@ -374,13 +374,13 @@ def test_hs256_signs_nobody_in_even_with_the_right_secret(secret, stage, makers,
         "DER": maker.key.as_der(private=False), "JWK": json.dumps(maker.jwk).encode(),
     }
     for header in ({"kid": maker.jwk["kid"]}, {}):
-        Attempt(stage, provider_server, "jose", "HS256", header, hs256(bytes_of[secret])).assert_refused(
+        Attempt(own_gateway, provider_server, "jose", "HS256", header, hs256(bytes_of[secret])).assert_rejected(
             "id_token.algorithm"
         )
 
 
 @pytest.mark.parametrize("header_algorithm, curve_of", [("ES384", "ES256"), ("ES256", "ES384")])
-def test_a_curve_under_the_name_of_another_signs_nobody_in(header_algorithm, curve_of, stage, makers, provider_server):
+def test_a_curve_under_the_name_of_another_is_rejected(header_algorithm, curve_of, own_gateway, makers, provider_server):
     """RFC 7518 §3.4: ES384 is P-384 with SHA-384 and nothing else."""
     maker = makers["PyJWT", curve_of]
     digest = hashes.SHA384() if header_algorithm == "ES384" else hashes.SHA256()
@@ -392,26 +392,26 @@ def test_a_curve_under_the_name_of_another_signs_nobody_in(header_algorithm, cur
         return f"{covered}.{b64(r.to_bytes(wide, 'big') + s.to_bytes(wide, 'big'))}"
 
     for header in ({"kid": maker.jwk["kid"]}, {}):
-        Attempt(stage, provider_server, "jose", header_algorithm, header, sign).assert_refused("id_token.key_unknown")
+        Attempt(own_gateway, provider_server, "jose", header_algorithm, header, sign).assert_rejected("id_token.key_unknown")
     wide = 48 if header_algorithm == "ES384" else size
     Attempt(
-        stage, provider_server, "jose", header_algorithm, {"kid": maker.jwk["kid"]},
+        own_gateway, provider_server, "jose", header_algorithm, {"kid": maker.jwk["kid"]},
         lambda header, text: sign(header, text, wide),
-    ).assert_refused("id_token.key_unknown")
+    ).assert_rejected("id_token.key_unknown")
 
 
 @pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "logout+jwt", "secevent+jwt", "dpop+jwt", "JOSE", ""])
-def test_a_token_of_another_type_signs_nobody_in(kind, stage, makers, provider_server):
+def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider_server):
     """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is no ID token."""
     maker = makers["joserfc", "RS256"]
 
     header = {"kid": maker.jwk["kid"], "typ": kind}
-    Attempt(stage, provider_server, "jose", "RS256", header, maker.sign).assert_refused("id_token.type")
+    Attempt(own_gateway, provider_server, "jose", "RS256", header, maker.sign).assert_rejected("id_token.type")
 
 
-def other_forms(maker, stage):
+def other_forms(maker, own_gateway):
     """The same claims, signed well, in forms that are no compact JWS of claims."""
-    keys = Browser(stage).send("GET", "/oauth2/jwks.json").json["keys"]
+    keys = Browser(own_gateway).send("GET", "/oauth2/jwks.json").json["keys"]
     ours = jwk.ECKey.import_key({name: keys[0][name] for name in ("kty", "crv", "x", "y")})
 
     def encrypted(algorithm, key):
@@ -461,12 +461,12 @@ OTHER_FORMS = {
 
 
 @pytest.mark.parametrize("name", OTHER_FORMS)
-def test_what_is_no_compact_signed_token_signs_nobody_in(name, stage, makers, provider_server):
+def test_other_serializations_are_rejected(name, own_gateway, makers, provider_server):
     """OpenID Connect Core §3.1.3.3, RFC 7515 §7.1: real JWE, JSON serializations and RFC 7797, made by joserfc."""
     maker = makers["joserfc", "ES256"]
-    made = other_forms(maker, stage)
+    made = other_forms(maker, own_gateway)
     assert list(made) == list(OTHER_FORMS)
-    Attempt(stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, made[name]).assert_refused(
+    Attempt(own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, made[name]).assert_rejected(
         OTHER_FORMS[name]
     )
-    Attempt(stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()

@@ -54,7 +54,7 @@ def wires(gateway, count, source=None):
     for _ in range(count):
         wire = connect(gateway.port, source)
         wire.send(GET)
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         opened.append(wire)
     return opened
 
@@ -73,7 +73,7 @@ def served(port, source=None):
     try:
         with connect(port, source) as wire:
             wire.send(GET)
-            return wire.answer() is not None
+            return wire.response() is not None
     except OSError:
         return False
 
@@ -104,7 +104,7 @@ def hold():
     go.set()
 
 
-def test_connections_have_a_bound(make, hold):
+def test_connections_have_a_limit(make, hold):
     """Scope 4: requests in progress are never cut for a new connection, which is closed then; room comes back."""
     gateway = make({"connections": 5})
     opened = hold(gateway, 5)
@@ -114,7 +114,7 @@ def test_connections_have_a_bound(make, hold):
     assert gateway.metric("gatehouse_connection_limit") == 5
     assert gateway.operation("/readyz").status_code == 200
     hold.go.set()
-    assert [wire.answer().status for wire in opened] == [200] * 5
+    assert [wire.response().status for wire in opened] == [200] * 5
     assert served(gateway.port)
     for wire in opened:
         wire.close()
@@ -137,7 +137,7 @@ def test_u_06_at_the_limit_an_idle_connection_is_closed_for_a_new_one(make, hold
         gateway.app.wait_for("/public/held", len(busy))
     assert not served(gateway.port), "all six have a request in progress"
     hold.go.set()
-    assert [wire.answer().status for wire in busy] == [200] * 6
+    assert [wire.response().status for wire in busy] == [200] * 6
     for wire in busy:
         wire.close()
 
@@ -156,7 +156,7 @@ def test_u_06_an_idle_connection_is_found_on_any_event_loop(make):
     assert gateway.metric(f'{FAILURES}{{reason="connections"}}') == 0
 
 
-def test_u_06_slow_heads_and_handshakes_do_not_keep_others_out(make, tmp_path):
+def test_u_06_slow_heads_and_handshakes_do_not_lock_others_out(make, tmp_path):
     """A head that has been arriving for a second, and a TLS handshake that does not go on, count as idle."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
@@ -189,7 +189,7 @@ def test_u_06_a_tls_connection_makes_room_at_once(make, tmp_path):
     for _ in range(2):
         wire = Wire(port, tls=tls_context(), server_name="gate.localhost")
         wire.send(GET)
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         idle.append(wire)
     new = wires(gateway, 2)
     for wire in idle:
@@ -209,7 +209,7 @@ def gone(wire):
 
 
 @pytest.mark.parametrize("limit", [256, 44])
-def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
+def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
     """400 idle clients where few descriptors are granted; a user without an open connection signs in and is served."""
     gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
     ada = Browser(gateway)
@@ -230,7 +230,7 @@ def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
         wire.close()
 
 
-def test_connections_of_one_address_have_a_bound(make, hold):
+def test_connections_of_one_client_ip_have_a_limit(make, hold):
     """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
     gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
     opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
@@ -243,7 +243,7 @@ def test_connections_of_one_address_have_a_bound(make, hold):
         wire.close()
 
 
-def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(make):
+def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
     gateway = make({"connections_per_address": 3})
     others = wires(gateway, 3, "127.0.0.2")
     own = wires(gateway, 3)
@@ -254,7 +254,7 @@ def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(mak
         wire.close()
 
 
-def test_requests_in_flight_have_a_bound(make):
+def test_requests_in_flight_have_a_limit(make):
     """Scope 4: 503 with Retry-After and jitter; those in flight go on."""
     loops = len(os.sched_getaffinity(0))
     gateway = make({"requests_in_flight": loops})
@@ -273,12 +273,12 @@ def test_requests_in_flight_have_a_bound(make):
     gateway.app.wait_for("/public/held", loops)
     waits = set()
     for _ in range(12):
-        answer = request(gateway.port, "/public/x")
-        assert answer.status == 503 and answer.json["error"] == "gateway.too_many_requests"
-        waits.add(int(answer.get("retry-after")))
+        response = request(gateway.port, "/public/x")
+        assert response.status == 503 and response.json["error"] == "gateway.too_many_requests"
+        waits.add(int(response.get("retry-after")))
     assert waits <= set(range(1, 11)) and len(waits) > 1
     go.set()
-    assert [wire.answer().status for wire in held] == [200] * loops
+    assert [wire.response().status for wire in held] == [200] * loops
     assert request(gateway.port, "/public/x").status == 200
     for wire in held:
         wire.close()
@@ -289,7 +289,7 @@ def test_a_connection_has_so_many_requests(make):
     with Wire(gateway.port) as wire:
         for last in (False, False, True):
             wire.send(GET)
-            assert (wire.answer().get("connection", "").lower() == "close") is last
+            assert (wire.response().get("connection", "").lower() == "close") is last
         assert wire.is_closed()
 
 
@@ -304,12 +304,12 @@ def test_a_connection_has_so_many_requests(make):
     ],
     ids=["url", "fields", "field", "head"],
 )
-def test_heads_have_the_bounds_of_the_file(limits, head, status, make):
+def test_heads_have_the_limits_of_the_file(limits, head, status, make):
     """S-55."""
     gateway = make(limits)
     with Wire(gateway.port) as wire:
         wire.send(head)
-        assert wire.answer().status == status
+        assert wire.response().status == status
     assert request(gateway.port, "/public/x").status == 200
 
 
@@ -345,37 +345,37 @@ def drip(wire, data, seconds):
 SLOW = {"handshake": "1s", "request_head": "1s", "body": "1s", "idle": "1s", "write": "2s"}
 
 
-def test_a_slow_head_is_given_up(make):
+def test_a_slow_head_is_disconnected(make):
     """S-56: the time counts from the first byte, whatever drips in."""
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as wire:
         stop = drip(wire, GET[:-2] + b"X: " + b"x" * 100, 8)
         began = time.monotonic()
-        answer = wire.answer()
-        assert answer.status == 408 and 0.8 < time.monotonic() - began < 3
+        response = wire.response()
+        assert response.status == 408 and 0.8 < time.monotonic() - began < 3
         stop.set()
 
 
-def test_a_client_that_says_nothing_is_given_up(make):
+def test_a_client_that_sends_nothing_is_disconnected(make):
     """S-56: the first byte of a new connection, and the next request of an old one."""
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as new, Wire(gateway.port) as old:
         old.send(GET)
-        assert old.answer().status == 200
+        assert old.response().status == 200
         ends_within(new, 0.3, 3)
         ends_within(old, 0, 3)
 
 
-def test_a_silent_body_is_given_up(make):
+def test_a_silent_upload_is_disconnected(make):
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as wire:
         wire.send(b"POST /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
         began = time.monotonic()
-        assert wire.answer().status == 408 and 0.8 < time.monotonic() - began < 3
+        assert wire.response().status == 408 and 0.8 < time.monotonic() - began < 3
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
 
 
-def test_a_client_that_takes_nothing_is_given_up(make):
+def test_a_client_that_does_not_read_is_disconnected(make):
     """S-56: slow read; an answer larger than all buffers, of which nothing is taken."""
     gateway = make(timeouts=SLOW)
 
@@ -397,7 +397,7 @@ def test_a_client_that_takes_nothing_is_given_up(make):
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
 
 
-def test_a_slow_handshake_is_given_up(make, tmp_path):
+def test_a_slow_handshake_is_disconnected(make, tmp_path):
     """S-57: no hello, half of one, and one without what follows."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
@@ -460,7 +460,7 @@ def test_running_out_of_descriptors_does_not_spin(make):
     eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the stage ends", 15)
 
 
-def stage(gateway):
+def overload_stage(gateway):
     return gateway.operation("/status").json()["overload"]["stage"]
 
 
@@ -487,65 +487,65 @@ def press(gateway, percent):
     gateway.reload()
 
 
-def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
+def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
     """R-20 R-23: 85 %; whoever is signed in goes on, and the sign-ins come back with the memory."""
     gateway = make(NO_LIMITS, {"request_head": "5m"})
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     clients = grow(gateway)
     press(gateway, 87)
-    eventually(lambda: stage(gateway) == "guarded", "the stage", 10)
-    answer = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
-    assert answer.status == 503 and 1 <= int(answer.get("retry-after")) <= 10
-    assert "signin.overloaded" in answer.text
+    eventually(lambda: overload_stage(gateway) == "guarded", "the stage", 10)
+    response = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
+    assert response.status == 503 and 1 <= int(response.get("retry-after")) <= 10
+    assert "signin.overloaded" in response.text
     assert ada.send("GET", "/x").status == 200
     assert gateway.operation("/readyz").status_code == 200
     assert gateway.metric("gatehouse_overload_stage") == 2
     gateway.configuration["gateway"]["limits"] = {"memory": "16GiB"}
     gateway.write()
     gateway.reload()
-    eventually(lambda: stage(gateway) == "calm", "the stage ends", 10)
+    eventually(lambda: overload_stage(gateway) == "calm", "the stage ends", 10)
     assert Browser(gateway).sign_in("mock", "/x").status == 200
     for sock in clients:
         sock.close()
     assert "overload" in gateway.log and "stage=guarded" in gateway.log
 
 
-def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(make):
+def test_when_hardly_any_memory_is_left_everything_but_operations_is_rejected(make):
     """R-20: at 98 % 503 on what is open, nothing new is accepted, not ready; and all comes back."""
     gateway = make(NO_LIMITS, {"request_head": "5m"})
     clients = grow(gateway)
     with Wire(gateway.port) as wire:
         wire.send(GET)
-        assert wire.answer().get("connection") is None
+        assert wire.response().get("connection") is None
         press(gateway, 105)
-        eventually(lambda: stage(gateway) == "shedding", "the stage", 10)
+        eventually(lambda: overload_stage(gateway) == "shedding", "the stage", 10)
         wire.send(GET)
-        answer = wire.answer()
-        assert answer.status == 503 and answer.json["error"] == "gateway.overloaded"
-        assert answer.get("connection", "").lower() == "close"
+        response = wire.response()
+        assert response.status == 503 and response.json["error"] == "gateway.overloaded"
+        assert response.get("connection", "").lower() == "close"
         assert gateway.operation("/readyz").status_code == 503 and gateway.operation("/livez").status_code == 200
     with Wire(gateway.port, timeout=1) as waiting:
         waiting.send(GET)
         with pytest.raises(TimeoutError):
-            waiting.answer()
+            waiting.response()
         gateway.configuration["gateway"]["limits"] = {}
         gateway.write()
         gateway.reload()
         waiting.socket.settimeout(15)
-        assert waiting.answer().status == 200, "who waited in the queue is served"
+        assert waiting.response().status == 200, "who waited in the queue is served"
     eventually(lambda: gateway.operation("/readyz").status_code == 200, "ready again")
     for sock in clients:
         sock.close()
 
 
-def test_u_07_the_smallest_memory_that_check_admits_serves(make, tmp_path):
+def test_u_07_the_smallest_memory_limit_that_check_accepts_works(make, tmp_path):
     """The program itself may use nearly all of it; what it uses at its start does not count."""
     gateway = make({"memory": "64MiB"})
     for _ in range(3):
         assert request(gateway.port, "/public/x").status == 200
     eventually(lambda: gateway.metric("gatehouse_memory_at_start_bytes") > 10 << 20, "it is known")
-    assert gateway.metric("gatehouse_overload_share") < 0.8 and stage(gateway) == "calm"
+    assert gateway.metric("gatehouse_overload_share") < 0.8 and overload_stage(gateway) == "calm"
     configuration = {**gateway.configuration}
     configuration["gateway"] = {**configuration["gateway"], "limits": {"memory": "48MiB"}}
     path = tmp_path / "small.yaml"
@@ -554,7 +554,7 @@ def test_u_07_the_smallest_memory_that_check_admits_serves(make, tmp_path):
     assert result.returncode == 1 and "it must be 64MiB to 1024GiB" in result.stderr
 
 
-def test_a_loop_that_stands_still_is_noticed(make):
+def test_a_blocked_event_loop_is_reported(make):
     """R-24: a line in the log and a metric; a process that was stopped has blocked all of its loops."""
     gateway = make()
     assert gateway.metric("gatehouse_loop_blocked") == 0
@@ -567,7 +567,7 @@ def test_a_loop_that_stands_still_is_noticed(make):
     assert gateway.metric("gatehouse_overload_stage") == 0, "once is no overload"
 
 
-def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
+def test_many_sign_ins_do_not_slow_down_signed_in_users(make, realm):
     """R-23: sign-ins as fast as they can be started, from one address and from many behind a proxy."""
     gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
     ada = Browser(gateway)
@@ -639,7 +639,7 @@ def test_twenty_thousand_idle_connections(make):
                 for one in idle[-500:]:
                     one.settimeout(30)
                     assert one.recv(4096).startswith(b"HTTP/1.1 200")
-        assert gateway.metric("gatehouse_connections") >= count and stage(gateway) == "calm"
+        assert gateway.metric("gatehouse_connections") >= count and overload_stage(gateway) == "calm"
         each = (gateway.memory_kib() - before) / count
         assert each < 16, f"{each:.1f} KiB for each"
         assert request(gateway.port, "/public/x").status == 200
@@ -656,7 +656,7 @@ def test_twenty_thousand_idle_connections(make):
 # Sign-ins
 
 
-def test_sign_ins_of_an_address_have_a_rate(make, realm):
+def test_sign_ins_of_a_client_ip_are_rate_limited(make, realm):
     """Scope 4: 429 with a page and Retry-After; another address is not affected."""
     gateway = make({"sign_ins_per_minute": 5}, trusted_proxies=["127.0.0.1"])
 
@@ -673,7 +673,7 @@ def test_sign_ins_of_an_address_have_a_rate(make, realm):
     assert gateway.app.requests == []
 
 
-def test_failing_sign_ins_of_an_address_have_a_rate(make, realm):
+def test_failing_sign_ins_of_a_client_ip_are_rate_limited(make, realm):
     """Scope 4: callbacks that belong to no attempt; those that are proper count for nothing."""
     gateway = make({"failed_sign_ins_per_minute": 3})
     for _ in range(5):

@@ -227,8 +227,8 @@ def compare(profile, expected):
 
 def identity(browser):
     """The lines about the person that the app was sent."""
-    answer = browser.send("GET", "/echo").json
-    lines = {name.lower(): value for name, value in answer["headers"]}
+    response = browser.send("GET", "/echo").json
+    lines = {name.lower(): value for name, value in response["headers"]}
     return {name: unquote(value) for name, value in lines.items() if name.startswith("x-forwarded-")}
 
 
@@ -248,7 +248,7 @@ def outcome(browser, expected, running):
 
 
 @pytest.mark.parametrize("provider, person, expected", PEOPLE, ids=named)
-def test_everybody_comes_in_as_who_they_are(provider, person, expected, world):
+def test_every_account_gets_its_profile(provider, person, expected, world):
     """providers.md §5 and §8: the profile of each person at each provider, and the lines that an app gets."""
     browser = world.sign_in(provider, person)
     profile = outcome(browser, expected, world)
@@ -263,12 +263,12 @@ def test_everybody_comes_in_as_who_they_are(provider, person, expected, world):
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_somebody_who_says_no_is_told_so(provider, world):
+def test_a_user_who_denies_gets_the_reason(provider, world):
     """RFC 6749 §4.1.2.1, in each provider's own words."""
     outcome(world.sign_in(provider, ""), (403, "provider.denied"), world)
 
 
-def test_one_address_at_many_providers_is_many_users(world):
+def test_one_email_address_at_many_providers_is_many_users(world):
     """Issue 3: an e-mail address is no key."""
     providers = [
         provider for provider, person, expected in PEOPLE if person == "ada" and {**expected, **ADA} == expected
@@ -278,7 +278,7 @@ def test_one_address_at_many_providers_is_many_users(world):
     assert len({profile["user"] for profile in profiles}) == len(providers)
 
 
-def test_apple_names_a_person_once(tmp_path):
+def test_apple_sends_a_name_once(tmp_path):
     """Apple sends the name at the first sign-in only; the second has the address in its place."""
     with Demo(tmp_path, "--provider", "apple") as running:
         first, second = [
@@ -320,7 +320,7 @@ def test_a_callback_by_form_is_a_post(provider, quirk, tmp_path):
         assert [method for method, url, _ in browser.history if urlsplit(url).path == path] == ["POST"]
 
 
-def test_a_pushed_request_shows_the_browser_nothing(tmp_path):
+def test_a_pushed_request_shows_the_browser_its_reference_only(tmp_path):
     """RFC 9126 §4: the browser carries the client's id and a name for the rest."""
     with Demo(tmp_path, "--provider", "oidc", "--quirk", "oidc-pushed-requests-only") as running:
         address = Browser(running).begin("oidc")
@@ -347,7 +347,7 @@ def test_the_chooser_offers_all_of_them(world):
     assert "Sign in with the Example Intranet" in page.text
 
 
-def test_each_quirk_has_a_row():
+def test_each_quirk_has_a_test():
     """A quirk without a test would be a promise that nobody keeps."""
     listed = re.findall(r"^  (\S+)$", demo("--quirk", "list").stdout, re.MULTILINE)
     ours = [name for name in listed if name.split("-")[0] in PROVIDERS]

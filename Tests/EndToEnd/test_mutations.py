@@ -47,7 +47,7 @@ def received_of(wire):
 
 @pytest.mark.parametrize("turn", range(8))
 def test_changed_bytes_do_no_harm(turn, gateway, app):
-    """K10 K11: whatever arrives, the gateway lives, and what the app sees is a proper request without an identity."""
+    """K-10 K-11: whatever arrives, the gateway lives, and what the app sees is a proper request without an identity."""
     chance = random.Random(turn)
     before, answered = len(app.requests), 0
     for _ in range(80):

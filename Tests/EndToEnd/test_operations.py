@@ -13,7 +13,7 @@ PATHS = ["/livez", "/readyz", "/healthz", "/ping", "/metrics", "/status"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_operations_address_answers(path, gateway):
+def test_the_operations_listener_responds(path, gateway):
     """Design §2.3."""
     assert gateway.operation(path).status_code == 200
 
@@ -21,7 +21,7 @@ def test_the_operations_address_answers(path, gateway):
 @pytest.mark.parametrize(
     "path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"]
 )
-def test_the_public_listener_has_none_of_them(path, gateway, app):
+def test_the_public_listener_serves_no_operations_endpoint(path, gateway, app):
     """A-24 A-09: there they are paths of the app, and need a sign-in."""
     before = len(app.requests)
     for host in ("gate.localhost", "own.localhost"):
@@ -30,7 +30,7 @@ def test_the_public_listener_has_none_of_them(path, gateway, app):
     assert len(app.requests) == before
 
 
-def test_the_operations_address_has_nothing_else(gateway):
+def test_the_operations_listener_serves_nothing_else(gateway):
     """A-24: no app, no sign-in, no way to change anything."""
     for path in ("/", "/oauth2/sign_in", "/public/x", "/oauth2/userinfo", "/../livez/..", "/debug"):
         assert gateway.operation(path).status_code in (400, 404), path
@@ -45,10 +45,10 @@ LINE = re.compile(
 
 def test_metrics_are_the_prometheus_text_format(gateway):
     """Scope 12: version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
-    answer = gateway.operation("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    response = gateway.operation("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     types, samples = {}, set()
-    for line in answer.text.splitlines():
+    for line in response.text.splitlines():
         if line.startswith("# TYPE "):
             _, _, name, kind = line.split(" ")
             assert name not in types and kind in ("counter", "gauge", "histogram", "summary"), line
@@ -63,7 +63,7 @@ def test_metrics_are_the_prometheus_text_format(gateway):
     assert samples
 
 
-def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
+def test_requests_sign_ins_and_rejections_are_counted(gateway, realm):
     """Reliability §9."""
     def counted(prefix):
         return gateway.metric(prefix)
@@ -84,7 +84,7 @@ def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
     )
 
 
-def test_metrics_and_status_name_nobody(ada, gateway):
+def test_metrics_and_status_name_no_user(ada, gateway):
     """Reliability §9: no user data, no tickets, no secrets."""
     for path in ("/metrics", "/status"):
         text = gateway.operation(path).text
@@ -93,13 +93,13 @@ def test_metrics_and_status_name_nobody(ada, gateway):
 
 
 def test_the_log_holds_no_secret(ada, gateway, realm):
-    """T-23 K10: neither tickets nor tokens nor codes nor the client's secret are written."""
+    """T-23 K-10: neither tickets nor tokens nor codes nor the client's secret are written."""
     token = next(one for one in realm.requests if one["path"] == "token")
     for word in (ada.ticket(), "client secret", token["form"]["code"], token["form"]["code_verifier"]):
         assert word not in gateway.log
 
 
-def test_status_says_how_the_gateway_is(gateway):
+def test_status_reports_the_state_of_the_gateway(gateway):
     """Scope 12: JSON with what an operator asks first."""
     status = gateway.operation("/status").json()
     assert status["draining"] is False and status["last_reload_failed"] is False and status["store_available"] is True

@@ -291,15 +291,15 @@ def test_the_gateway_knows_the_quirk(row, tmp_path):
 
 def cut(running, provider):
     """How many groups were found and not kept, as the metric counts them."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
-        text = answer.read().decode()
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as response:
+        text = response.read().decode()
     return int(re.search(rf'^gatehouse_groups_cut_total{{provider="{provider}"}} (\d+)', text, re.M)[1])
 
 
 @pytest.mark.parametrize(
     "group, status", [("example-org", 200), ("example-org/platform-eng", 200), ("other-org", 403), ("example", 403)]
 )
-def test_people_of_another_organization_do_not_enter(group, status, tmp_path):
+def test_users_of_another_organization_are_denied(group, status, tmp_path):
     """providers.md §9, "org not allowed": an organization or team of GitHub in `allow`."""
     with Demo(tmp_path, "--provider", "github", "--quirk", "github-groups") as running:
         file = re.search(r"/\S+/providers\.yaml", running.process.log)[0]
@@ -315,8 +315,8 @@ def test_people_of_another_organization_do_not_enter(group, status, tmp_path):
 
 
 def reloads(running):
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
-        found = re.search(r'^gatehouse_reloads_total{result="ok"} (\d+)', answer.read().decode(), re.M)
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as response:
+        found = re.search(r'^gatehouse_reloads_total{result="ok"} (\d+)', response.read().decode(), re.M)
     return int(found[1]) if found else 0
 
 
@@ -335,7 +335,7 @@ def listed():
     return quirks
 
 
-def test_each_quirk_has_a_row():
+def test_each_quirk_has_a_test():
     """A quirk without a test would be a promise that nobody keeps."""
     quirks = listed()
     wanted = [name for provider in ("google", "github", "microsoft", "any") for name in quirks[provider]]
@@ -349,7 +349,7 @@ def test_each_quirk_has_a_row():
         (["--provider", "gogle"], "did you mean 'google'?"),
     ]
 )
-def test_a_mistyped_name_is_told(options, hint):
+def test_a_mistyped_name_is_reported(options, hint):
     result = demo(*options)
     assert result.returncode == 2 and hint in result.stderr, result.stderr
 
@@ -362,7 +362,7 @@ def test_a_quirk_brings_its_provider_along(tmp_path):
         assert "Quirks that are on" in running.process.log
 
 
-def test_a_person_who_says_no_to_microsoft_leaves_no_line_end_in_the_log(tmp_path):
+def test_a_denial_at_microsoft_leaves_no_line_end_in_the_log(tmp_path):
     """providers.md §4b: the description of the error has line ends, which must not make lines of the log."""
     with Demo(tmp_path, "--provider", "microsoft", "--verbose") as running:
         browser = running.sign_in("microsoft", "")
@@ -372,7 +372,7 @@ def test_a_person_who_says_no_to_microsoft_leaves_no_line_end_in_the_log(tmp_pat
         assert not any(line.startswith("Trace ID") for line in running.process.log.splitlines())
 
 
-def test_many_first_sign_ins_ask_once(tmp_path):
+def test_many_first_sign_ins_fetch_each_document_once(tmp_path):
     """Issue 3: simultaneous first sign-ins lead to one discovery and one key fetch."""
     with Demo(tmp_path, "--provider", "google") as running, ThreadPoolExecutor(40) as pool:
         browsers = list(pool.map(lambda _: running.sign_in("google", "ada"), range(40)))
@@ -382,7 +382,7 @@ def test_many_first_sign_ins_ask_once(tmp_path):
         assert counts["POST /token"] == 40
 
 
-def test_the_same_address_at_two_providers_is_two_people(tmp_path):
+def test_the_same_email_address_at_two_providers_is_two_users(tmp_path):
     """Issue 3: an e-mail address is no key."""
     with Demo(tmp_path, "--provider", "google", "--provider", "github") as running:
         profiles = [
@@ -402,6 +402,6 @@ def test_a_refresh_token_that_comes_along_is_not_used(provider, quirk, path, tmp
     """providers.md §9: of a pair that dies with its first use nobody makes a second, since nobody makes a first."""
     with Demo(tmp_path, "--provider", provider, "--quirk", quirk) as running, ThreadPoolExecutor(20) as pool:
         browser = running.sign_in(provider, "ada")
-        answers = list(pool.map(lambda _: browser.send("GET", "/again"), range(100)))
-        assert [answer.status for answer in answers] == [200] * 100
+        responses = list(pool.map(lambda _: browser.send("GET", "/again"), range(100)))
+        assert [response.status for response in responses] == [200] * 100
         assert requests_at(browser.pages)[path] == 1

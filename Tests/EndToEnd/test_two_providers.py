@@ -37,7 +37,7 @@ RULES = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory, provider_server):
+def own_gateway(tmp_path_factory, provider_server):
     app = Upstream()
     profile = {"groups": ["id_token:/groups"]}
     realms = {"first": "two-first", "second": "two-second", "again": "two-first"}
@@ -58,13 +58,13 @@ def stage(tmp_path_factory, provider_server):
 
 
 @pytest.fixture
-def enter(stage, provider_server):
+def enter(own_gateway, provider_server):
     """Signs somebody in and goes to a page; gives the browser."""
     def sign_in(name, path="/", browser=None, **changes):
-        realm = provider_server.realm(stage.realms[name])
+        realm = provider_server.realm(own_gateway.realms[name])
         realm.reset()
         realm.person = {**PEOPLE[name], **changes}
-        browser = browser or Browser(stage)
+        browser = browser or Browser(own_gateway)
         assert browser.sign_in(name, path).status in (200, 403), browser.history
         assert browser.ticket()
         return browser
@@ -72,16 +72,16 @@ def enter(stage, provider_server):
     return sign_in
 
 
-def seen(stage, marker):
-    return stage.app.seen(marker)[-1]
+def seen(own_gateway, marker):
+    return own_gateway.app.seen(marker)[-1]
 
 
-def test_the_app_is_told_two_users(stage, enter):
+def test_the_app_gets_two_users(own_gateway, enter):
     """T-18: user key, provider, session and every claim of the assertion but the address differ."""
     told = []
     for name in ("first", "second", "again"):
         enter(name, f"/told-{name}")
-        fields = seen(stage, f"/told-{name}")
+        fields = seen(own_gateway, f"/told-{name}")
         claims = jwt.decode(fields.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
         assert fields.get("X-Forwarded-User") == claims["sub"] == f"{name}:ada"
         assert fields.get("X-Forwarded-Provider") == claims["provider"] == name
@@ -91,7 +91,7 @@ def test_the_app_is_told_two_users(stage, enter):
     assert len({claims["sub"] for claims in told}) == len({claims["sid"] for claims in told}) == 3
 
 
-def test_userinfo_is_about_the_one_who_signed_in(stage, enter):
+def test_userinfo_describes_the_user_who_signed_in(own_gateway, enter):
     first, second = enter("first"), enter("second")
     profiles = [browser.send("GET", "/oauth2/userinfo").json for browser in (first, second)]
     assert [profile["user"] for profile in profiles] == ["first:ada", "second:ada"]
@@ -101,19 +101,19 @@ def test_userinfo_is_about_the_one_who_signed_in(stage, enter):
 
 @pytest.mark.parametrize("name", PEOPLE)
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_admits_the_user_it_names(rule, name, stage, enter):
+def test_a_rule_admits_the_user_it_names(rule, name, own_gateway, enter):
     """`user`, `email` and `provider` together; an address alone is whoever has it verified, at any provider."""
     browser = enter(name)
-    before = len(stage.app.requests)
-    answer = browser.send("GET", f"/{rule}/x")
-    assert answer.status == (200 if name in RULES[rule][1] else 403), answer
-    assert len(stage.app.requests) == before + (answer.status == 200)
+    before = len(own_gateway.app.requests)
+    response = browser.send("GET", f"/{rule}/x")
+    assert response.status == (200 if name in RULES[rule][1] else 403), response
+    assert len(own_gateway.app.requests) == before + (response.status == 200)
 
 
 @pytest.mark.parametrize(
     "subject", ["second:ada", "Ada", "ada ", "ADA", "a%64a", "ad\u0430", "second%3Aada", ":ada", "ada:"]
 )
-def test_no_subject_of_one_provider_makes_the_user_of_another(subject, stage, enter):
+def test_no_subject_of_one_provider_makes_the_user_of_another(subject, own_gateway, enter):
     """The key is the provider's name in the file, a colon, and the subject byte for byte."""
     browser = enter("first", sub=subject)
     assert browser.send("GET", "/user-first/x").status == 403
@@ -122,17 +122,17 @@ def test_no_subject_of_one_provider_makes_the_user_of_another(subject, stage, en
 
 
 @pytest.mark.parametrize("subject", ["ada\u200b", "\u200eada", "a\u0000da", "ada\n"])
-def test_a_subject_with_a_character_that_cannot_be_seen_is_nobody(subject, stage, provider_server):
+def test_a_subject_with_an_invisible_character_is_rejected(subject, own_gateway, provider_server):
     """Two users who look the same in a log or a rule must not be."""
-    realm = provider_server.realm(stage.realms["first"])
+    realm = provider_server.realm(own_gateway.realms["first"])
     realm.reset()
     realm.person = {**PEOPLE["first"], "sub": subject}
-    page = Browser(stage).sign_in("first", "/")
+    page = Browser(own_gateway).sign_in("first", "/")
     realm.reset()
     assert page.status == 502 and "provider.subject" in page.text
 
 
-def test_letters_that_only_look_the_same_are_two_users_and_two_groups(stage, enter):
+def test_letters_that_look_the_same_are_two_users_and_two_groups(own_gateway, enter):
     """Unicode's canonical equivalence is no equality: composed and decomposed letters are different bytes."""
     composed = enter("first", sub="zo\u00eb")
     assert composed.send("GET", "/composed/x").status == 200
@@ -143,7 +143,7 @@ def test_letters_that_only_look_the_same_are_two_users_and_two_groups(stage, ent
     assert kelvin.send("GET", "/kelvin/x").status == 403 and kelvin.send("GET", "/group-kelvin/x").status == 403
 
 
-def test_the_second_sign_in_of_a_browser_inherits_nothing(stage, enter):
+def test_the_second_sign_in_of_a_browser_inherits_nothing(own_gateway, enter):
     """No group, name or session of the first; what the first might, the second may not."""
     browser = enter("first")
     old = browser.ticket()
@@ -155,14 +155,14 @@ def test_the_second_sign_in_of_a_browser_inherits_nothing(stage, enter):
     assert "ada.first" not in str(profile)
     assert browser.send("GET", "/group/x").status == 403 and browser.send("GET", "/user-first/x").status == 403
     browser.send("GET", "/inherits-nothing")
-    fields = seen(stage, "/inherits-nothing")
+    fields = seen(own_gateway, "/inherits-nothing")
     assert not fields.all("X-Forwarded-Groups") and b"first" not in fields.head
     # The ticket of before is the first person's or nobody's, but never the second's.
-    stale = request(stage.port, "/stale", fields=[("Cookie", f"gatehouse={old}")])
-    assert stale.status == 401 or seen(stage, "/stale").get("X-Forwarded-User") == "first:ada"
+    stale = request(own_gateway.port, "/stale", fields=[("Cookie", f"gatehouse={old}")])
+    assert stale.status == 401 or seen(own_gateway, "/stale").get("X-Forwarded-User") == "first:ada"
 
 
-def test_a_step_up_to_another_provider_is_another_user(stage, enter, provider_server):
+def test_signing_in_at_another_provider_makes_another_user(own_gateway, enter, provider_server):
     """An app of the second provider only: the first person's session does not count, the way leads to the second."""
     browser = enter("first")
     realm = provider_server.realm("two-second")
@@ -170,12 +170,12 @@ def test_a_step_up_to_another_provider_is_another_user(stage, enter, provider_se
     realm.person = SECOND
     assert browser.send("GET", "/only-second/x", navigates=False).status == 401
     assert browser.visit("/only-second/step").status == 200
-    assert seen(stage, "/only-second/step").get("X-Forwarded-User") == "second:ada"
+    assert seen(own_gateway, "/only-second/step").get("X-Forwarded-User") == "second:ada"
     assert browser.send("GET", "/provider-first/x").status == 403
 
 
 @pytest.mark.parametrize("leaver, stayer", [("first", "second"), ("second", "first"), ("first", "again")])
-def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, stage, enter):
+def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, own_gateway, enter):
     """Sessions end by their sign-in, not by address or subject."""
     leaving, staying = enter(leaver), enter(stayer)
     assert leaving.sign_out().status == 303 and leaving.ticket() is None
@@ -185,7 +185,7 @@ def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, stage, en
     )
 
 
-def test_an_address_that_is_not_verified_is_no_condition_at_either(stage, enter):
+def test_an_unverified_email_address_matches_no_rule(own_gateway, enter):
     """nOAuth: the second provider lets anybody write any address."""
     browser = enter("second", email_verified=False)
     for rule in ("email", "email-second", "domain-second"):

@@ -5,8 +5,10 @@ import Foundation
 import GateFuzz
 
 // Lets libFuzzer try one of the trials: the first argument is its name, the others are libFuzzer's.
-guard let name = CommandLine.arguments.dropFirst().first, let trial = Trial(rawValue: name) else {
-    print("usage: FuzzDriver \(Trial.allCases.map(\.rawValue).joined(separator: "|")) [libFuzzer's options] [folders]")
+guard let name = CommandLine.arguments.dropFirst().first, let trial = FuzzTarget(rawValue: name) else {
+    print(
+        "usage: FuzzDriver \(FuzzTarget.allCases.map(\.rawValue).joined(separator: "|")) [libFuzzer's options] [folders]"
+    )
     exit(2)
 }
 let chosen = trial

@@ -42,7 +42,7 @@ import Testing
         ).limits
         var wanted = LimitSettings()
         wanted.connections = 1
-        wanted.connectionsPerAddress = 0
+        wanted.connectionsPerClientIP = 0
         wanted.requestsInFlight = 3
         wanted.requestsPerConnection = 4
         wanted.streams = 5
@@ -182,7 +182,7 @@ import Testing
         ).listeners
         #expect(listeners.map(\.http2) == [true, false, false, true])
         #expect(listeners.map(\.proxyProtocol.count) == [2, 0, 0, 0])
-        #expect(listeners.first?.proxyProtocol == ["10.0.0.0/8", "::1"].compactMap { AddressRange($0) })
+        #expect(listeners.first?.proxyProtocol == ["10.0.0.0/8", "::1"].compactMap { CIDRRange($0) })
     }
 
     @Test func `HTTP2 on a plain listener is refused`() {

@@ -6,7 +6,7 @@ import GateProviders
 import Testing
 
 /// What has to fit together for a provider to be reached: its addresses, pins and proxy.
-@Suite struct ProviderReachTests {
+@Suite struct ProviderReachabilityTests {
     private func file(_ provider: String) -> String {
         """
         gateway: { public_url: "https://gate.example.com" }

@@ -67,7 +67,7 @@ import Testing
         ]
     )
     func `a redirect must not lead back to its app`(to: String, lines: String, isLoop: Bool) throws {
-        let address = try #require(WebAddress(to))
+        let address = try #require(WebURL(to))
         let reason = "leads back to this app, so a browser would be sent in circles; name another address"
         let wanted = isLoop ? ["error: '\(address)' \(reason)"] : []
         #expect(self.remarks("{ to: \"\(to)\" }", "    \(lines)") == wanted)

@@ -62,7 +62,7 @@ import Testing
             ("https://gate.local", false), ("https://127.0.0.1:8443", true),
         ])
     func `Google takes public names, and http on this machine`(address: String, isTaken: Bool) throws {
-        let origin = try #require(WebAddress(address)?.origin)
+        let origin = try #require(WebURL(address)?.origin)
         #expect((ProviderType.google.redirects.complaint(about: origin) == nil) == isTaken)
     }
 
@@ -72,13 +72,13 @@ import Testing
             ("http://[::1]:8080", false), ("https://10.0.0.1", true),
         ])
     func `Microsoft takes http for localhost only`(address: String, isTaken: Bool) throws {
-        let origin = try #require(WebAddress(address)?.origin)
+        let origin = try #require(WebURL(address)?.origin)
         #expect((ProviderType.microsoft.redirects.complaint(about: origin) == nil) == isTaken)
     }
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
     func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(HeaderName.complaint(about: name) == nil)
+        #expect(IdentityHeaderName.complaint(about: name) == nil)
     }
 
     @Test(
@@ -89,7 +89,7 @@ import Testing
             String(repeating: "a", count: 65), "X-\u{00C9}",
         ])
     func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(HeaderName.complaint(about: name) != nil)
+        #expect(IdentityHeaderName.complaint(about: name) != nil)
     }
 
     @Test func `a concealed place shows as stars and keeps its columns`() {

@@ -43,7 +43,7 @@ import Testing
             remove: ["Server", "Set-Cookie"]
         )
         wanted.maxBody = 2 << 30
-        let origins = ["https://portal.example.com", "http://localhost:3000"].compactMap { WebAddress($0)?.origin }
+        let origins = ["https://portal.example.com", "http://localhost:3000"].compactMap { WebURL($0)?.origin }
         wanted.webSocket = WebSocketSettings(origins: origins)
         wanted.passesEarlyHints = true
         wanted.isStreaming = true
@@ -73,7 +73,7 @@ import Testing
         wanted.strictness.pathSpelling = .exact
         wanted.strictness.methods = ["GET", "PROPFIND", "x-Mine"]
         wanted.strictness.irregularNames = .forward
-        let origins = ["https://portal.example.com", "https://idp.example.com"].compactMap { WebAddress($0)?.origin }
+        let origins = ["https://portal.example.com", "https://idp.example.com"].compactMap { WebURL($0)?.origin }
         wanted.strictness.origins = [
             WriteOrigin(origin: origins[0]), WriteOrigin(origin: origins[1], path: "/saml/acs"),
         ]
@@ -97,19 +97,19 @@ import Testing
 
     @Test func `an app can send its visitors elsewhere`() throws {
         let app = try Fixture.app(upstream: "redirect: { to: https://new.example.com }")
-        let to = try #require(WebAddress("https://new.example.com"))
+        let to = try #require(WebURL("https://new.example.com"))
         #expect(app.action == .redirect(RedirectSettings(to: to, status: 308, keepsPath: true)))
         #expect(app.upstream == nil)
         let other = try Fixture.app(
             upstream: "redirect: { to: \"http://new.example.com/a?b=c\", status: 303, keep_path: false }"
         )
-        let query = try #require(WebAddress("http://new.example.com/a?b=c"))
+        let query = try #require(WebURL("http://new.example.com/a?b=c"))
         #expect(other.action == .redirect(RedirectSettings(to: query, status: 303, keepsPath: false)))
     }
 
     @Test func `an app can be a fixed answer`() throws {
-        #expect(try Fixture.app(upstream: "answer: {}").action == .answer(AnswerSettings()))
-        var wanted = AnswerSettings()
+        #expect(try Fixture.app(upstream: "answer: {}").action == .answer(FixedResponse()))
+        var wanted = FixedResponse()
         wanted.status = 410
         wanted.body = "<p>Gone,\nfishing.\n"
         wanted.contentType = "text/html; charset=utf-8"
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `an answer has at most 64 KiB`() throws {
         let longest = String(repeating: "é", count: 32_768)
-        #expect(try Fixture.app(upstream: "answer: { body: \(longest) }").action != .answer(AnswerSettings()))
+        #expect(try Fixture.app(upstream: "answer: { body: \(longest) }").action != .answer(FixedResponse()))
         let messages = Fixture.messages(Fixture.smallest(upstream: "answer: { body: \(longest)a }"))
         let words = "has 65537 bytes, and an answer may have 65536; serve it from an app"
         #expect(messages.count == 1 && messages.first?.hasSuffix(words) == true)

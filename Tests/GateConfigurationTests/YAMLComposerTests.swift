@@ -5,13 +5,13 @@ import Testing
 @testable import GateConfiguration
 
 @Suite struct YAMLComposerTests {
-    private func document(_ text: String, bounds: YAMLComposer.Bounds = .init()) throws(YAMLProblem) -> YAMLNode {
+    private func document(_ text: String, bounds: YAMLComposer.Bounds = .init()) throws(YAMLFailure) -> YAMLNode {
         try YAMLComposer.document(of: Array(text.utf8), bounds: bounds)
     }
 
     private func entries(_ node: YAMLNode) throws -> [YAMLEntry] {
         guard case .mapping(let entries) = node.content else {
-            throw YAMLProblem(message: "no mapping", mark: node.mark)
+            throw YAMLFailure(message: "no mapping", mark: node.mark)
         }
         return entries
     }
@@ -45,8 +45,8 @@ import Testing
             let aliases = (0..<10).map { _ in "*a\(level - 1)" }.joined(separator: ", ")
             text += "a\(level): &a\(level) [\(aliases)]\n"
         }
-        #expect(throws: YAMLProblem.self) { try self.document(text) }
-        do throws(YAMLProblem) {
+        #expect(throws: YAMLFailure.self) { try self.document(text) }
+        do throws(YAMLFailure) {
             _ = try self.document(text)
         } catch {
             #expect(error.message == "more than 1000000 values, counting what aliases stand for")
@@ -74,21 +74,21 @@ import Testing
             ("", "the file says nothing; it needs 'gateway', 'providers' and 'apps'", YAMLMark.start),
         ])
     func `what cannot be read is named with its place`(text: String, message: String, mark: YAMLMark) {
-        do throws(YAMLProblem) {
+        do throws(YAMLFailure) {
             _ = try self.document(text)
             Issue.record("\(text) was read")
         } catch {
-            #expect(error == YAMLProblem(message: message, mark: mark))
+            #expect(error == YAMLFailure(message: message, mark: mark))
         }
     }
 
     @Test func `bytes that are no UTF-8 are named with their place`() {
-        let problem = YAMLProblem(
+        let problem = YAMLFailure(
             message: "the file is not UTF-8; save it as UTF-8",
             mark: YAMLMark(line: 2, column: 3)
         )
         #expect(throws: problem) { try YAMLComposer.document(of: Array("é: 1\nb:".utf8) + [0xFF, 0x0A]) }
-        #expect(throws: YAMLProblem.self) { try YAMLComposer.document(of: [0xFF, 0xFE, 0x61, 0x00]) }
+        #expect(throws: YAMLFailure.self) { try YAMLComposer.document(of: [0xFF, 0xFE, 0x61, 0x00]) }
     }
 
     @Test func `thirty-two levels are read and thirty-three are not`() throws {
@@ -96,18 +96,18 @@ import Testing
             String(repeating: "[", count: levels - 1) + "x" + String(repeating: "]", count: levels - 1)
         }
         #expect(try self.document(nested(32)).depth == 32)
-        #expect(throws: YAMLProblem.self) { try self.document(nested(33)) }
-        #expect(throws: YAMLProblem.self) { try self.document(String(repeating: "[", count: 100_000)) }
+        #expect(throws: YAMLFailure.self) { try self.document(nested(33)) }
+        #expect(throws: YAMLFailure.self) { try self.document(String(repeating: "[", count: 100_000)) }
     }
 
     @Test func `depth counts what an alias brings`() throws {
         let bounds = YAMLComposer.Bounds(depth: 4)
         #expect(try self.document("a: &x [[1]]\n", bounds: bounds).depth == 4)
-        #expect(throws: YAMLProblem.self) { try self.document("a: &x [[1]]\nb: [*x]\n", bounds: bounds) }
+        #expect(throws: YAMLFailure.self) { try self.document("a: &x [[1]]\nb: [*x]\n", bounds: bounds) }
     }
 
     @Test func `more bytes than the bound are not looked at`() {
-        let problem = YAMLProblem(message: "the file is larger than 16 MiB", mark: .start)
+        let problem = YAMLFailure(message: "the file is larger than 16 MiB", mark: .start)
         #expect(throws: problem) { try YAMLComposer.document(of: [UInt8](repeating: 0x23, count: 16 << 20 | 1)) }
     }
 }

@@ -33,7 +33,7 @@ import Testing
     ])
     func `a network holds its addresses`(range: String, address: String, isInside: Bool) throws {
         let address = try #require(IPAddress(address))
-        #expect(AddressRange(range)?.contains(address) == isInside)
+        #expect(CIDRRange(range)?.contains(address) == isInside)
     }
 
     @Test(arguments: [
@@ -41,7 +41,7 @@ import Testing
         "::/129", "fe80::1/64", "ten/8", "10.0.0.0/99999999999999999999",
     ])
     func `any other text is no network`(text: String) {
-        #expect(AddressRange(text) == nil)
+        #expect(CIDRRange(text) == nil)
     }
 }
 
@@ -91,7 +91,7 @@ import Testing
         ("HTTPS://a/?", "https://a/?"),
     ])
     func `an address has one spelling`(text: String, normal: String) {
-        #expect(WebAddress(text)?.description == normal)
+        #expect(WebURL(text)?.description == normal)
     }
 
     @Test(arguments: [
@@ -101,12 +101,12 @@ import Testing
         "https://[::1/", "https://[::1]x/", "https://a/{x}", "https://a\t/", "https://a,b/", " https://a/",
     ])
     func `anything else is no address`(text: String) {
-        #expect(WebAddress(text) == nil)
+        #expect(WebURL(text) == nil)
     }
 
     @Test func `an address has a bound`() {
         let base = "https://a/"
-        #expect(WebAddress(base + String(repeating: "a", count: 8192 - base.count)) != nil)
-        #expect(WebAddress(base + String(repeating: "a", count: 8193 - base.count)) == nil)
+        #expect(WebURL(base + String(repeating: "a", count: 8192 - base.count)) != nil)
+        #expect(WebURL(base + String(repeating: "a", count: 8193 - base.count)) == nil)
     }
 }

@@ -4,7 +4,7 @@ import GateCore
 import Testing
 
 @Suite struct JSONTests {
-    private func parse(_ text: String, depth: Int = 32) throws(JSON.ParseProblem) -> JSON {
+    private func parse(_ text: String, depth: Int = 32) throws(JSON.ParseError) -> JSON {
         try JSON(parsing: text.utf8, depth: depth)
     }
 
@@ -28,26 +28,26 @@ import Testing
         "1234567890123456789012345678901234567890123456789012345678901234567890",
     ])
     func `what RFC 8259 does not allow is refused`(text: String) {
-        #expect(throws: JSON.ParseProblem.self) { try self.parse(text) }
+        #expect(throws: JSON.ParseError.self) { try self.parse(text) }
     }
 
     @Test(arguments: [
         [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC3, 0x22],
     ])
     func `a string that is not UTF-8 is refused`(bytes: [UInt8]) {
-        #expect(throws: JSON.ParseProblem.self) { try JSON(parsing: bytes) }
+        #expect(throws: JSON.ParseError.self) { try JSON(parsing: bytes) }
     }
 
     @Test func `one name twice in an object is refused at any depth`() {
-        #expect(throws: JSON.ParseProblem.duplicateName("a")) { try self.parse("{\"a\":1,\"b\":2,\"\\u0061\":3}") }
-        #expect(throws: JSON.ParseProblem.duplicateName("x")) { try self.parse("[{\"a\":{\"x\":1,\"x\":1}}]") }
+        #expect(throws: JSON.ParseError.duplicateName("a")) { try self.parse("{\"a\":1,\"b\":2,\"\\u0061\":3}") }
+        #expect(throws: JSON.ParseError.duplicateName("x")) { try self.parse("[{\"a\":{\"x\":1,\"x\":1}}]") }
     }
 
     @Test func `nesting has a bound`() throws {
         let fits = String(repeating: "[", count: 32) + String(repeating: "]", count: 32)
         #expect(throws: Never.self) { try self.parse(fits) }
-        #expect(throws: JSON.ParseProblem.tooDeep) { try self.parse("[\(fits)]") }
-        #expect(throws: JSON.ParseProblem.tooDeep) { try self.parse(String(repeating: "{\"a\":", count: 1_000_000)) }
+        #expect(throws: JSON.ParseError.tooDeep) { try self.parse("[\(fits)]") }
+        #expect(throws: JSON.ParseError.tooDeep) { try self.parse(String(repeating: "{\"a\":", count: 1_000_000)) }
     }
 
     @Test func `a number of any size stays as it was written`() throws {

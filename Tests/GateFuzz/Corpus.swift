@@ -5,7 +5,7 @@ import Foundation
 /// The inputs of a trial that are kept, as text: one in each line, `\xHH` for what is no plain character.
 package enum Corpus {
     /// All inputs that are kept for a trial.
-    package static func inputs(for trial: Trial) throws -> [[UInt8]] {
+    package static func inputs(for trial: FuzzTarget) throws -> [[UInt8]] {
         let tests = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: tests.appending(path: "Fixtures/fuzz/\(trial.rawValue).txt"), encoding: .utf8)

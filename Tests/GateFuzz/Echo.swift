@@ -5,7 +5,7 @@ import GateWire
 import NIOCore
 
 /// Counts the responders of one try and notes the first rule that is broken; confined to the try.
-final class Ledger {
+final class CallLedger {
     var live = 0
     var fault: String?
 }
@@ -19,14 +19,14 @@ final class Echo: Responder {
         case gone
     }
 
-    private let ledger: Ledger
+    private let ledger: CallLedger
     private var phase = Phase.idle
     private var request: RequestHead?
     private var exchange: (any DownstreamExchange)?
     private var received: Int64 = 0
     private var isAnswered = false
 
-    init(_ ledger: Ledger) {
+    init(_ ledger: CallLedger) {
         self.ledger = ledger
         ledger.live += 1
     }
@@ -74,7 +74,7 @@ final class Echo: Responder {
         }
     }
 
-    func abandon() {
+    func cancel() {
         if self.phase == .idle || self.phase == .gone { self.note("a request is given up that there is not") }
         self.phase = .gone
         self.exchange = nil
@@ -82,7 +82,7 @@ final class Echo: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRefusal) -> Answer { .text(refusal.status, refusal.reason) }
+    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason) }
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }

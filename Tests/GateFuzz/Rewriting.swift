@@ -48,7 +48,7 @@ enum Rewriting {
         return writer.finish()
     }
 
-    static func isKept(_ field: FieldSlot) -> Bool {
+    static func isKept(_ field: FieldLine) -> Bool {
         switch field.name {
         case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .upgrade,
             .expect, .trailer, .http2Settings:

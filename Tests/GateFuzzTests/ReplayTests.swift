@@ -4,7 +4,7 @@ import GateFuzz
 import Testing
 
 @Suite struct ReplayTests {
-    @Test(arguments: Trial.allCases) func `whatever fuzzing has found is borne`(trial: Trial) throws {
+    @Test(arguments: FuzzTarget.allCases) func `whatever fuzzing has found is borne`(trial: FuzzTarget) throws {
         let inputs = try Corpus.inputs(for: trial)
         #expect(inputs.count > 3)
         for input in inputs {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct BackPressureTests {
     @Test func `a paused body is not read, and read once when it goes on`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 10", "x"))
         stage.connection.pauseReading()
         stage.channel.pipeline.read()
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `a pause that nobody noticed costs no read`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 10", "x"))
         stage.connection.pauseReading()
         stage.connection.resumeReading()
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `an answer ends the pause`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 1", "x"))
         stage.connection.pauseReading()
         stage.channel.pipeline.read()
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a lingering connection reads although it was paused`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 10", "x"))
         stage.connection.pauseReading()
         stage.channel.pipeline.read()
@@ -50,7 +50,7 @@ import Testing
     @Test func `later requests are kept up to a bound, then no more is read`() throws {
         var limits = DownstreamLimits()
         limits.pipelinedBytes = 1000
-        let stage = try Stage(limits)
+        let stage = try ConnectionFixture(limits)
         try stage.send(get("/a"))
         let later = Array((0..<40).map { get("/later/\($0)") }.joined().utf8)
         try stage.send(String(decoding: later.prefix(1000), as: UTF8.self))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `a writer hears when the client cannot take more`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get())
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         #expect(stage.connection.write(ByteBuffer(string: "ab")))

@@ -13,7 +13,7 @@ import Testing
         ("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", true),
     ])
     func `the client's wish decides whether the connection is kept`(request: String, closes: Bool) throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(request)
         #expect(try stage.received().contains("\r\nConnection: close\r\n") == closes)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `a request behind the last one is not begun`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(get("/a", "Connection: close\r\n") + get("/b"))
         #expect(stage.responder.events == ["begin GET /a", "finish"])
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `the thousandth request is the last`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send((0..<999).map { get("/\($0)") }.joined())
         #expect(!(try stage.received().contains("Connection: close")))
@@ -42,14 +42,14 @@ import Testing
     @Test func `an old connection ends with its next answer`() throws {
         var limits = DownstreamLimits()
         limits.age = .nanoseconds(-1)
-        let stage = try Stage(limits)
+        let stage = try ConnectionFixture(limits)
         stage.responder.answersAll()
         try stage.send(get())
         #expect(try stage.received().contains("\r\nConnection: close\r\n") && stage.tap.isHalfClosed)
     }
 
     @Test func `while the gateway drains each answer ends its connection`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         stage.startDraining()
         try stage.send(get())
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `draining answers a request that crosses it, and ends the connection with the answer`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         stage.connection.drain()
         #expect(!stage.tap.isHalfClosed)
@@ -66,10 +66,10 @@ import Testing
     }
 
     @Test func `an idle connection can be ended, and what comes then is taken for no request`() throws {
-        let stage = try Stage()
-        #expect(stage.connection.isIdle && !stage.connection.endIfIdle(for: .seconds(5)))
+        let stage = try ConnectionFixture()
+        #expect(stage.connection.isIdle && !stage.connection.closeIfIdle(for: .seconds(5)))
         #expect(!stage.tap.isHalfClosed)
-        #expect(stage.connection.endIfIdle(for: .zero))
+        #expect(stage.connection.closeIfIdle(for: .zero))
         #expect(stage.tap.isHalfClosed && !stage.tap.isClosed && !stage.connection.isIdle)
         try stage.send(get())
         stage.pass(3)
@@ -77,16 +77,16 @@ import Testing
     }
 
     @Test func `a connection with a request under way, or with one arriving, cannot be ended as idle`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send("GET / HT")
-        #expect(stage.connection.isIdle && !stage.connection.endIfIdle(for: .zero))
+        #expect(stage.connection.isIdle && !stage.connection.closeIfIdle(for: .zero))
         try stage.send("TP/1.1\r\nHost: a\r\n\r\n")
-        #expect(!stage.connection.isIdle && !stage.connection.endIfIdle(for: .zero))
+        #expect(!stage.connection.isIdle && !stage.connection.closeIfIdle(for: .zero))
         #expect(!stage.tap.isHalfClosed)
     }
 
     @Test func `draining lets a request finish that has begun`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send("GET /a HT")
         stage.connection.drain()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `draining lets an answer finish`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get("/a"))
         stage.connection.drain()
         #expect(stage.connection.mustClose && !stage.tap.isClosed)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func `after an early answer the rest of the body is thrown away and taken for no request`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.whenBegun = { _, connection in connection.respond(.text(413, "no")) }
         try stage.send(post("Content-Length: 1000", get("/smuggled")))
         try stage.send(get("/more"))
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `an early answer that arrives in the middle of the body ends the connection as well`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.whenReceived = { $0.respond(.text(413, "no")) }
         try stage.send(post("Transfer-Encoding: chunked", "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n") + get("/next"))
         #expect(stage.responder.events == ["begin POST /p", "body ab"])
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func `a cut ends the connection without an end of the answer`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get())
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         stage.connection.write(ByteBuffer(string: "ab"))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DeadlineTests {
     @Test func `a client that sends nothing is closed after ten seconds`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.pass(9)
         #expect(!stage.tap.isClosed)
         stage.pass(11)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `the deadline of a head stands although bytes keep coming`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send("G")
         let deadline = stage.connection.deadline
         #expect(stage.secondsLeft == 10)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `a kept connection is closed after seventy-five idle seconds`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(get())
         stage.pass(74)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `an app that works on an answer is no matter of the client's deadlines`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get())
         #expect(stage.secondsLeft == nil)
         stage.pass(100_000)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `a silent body is given up after thirty seconds`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 1000000", String(repeating: "x", count: 100_000)))
         stage.pass(29)
         #expect(stage.responder.abandonments == 0)
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [(0, 10), (1, 10), (1023, 10), (4096, 14), (10_240, 20)])
     func `a body slower than a kibibyte a second is given up`(bytes: Int, seconds: Int64) throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 1000000"))
         for _ in 0..<bytes {
             try stage.send("x")
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `a body that nobody wants at the moment has no deadline`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 10", "x"))
         stage.connection.pauseReading()
         try stage.send("y")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func `a body that is late in the middle of an answer cuts it off`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 10", "x"))
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         stage.connection.flush()
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `a client that takes nothing of an answer is given up after a minute`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get())
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         stage.setWritable(false)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func `a client that takes bytes again has no deadline`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get())
         stage.setWritable(false)
         stage.setWritable(true)
@@ -118,7 +118,7 @@ import Testing
     func `for a client that takes nothing no further request is begun, and it is closed after a minute`(
         next: String
     ) throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get("/a"))
         stage.setWritable(false)
         stage.connection.respond(.text(200, "a"))
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `a client that takes bytes again gets its next request begun`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         stage.setWritable(false)
         try stage.send(get("/a"))
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func `a closing connection lingers for two seconds`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(get("/", "Connection: close\r\n"))
         #expect(stage.tap.isHalfClosed)
@@ -212,14 +212,14 @@ import Testing
         sweep.add(Member(.distantFuture))
         var found = 0
         sweep.forEach(Member.self) { _ in found += 1 }
-        sweep.forEach(DownstreamConnection.self) { _ in found += 10 }
+        sweep.forEach(HTTP1Connection.self) { _ in found += 10 }
         #expect(found == 1)
     }
 }
 
 @Suite struct IdleConnectionTests {
     @Test func `U-06: a connection is idle while no request is in progress on it`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         #expect(stage.connection.idleSince != nil, "before its first request")
         try stage.send("GET / HTTP/1.1\r\nHo")
         #expect(stage.connection.idleSince == nil, "while a head arrives")

@@ -9,7 +9,7 @@ import Testing
 @Suite struct HTTP2DeadlineTests {
     /// Limits with one of them over at once.
     @Test func `the first request has ten seconds, an idle connection 75`() throws {
-        let stage = try HTTP2Stage { $0.answersAll() }
+        let stage = try HTTP2ConnectionFixture { $0.answersAll() }
         try stage.start()
         #expect(stage.secondsLeft == 10)
         try stage.send(request(1))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `a client without a request hears the end and is closed`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { ($0.firstByte, $0.farewell) = (.zero, .zero) })
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { ($0.firstByte, $0.farewell) = (.zero, .zero) })
         try stage.start()
         stage.expire()
         stage.expire()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `S-56 a header block has ten seconds from its first byte`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.requestHead = .zero })
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.requestHead = .zero })
         try stage.start(frame(.headers, 1, on: 1, block(fields())))
         _ = try stage.frames()
         stage.expire()
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `S-56 the deadline of a header block does not move with its bytes`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start(frame(.headers, 1, on: 1, block(fields())))
         let deadline = stage.connection.deadline
         try stage.send(frame(.continuation, 0, on: 1, block([("a", "b")])))
@@ -43,34 +43,38 @@ import Testing
     }
 
     @Test func `H-18 after a trailer section nothing is awaited any more`() throws {
-        let stage = try HTTP2Stage { $0.answersAll() }
+        let stage = try HTTP2ConnectionFixture { $0.answersAll() }
         try stage.start(request(1, method: "POST", hasBody: true) + frame(.data, 0, on: 1, [65]))
         try stage.send(frame(.headers, 5, on: 1, block([("x-auth-request-user", "evil")])))
         #expect(stage.recorders.first?.events == ["begin POST /", "body A", "finish"] && stage.secondsLeft == 75)
     }
 
     @Test func `S-56 a body that is silent is answered with 408 and its stream ended`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { ($0.bodyInactivity, $0.linger) = (.zero, .zero) })
+        let stage = try HTTP2ConnectionFixture(
+            DownstreamLimits.quick { ($0.bodyInactivity, $0.linger) = (.zero, .zero) }
+        )
         try stage.start(request(1, method: "POST", hasBody: true) + request(3))
         _ = try stage.frames()
         stage.expire()
         let frames = try stage.frames().filter { $0.stream == 1 }
         #expect(frames.map(\.description) == ["headers 1", "data! 1"])
-        #expect(stage.recorders.first?.events == ["begin POST /", "abandon", "refused wire.too_slow"])
+        #expect(stage.recorders.first?.events == ["begin POST /", "cancel", "refused wire.too_slow"])
         stage.expire()
         #expect(try stage.frames(.reset).map { [$0.stream, $0.code] } == [[1, 0]])
         #expect(!stage.tap.isHalfClosed)
     }
 
     @Test func `S-56 a body may trickle for ten seconds only`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { ($0.bodyGrace, $0.bodyRate) = (.zero, 1_000_000_000) })
+        let stage = try HTTP2ConnectionFixture(
+            DownstreamLimits.quick { ($0.bodyGrace, $0.bodyRate) = (.zero, 1_000_000_000) }
+        )
         try stage.start(request(1, method: "POST", hasBody: true) + frame(.data, 0, on: 1, [1, 2, 3]))
         stage.expire()
         #expect(stage.recorders.first?.events.last == "refused wire.too_slow")
     }
 
     @Test func `a body that nobody reads is not the client's fault`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.bodyInactivity = .zero }) { recorder in
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.bodyInactivity = .zero }) { recorder in
             recorder.whenBegun = { _, exchange in exchange.pauseReading() }
         }
         try stage.start(request(1, method: "POST", hasBody: true))
@@ -79,7 +83,7 @@ import Testing
     }
 
     @Test func `H-16 a stream whose answer is not taken is reset, and only that`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.writeStall = .zero }) { recorder in
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.writeStall = .zero }) { recorder in
             recorder.whenBegun = { request, exchange in
                 guard request.target == "/big" else { return }
                 exchange.start(
@@ -99,7 +103,7 @@ import Testing
     }
 
     @Test func `H-16 a connection that takes nothing is closed`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.writeStall = .zero })
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.writeStall = .zero })
         try stage.start(request(1))
         stage.setWritable(false)
         stage.expire()
@@ -107,7 +111,9 @@ import Testing
     }
 
     @Test func `a connection carries so many requests, then says goodbye in two steps`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { ($0.streamsInAll, $0.farewell) = (2, .zero) }) {
+        let stage = try HTTP2ConnectionFixture(
+            DownstreamLimits.quick { ($0.maxRequestsPerConnection, $0.farewell) = (2, .zero) }
+        ) {
             $0.answersAll()
         }
         try stage.start(request(1))
@@ -122,13 +128,13 @@ import Testing
     }
 
     @Test func `an old connection says goodbye with its next request`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.age = .zero }) { $0.answersAll() }
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.age = .zero }) { $0.answersAll() }
         try stage.start(request(1))
         #expect(try stage.frames(.goAway).map(\.code) == [0x7FFF_FFFF])
     }
 
     @Test func `the second step comes as soon as the client has heard the first`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start(request(1))
         _ = try stage.frames()
         stage.connection.drain()

@@ -55,7 +55,7 @@ import Testing
         var dice = Dice(state: seed)
         for _ in 0..<25 {
             let choices = [dice.next(), dice.next(), dice.next()]
-            let stage = try HTTP2Stage { recorder in
+            let stage = try HTTP2ConnectionFixture { recorder in
                 recorder.whenBegun = { _, exchange in Self.act(exchange, choices[0]) }
                 recorder.whenReceived = { exchange in Self.act(exchange, choices[1]) }
                 recorder.whenFinished = { _, exchange in Self.act(exchange, choices[2]) }

@@ -11,8 +11,11 @@ import Testing
     private static let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nConnection: close\r\nX-A: b\r\n\r\n")
 
     /// A stage whose streams start an answer and write so many bytes of it.
-    private func stage(writing count: Int, _ limits: DownstreamLimits = DownstreamLimits()) throws -> HTTP2Stage {
-        try HTTP2Stage(limits) { recorder in
+    private func stage(
+        writing count: Int,
+        _ limits: DownstreamLimits = DownstreamLimits()
+    ) throws -> HTTP2ConnectionFixture {
+        try HTTP2ConnectionFixture(limits) { recorder in
             recorder.whenBegun = { _, exchange in
                 exchange.start(Self.head, framing: .chunked, closes: false)
                 if count > 0 { exchange.write(ByteBuffer(repeating: 0x61, count: count)) }
@@ -21,7 +24,7 @@ import Testing
     }
 
     @Test func `the server says what it accepts before anything else`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         let first = try stage.frames()
         #expect(first.map(\.kind) == [.settings, .windowUpdate])
         #expect(first.first?.payload == [0, 3, 0, 0, 0, 100, 0, 4, 0, 1, 0, 0, 0, 6, 0, 0, 128, 0, 0, 9, 0, 0, 0, 1])
@@ -29,7 +32,7 @@ import Testing
     }
 
     @Test func `answers of many streams leave in one write`() throws {
-        let stage = try HTTP2Stage { $0.answersAll() }
+        let stage = try HTTP2ConnectionFixture { $0.answersAll() }
         try stage.start()
         _ = try stage.frames()
         try stage.send(request(1, "/a") + request(3, "/b") + request(5, "/c"))
@@ -42,7 +45,7 @@ import Testing
     }
 
     @Test func `an answer without a body ends with its head`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in
                 exchange.start(Self.head, framing: .none, closes: false)
                 exchange.end()
@@ -53,7 +56,7 @@ import Testing
     }
 
     @Test func `trailers end the stream`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in
                 exchange.start(Self.head, framing: .chunked, closes: false)
                 exchange.write(ByteBuffer(string: "abc"))
@@ -66,7 +69,7 @@ import Testing
     }
 
     @Test func `a responder is used again, an exchange never`() throws {
-        let stage = try HTTP2Stage { $0.answersAll() }
+        let stage = try HTTP2ConnectionFixture { $0.answersAll() }
         try stage.start(request(1, "/one"))
         let first = try #require(stage.recorders.first?.connection)
         stage.recorders[0].whenFinished = nil
@@ -108,7 +111,7 @@ import Testing
     }
 
     @Test func `window is given back when the body has been taken, and not before`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in exchange.pauseReading() }
         }
         try stage.start(request(1, method: "POST", hasBody: true))
@@ -121,7 +124,7 @@ import Testing
     }
 
     @Test func `padding does not use the window up`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start(request(1, method: "POST", hasBody: true))
         for _ in 0..<1000 {
             try stage.send(frame(.data, 8, on: 1, [250] + [UInt8](repeating: 0, count: 251)))
@@ -130,7 +133,7 @@ import Testing
     }
 
     @Test func `after an answer before the end of the body, the client may end it in peace`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in exchange.respond(.text(401, "no")) }
         }
         try stage.start(request(1, method: "POST", hasBody: true) + frame(.data, 0, on: 1, [1, 2, 3]))
@@ -143,7 +146,7 @@ import Testing
     }
 
     @Test func `a body that goes on after the answer ends without an error when it is too much`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.lingerBytes = 20_000 }) { recorder in
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.lingerBytes = 20_000 }) { recorder in
             recorder.whenBegun = { _, exchange in
                 exchange.pauseReading()
                 exchange.respond(.text(413, "no"))
@@ -158,7 +161,7 @@ import Testing
     }
 
     @Test func `clients that stop a body after its answer are no flood`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in exchange.respond(.text(413, "no")) }
         }
         try stage.start()
@@ -171,7 +174,7 @@ import Testing
     }
 
     @Test func `a body that does not end after the answer is ended without an error`() throws {
-        let stage = try HTTP2Stage(DownstreamLimits.quick { $0.linger = .zero }) { recorder in
+        let stage = try HTTP2ConnectionFixture(DownstreamLimits.quick { $0.linger = .zero }) { recorder in
             recorder.whenBegun = { _, exchange in exchange.respond(.text(401, "no")) }
         }
         try stage.start(request(1, method: "POST", hasBody: true))
@@ -181,7 +184,7 @@ import Testing
     }
 
     @Test func `a stream that is cut while its request is being read is reset`() throws {
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { _, exchange in exchange.cut() }
         }
         try stage.start(request(1) + request(3))
@@ -190,7 +193,7 @@ import Testing
 
     @Test func `a connection that is ended while it reads lets go of everything`() throws {
         let held = Held()
-        let stage = try HTTP2Stage { recorder in
+        let stage = try HTTP2ConnectionFixture { recorder in
             recorder.whenBegun = { request, _ in
                 if request.target == "/end" { held.connection?.cut() }
             }
@@ -208,7 +211,7 @@ import Testing
     }
 
     @Test func `a client that goes away abandons all its requests`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start(request(1) + request(3))
         stage.channel.close(promise: nil)
         stage.channel.embeddedEventLoop.run()
@@ -216,14 +219,14 @@ import Testing
     }
 
     @Test func `H-11 a reset abandons the request at once`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start(request(1) + frame(.reset, on: 1, number(8)) + request(3))
         #expect(stage.recorders.count == 1)
-        #expect(stage.recorders.first?.events == ["begin GET /", "finish", "abandon", "begin GET /", "finish"])
+        #expect(stage.recorders.first?.events == ["begin GET /", "finish", "cancel", "begin GET /", "finish"])
     }
 
     @Test func `a connection of a gateway that drains says so from the start`() throws {
-        let stage = try HTTP2Stage()
+        let stage = try HTTP2ConnectionFixture()
         try stage.start()
         _ = try stage.frames()
         stage.connection.drain()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct RequestCycleTests {
     @Test func `one request gets one answer and the connection waits for the next`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(get("/a"))
         let text = try stage.received()
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `the second request is not begun before the first answer is complete`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(get("/a") + get("/b"))
         #expect(stage.responder.events == ["begin GET /a", "finish"])
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .length(3), closes: false)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a hundred requests in one segment are answered in their order`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send((0..<100).map { get("/\($0)") }.joined())
         let bodies = try stage.received().matches(of: /<\/(\d+)>/).map { String($0.1) }
@@ -46,21 +46,21 @@ import Testing
         post("Transfer-Encoding: chunked", "3\r\nhel\r\n2\r\nlo\r\n0\r\nX: y\r\n\r\n"),
     ])
     func `where the bytes are split makes no difference`(request: String) throws {
-        let whole = try Stage()
+        let whole = try ConnectionFixture()
         whole.responder.answersAll()
         try whole.send(request + get("/next"))
         let expected = try whole.received()
         #expect(statuses(expected) == ["200", "200"])
         let bytes = Array((request + get("/next")).utf8)
         for split in 1..<bytes.count {
-            let stage = try Stage()
+            let stage = try ConnectionFixture()
             stage.responder.answersAll()
             try stage.send(String(decoding: bytes[..<split], as: UTF8.self))
             try stage.send(String(decoding: bytes[split...], as: UTF8.self))
             #expect(stage.responder.events == whole.responder.events, "split at \(split)")
             #expect(try stage.received() == expected, "split at \(split)")
         }
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         for byte in bytes {
             try stage.send(String(decoding: [byte], as: UTF8.self))
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `a body comes before the end of its request`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 5", "he"))
         #expect(stage.responder.events == ["begin POST /p", "body he"])
         try stage.send("llo")
@@ -78,14 +78,14 @@ import Testing
     }
 
     @Test func `bytes behind a body belong to the next request`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(post("Content-Length: 2", "ab" + get("/next")))
         #expect(stage.responder.events == ["begin POST /p", "body ab", "finish", "begin GET /next", "finish"])
     }
 
     @Test func `a client that waits for it is told to send the body`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.whenBegun = { request, connection in
             if request.expectsContinue { connection.sendContinue() }
         }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `nobody is told to send a body after the answer has begun`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Content-Length: 2\r\nExpect: 100-continue"))
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .length(1), closes: false)
         stage.connection.sendContinue()
@@ -107,7 +107,7 @@ import Testing
 
     @Test(arguments: ["GET / HTTP/1.1\r\n\r\n", "get / HTTP/1.1\r\nHost: a\r\n\r\n", get("/", "A : b\r\n")])
     func `bytes that are no request are answered with a status and end the connection`(text: String) throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(text + get("/smuggled"))
         let answer = try stage.received()
         #expect(statuses(answer) == [text.hasPrefix("get") ? "501" : "400"])
@@ -118,14 +118,14 @@ import Testing
     }
 
     @Test func `a request after a good one is refused without harm to the first answer`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         stage.responder.answersAll()
         try stage.send(get("/a") + "GARBAGE\r\n\r\n")
         #expect(statuses(try stage.received()) == ["200", "400"])
     }
 
     @Test func `a broken body gives the request up once and is answered`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Transfer-Encoding: chunked", "zz\r\n"))
         #expect(stage.responder.abandonments == 1)
         #expect(statuses(try stage.received()) == ["400"])
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `a broken body in the middle of an answer cuts it off`() throws {
-        let stage = try Stage()
+        let stage = try ConnectionFixture()
         try stage.send(post("Transfer-Encoding: chunked", "2\r\nab\r\n"))
         stage.connection.start(ByteBuffer(string: "HEAD|"), framing: .chunked, closes: false)
         stage.connection.flush()

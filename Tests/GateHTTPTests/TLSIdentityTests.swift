@@ -68,7 +68,7 @@ import X509
         isAdmitted: Bool
     ) throws {
         let identity = try Self.identity(["a.example", "b.example"])
-        let facts = TLSFacts(serverName: name, identity: identity, accepted: .now())
+        let facts = NegotiatedTLS(serverName: name, identity: identity, accepted: .now())
         #expect(facts.admits(host: host) == isAdmitted)
     }
 
@@ -80,12 +80,12 @@ import X509
     }
 
     @Test func `a handshake has ten seconds from the accept, whatever arrives`() throws {
-        let facts = TLSFacts(
+        let facts = NegotiatedTLS(
             serverName: nil,
             identity: try Self.identity(["a.example"]),
             accepted: .now() - .seconds(4)
         )
-        let stage = try Stage(tls: facts)
+        let stage = try ConnectionFixture(tls: facts)
         #expect(stage.secondsLeft == 6)
         stage.pass(5)
         #expect(!stage.tap.isClosed)
@@ -94,12 +94,12 @@ import X509
     }
 
     @Test func `after the handshake the first byte has ten seconds`() throws {
-        let facts = TLSFacts(
+        let facts = NegotiatedTLS(
             serverName: nil,
             identity: try Self.identity(["a.example"]),
             accepted: .now() - .seconds(4)
         )
-        let stage = try Stage(tls: facts)
+        let stage = try ConnectionFixture(tls: facts)
         stage.responder.answersAll()
         stage.channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
         #expect(stage.secondsLeft == 10)
@@ -108,9 +108,9 @@ import X509
     }
 
     @Test func `a connection in its handshake can be ended as idle`() throws {
-        let facts = TLSFacts(serverName: nil, identity: try Self.identity(["a.example"]), accepted: .now())
-        let stage = try Stage(tls: facts)
-        #expect(stage.connection.endIfIdle(for: .zero))
+        let facts = NegotiatedTLS(serverName: nil, identity: try Self.identity(["a.example"]), accepted: .now())
+        let stage = try ConnectionFixture(tls: facts)
+        #expect(stage.connection.closeIfIdle(for: .zero))
         #expect(stage.tap.isClosed)
     }
 }

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `the largest attempt fits 2500 characters and opens, and a longer path becomes the front page`() throws {
-        let longest = "/" + String(repeating: "a", count: Attempt.maximumReturnPath - 1)
+        let longest = "/" + String(repeating: "a", count: Attempt.maxReturnPathLength - 1)
         let handover = String(repeating: "h", count: 256)
         let name = String(repeating: "p", count: 63)
         let attempt = Attempt(
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `T-02 an attempt is used once until it would have ended`() throws {
-        let spent = SpentAttempts()
+        let spent = UsedAttempts()
         let attempt = try self.attempt()
         #expect(spent.take(attempt, at: Self.now))
         #expect(!spent.take(attempt, at: Self.now))

@@ -7,18 +7,18 @@ import Testing
 
 @Suite struct AuthorizationTests {
     private func query(_ location: String) throws -> Form {
-        let address = try #require(WebAddress(location))
+        let address = try #require(WebURL(location))
         return try #require(Form(encoded: address.query ?? ""))
     }
 
     @Test func `T-05 the request asks for a code with S256, state and nonce, and for nothing else`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (location, attempt) = try await stage.begin("/wiki?page=1")
         let query = try self.query(location)
-        #expect(location.hasPrefix("\(Stage.issuer)/authorize?"))
+        #expect(location.hasPrefix("\(ProviderFixture.issuer)/authorize?"))
         #expect(query["response_type"] == "code")
         #expect(query["client_id"] == "gate:house")
-        #expect(query["redirect_uri"] == Stage.callback)
+        #expect(query["redirect_uri"] == ProviderFixture.callback)
         #expect(query["scope"] == "openid email profile")
         #expect(query["state"] == attempt.state)
         #expect(query["nonce"] == attempt.nonce)
@@ -31,9 +31,11 @@ import Testing
     }
 
     @Test func `an endpoint with a query of its own keeps it`() async throws {
-        let metadata = Stage.metadata.with(["authorization_endpoint": .string("\(Stage.issuer)/authorize?realm=a%26b")])
-        let (location, _) = try await Stage(metadata: metadata).begin()
-        #expect(location.hasPrefix("\(Stage.issuer)/authorize?realm=a%26b&response_type=code&"))
+        let metadata = ProviderFixture.metadata.with([
+            "authorization_endpoint": .string("\(ProviderFixture.issuer)/authorize?realm=a%26b")
+        ])
+        let (location, _) = try await ProviderFixture(metadata: metadata).begin()
+        #expect(location.hasPrefix("\(ProviderFixture.issuer)/authorize?realm=a%26b&response_type=code&"))
     }
 
     @Test(arguments: [(.oidc, 1), (.github, 0)] as [(ProviderType, Int)])
@@ -41,25 +43,28 @@ import Testing
         type: ProviderType,
         fetches: Int
     ) async throws {
-        var settings = Stage.settings(type)
-        settings.authorizationEndpoint = WebAddress("http://localhost:9400/authorize?realm=a")
-        let stage = try Stage(settings)
+        var settings = ProviderFixture.settings(type)
+        settings.authorizationEndpoint = WebURL("http://localhost:9400/authorize?realm=a")
+        let stage = try ProviderFixture(settings)
         let (location, _) = try await stage.begin()
         #expect(location.hasPrefix("http://localhost:9400/authorize?realm=a&response_type=code&client_id="))
         #expect(stage.transport.requests.count == fetches)
     }
 
     @Test func `Google is asked to let the person choose, with the hosted domain as a hint`() async throws {
-        var google = Stage.settings(.google, id: "google")
+        var google = ProviderFixture.settings(.google, id: "google")
         google.hostedDomains = ["example.org"]
-        let stage = try Stage(google, metadata: Stage.metadata.with(["issuer": "https://accounts.google.com"]))
+        let stage = try ProviderFixture(
+            google,
+            metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
+        )
         let query = try self.query(try await stage.begin().location)
         #expect(query["prompt"] == "select_account")
         #expect(query["hd"] == "example.org")
     }
 
     @Test func `GitHub is asked without a nonce and without discovery`() async throws {
-        let stage = try Stage(Stage.settings(.github, id: "github"))
+        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
         let (location, _) = try await stage.begin()
         let query = try self.query(location)
         #expect(location.hasPrefix("https://github.com/login/oauth/authorize?"))
@@ -70,9 +75,9 @@ import Testing
     }
 
     @Test func `Z-03: another account is asked for once, whatever the file adds`() async throws {
-        var settings = Stage.settings(.github, id: "github")
+        var settings = ProviderFixture.settings(.github, id: "github")
         settings.authorizationParameters = [Form.Field("prompt", "consent"), Form.Field("login", "ada")]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let usual = try self.query(try await stage.begin().location)
         #expect(usual["prompt"] == "consent" && usual["login"] == "ada")
         let (location, _) = try await stage.party.authorization(
@@ -85,7 +90,7 @@ import Testing
     }
 
     @Test func `a hand-over comes back, unless it is too long`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let attempt = try await stage.party.authorization(returnPath: .root, handover: "h").attempt
         #expect(attempt.handover == "h")
         await #expect(throws: Failure.self) {
@@ -94,9 +99,12 @@ import Testing
     }
 
     @Test func `where a challenge breaks the exchange neither challenge nor verifier is sent`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.pkce = .off
-        let stage = try Stage(settings, metadata: Stage.metadata.with(["code_challenge_methods_supported": ["plain"]]))
+        let stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["code_challenge_methods_supported": ["plain"]])
+        )
         let (location, attempt) = try await stage.begin()
         let query = try self.query(location)
         #expect(query.single("code_challenge") == .absent && query.single("code_challenge_method") == .absent)
@@ -107,20 +115,20 @@ import Testing
     }
 
     @Test func `a provider that answers by a form is asked to`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.responseMode = .formPost
-        #expect(try self.query(try await Stage(settings).begin().location)["response_mode"] == "form_post")
-        #expect(try self.query(try await Stage().begin().location).single("response_mode") == .absent)
+        #expect(try self.query(try await ProviderFixture(settings).begin().location)["response_mode"] == "form_post")
+        #expect(try self.query(try await ProviderFixture().begin().location).single("response_mode") == .absent)
     }
 
     @Test func `what the file adds replaces no parameter of the protocol`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.authorizationParameters = [
             Form.Field("redirect_uri", "https://evil.example"), Form.Field("state", "x"), Form.Field("acr_values", "2"),
         ]
-        let (location, attempt) = try await Stage(settings).begin()
+        let (location, attempt) = try await ProviderFixture(settings).begin()
         let query = try self.query(location)
-        #expect(query["redirect_uri"] == Stage.callback && query["state"] == attempt.state)
+        #expect(query["redirect_uri"] == ProviderFixture.callback && query["state"] == attempt.state)
         #expect(query["acr_values"] == "2")
     }
 }

@@ -7,46 +7,47 @@ import Testing
 
 @Suite struct CallbackTests {
     @Test func `a callback that is in order signs the person in`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, ["sid": "s-1"])
         let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
         #expect(signIn.profile.user == "staff:ada")
-        #expect(signIn.profile.issuer == Stage.issuer)
+        #expect(signIn.profile.issuer == ProviderFixture.issuer)
         #expect(signIn.profile.name == "Ada")
         #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
         #expect(signIn.providerSession == "s-1")
-        #expect(signIn.endSessionEndpoint?.description == "\(Stage.issuer)/logout")
+        #expect(signIn.endSessionEndpoint?.description == "\(ProviderFixture.issuer)/logout")
         #expect(signIn.idToken != nil)
         #expect(
             stage.transport.addresses == [
-                "\(Stage.issuer)/.well-known/openid-configuration", "\(Stage.issuer)/keys", "\(Stage.issuer)/token",
-                "\(Stage.issuer)/userinfo",
+                "\(ProviderFixture.issuer)/.well-known/openid-configuration", "\(ProviderFixture.issuer)/keys",
+                "\(ProviderFixture.issuer)/token",
+                "\(ProviderFixture.issuer)/userinfo",
             ]
         )
     }
 
     @Test func `T-03 the state of another browser redeems nothing`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, mine) = try await stage.begin()
         let (_, theirs) = try await stage.begin()
         try stage.issue(for: mine)
         #expect(await stage.refusal(stage.callback(theirs), mine) == "openid.state_mismatch")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-02 a state is taken once, also when the first use failed`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let denied = stage.callback(attempt, ["code": nil, "error": "access_denied"])
         #expect(await stage.refusal(denied, attempt) == "provider.denied")
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_spent")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-13 of many equal callbacks one redeems the code`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         let form = stage.callback(attempt)
@@ -55,19 +56,19 @@ import Testing
                 group.addTask { _ = await stage.refusal(form, attempt) }
             }
         }
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 1)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 1)
     }
 
     @Test func `an attempt that is over redeems nothing`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         stage.clock.advance(by: 600)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_expired")
     }
 
     @Test func `T-08 an attempt with one provider ends at no other's callback`() async throws {
-        let staff = try Stage()
-        let other = try Stage(Stage.settings(id: "other"))
+        let staff = try ProviderFixture()
+        let other = try ProviderFixture(ProviderFixture.settings(id: "other"))
         let (_, attempt) = try await staff.begin()
         #expect(await other.refusal(other.callback(attempt), attempt) == "openid.provider_mismatch")
         #expect(other.transport.requests.isEmpty)
@@ -75,32 +76,32 @@ import Testing
 
     @Test(arguments: ["state", "code", "iss", "error"])
     func `a parameter that is there twice is refused`(name: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
-        var form = stage.callback(attempt, ["iss": Stage.issuer])
+        var form = stage.callback(attempt, ["iss": ProviderFixture.issuer])
         form.append(name, form[name] ?? "x")
         form.append(name, form[name] ?? "x")
         #expect(await stage.refusal(form, attempt) == "openid.repeated_parameter")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test(arguments: ["access_token", "id_token"])
     func `T-07 T-12 a token in the callback is refused`(name: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         #expect(await stage.refusal(stage.callback(attempt, [name: "x"]), attempt) == "openid.token_in_callback")
     }
 
     @Test(arguments: ["state", "code", "iss"], ["", String(repeating: "a", count: 100_000), "a\r\nb", "\u{E9}"])
     func `a value that is empty, huge or not plain is refused`(name: String, value: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         #expect(await stage.refusal(stage.callback(attempt, [name: value]), attempt) == "openid.parameter_value")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `a callback needs a state, and one of code and error`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         #expect(await stage.refusal(stage.callback(attempt, ["state": nil]), attempt) == "openid.state_missing")
         #expect(await stage.refusal(stage.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed")
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test func `what else a provider adds to the callback is ignored`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         let form = stage.callback(
@@ -119,27 +120,27 @@ import Testing
         #expect(await stage.refusal(form, attempt) == nil)
     }
 
-    @Test(arguments: ["https://evil.example", "\(Stage.issuer)/", "HTTPS://id.example.com", "id.example.com"])
+    @Test(arguments: ["https://evil.example", "\(ProviderFixture.issuer)/", "HTTPS://id.example.com", "id.example.com"])
     func `T-09 T-16 another issuer in the callback stops before the token endpoint`(issuer: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-15 a provider that says it sends iss must send it`() async throws {
-        let metadata = Stage.metadata.with(["authorization_response_iss_parameter_supported": true])
-        let stage = try Stage(metadata: metadata)
+        let metadata = ProviderFixture.metadata.with(["authorization_response_iss_parameter_supported": true])
+        let stage = try ProviderFixture(metadata: metadata)
         let (_, first) = try await stage.begin()
         #expect(await stage.refusal(stage.callback(first), first) == "openid.issuer_missing")
         let (_, second) = try await stage.begin()
         try stage.issue(for: second)
-        #expect(await stage.refusal(stage.callback(second, ["iss": Stage.issuer]), second) == nil)
+        #expect(await stage.refusal(stage.callback(second, ["iss": ProviderFixture.issuer]), second) == nil)
     }
 
     @Test func `T-17 an error of another issuer is not believed either`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let form = stage.callback(attempt, ["code": nil, "error": "access_denied", "iss": "https://evil.example"])
         #expect(await stage.refusal(form, attempt) == "openid.issuer_mismatch")
@@ -155,7 +156,7 @@ import Testing
         ("<script>", .providerFailed, "provider.refused"),
     ])
     func `a provider's error becomes a code of ours`(error: String, kind: Failure.Kind, code: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let description =
             "AADSTS65004: User declined.\r\nSet-Cookie: a=b\u{1B}[31m" + String(repeating: "x", count: 9000)
@@ -171,7 +172,7 @@ import Testing
     }
 
     @Test func `what beside an error says more is in the detail, on one line`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let form = stage.callback(
             attempt,
@@ -183,7 +184,7 @@ import Testing
     }
 
     @Test func `Facebook's error that is a number alone is an error`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let form = stage.callback(attempt, ["code": nil, "error_code": "1349195", "error_message": "App not set up"])
         let failure = await stage.failure(form, attempt)
@@ -191,7 +192,7 @@ import Testing
     }
 
     @Test func `a sign-in that was begun by installing an app at GitHub starts over`() async throws {
-        let stage = try Stage(Stage.settings(.github))
+        let stage = try ProviderFixture(ProviderFixture.settings(.github))
         let (_, attempt) = try await stage.begin()
         let form = stage.callback(attempt, ["state": nil, "installation_id": "1", "setup_action": "install"])
         let failure = await stage.failure(form, attempt)
@@ -200,20 +201,20 @@ import Testing
     }
 
     @Test func `a callback must name its issuer if the file says so`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.requiresIssuer = true
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.issuer_missing")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `a file that knows better than the metadata may do without iss, but not with a wrong one`() async throws
     {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.requiresIssuer = false
-        let metadata = Stage.metadata.with(["authorization_response_iss_parameter_supported": true])
-        let stage = try Stage(settings, metadata: metadata)
+        let metadata = ProviderFixture.metadata.with(["authorization_response_iss_parameter_supported": true])
+        let stage = try ProviderFixture(settings, metadata: metadata)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
@@ -236,9 +237,9 @@ import Testing
         user: String,
         name: String?
     ) async throws {
-        var settings = Stage.settings(.oidc)
+        var settings = ProviderFixture.settings(.oidc)
         settings.profile = ["given_name": ["callback:/user/name/firstName"]]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         let signIn = try await stage.party.signIn(callback: stage.callback(attempt, ["user": user]), attempt: attempt)
@@ -247,9 +248,9 @@ import Testing
     }
 
     @Test func `a user that is there twice is as if there were none`() async throws {
-        var settings = Stage.settings(.oidc)
+        var settings = ProviderFixture.settings(.oidc)
         settings.profile = ["given_name": ["callback:/user/name/firstName"]]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         var form = stage.callback(attempt)
@@ -260,7 +261,7 @@ import Testing
 
     @Test(arguments: ["login_required", "consent_required", "interaction_required", "account_selection_required"])
     func `W-10: a provider that has to ask the user something is not called broken`(error: String) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let failure = await stage.failure(stage.callback(attempt, ["code": nil, "error": error]), attempt)
         #expect(failure?.code == "provider.interaction_required" && failure?.kind == .forbidden)

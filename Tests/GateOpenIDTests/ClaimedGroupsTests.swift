@@ -11,12 +11,12 @@ import Testing
     private static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
     private static let search = "https://cloudidentity.googleapis.com/v1/groups/-/memberships:searchDirectGroups"
 
-    private func microsoft(_ groups: [String] = ["graph"]) throws -> Stage {
-        var settings = Stage.settings(.microsoft, id: "microsoft")
+    private func microsoft(_ groups: [String] = ["graph"]) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings(.microsoft, id: "microsoft")
         settings.tenant = Self.tenant
         settings.groups = groups
         let issuer = "https://login.microsoftonline.com/\(Self.tenant)/v2.0"
-        var stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": .string(issuer)]))
+        var stage = try ProviderFixture(settings, metadata: ProviderFixture.metadata.with(["issuer": .string(issuer)]))
         stage.claims = stage.claims.with([
             "iss": .string(issuer), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
             "name": "Ada", "given_name": "Ada", "family_name": "Example", "preferred_username": "ada@example.org",
@@ -25,7 +25,7 @@ import Testing
         return stage
     }
 
-    private func signIn(_ stage: Stage, _ changes: [String: JSON?] = [:]) async throws -> SignIn {
+    private func signIn(_ stage: ProviderFixture, _ changes: [String: JSON?] = [:]) async throws -> SignIn {
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, changes)
         return try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
@@ -84,10 +84,13 @@ import Testing
         #expect(!stage.transport.addresses.contains { $0.contains("graph") })
     }
 
-    private func google(_ email: JSON, verified: JSON = true) throws -> Stage {
-        var settings = Stage.settings(.google, id: "google")
+    private func google(_ email: JSON, verified: JSON = true) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings(.google, id: "google")
         settings.groups = ["direct"]
-        var stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": "https://accounts.google.com"]))
+        var stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
+        )
         stage.claims = stage.claims.with([
             "iss": "https://accounts.google.com", "email": email, "email_verified": verified, "hd": "example.org",
         ])
@@ -141,7 +144,7 @@ import Testing
     }
 
     @Test func `Facebook's calls prove that we know the secret`() async throws {
-        let stage = try Stage(Stage.settings(.facebook, id: "facebook"))
+        let stage = try ProviderFixture(ProviderFixture.settings(.facebook, id: "facebook"))
         let token: JSON = ["access_token": "EAAB", "token_type": "bearer", "expires_in": 5_183_944]
         stage.transport.answer("https://graph.facebook.com/v23.0/oauth/access_token", token)
         let code = HMAC<SHA256>.authenticationCode(
@@ -162,7 +165,7 @@ import Testing
     }
 
     @Test func `an API that has too much to do says when to come back`() async throws {
-        let stage = try Stage(Stage.settings(.github, id: "github"))
+        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
         stage.transport.answer(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "token_type": "bearer"]
@@ -176,17 +179,17 @@ import Testing
     }
 
     @Test func `the lifetimes of the tokens are told`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let signIn = try await self.signIn(stage)
         #expect(signIn.idTokenLifetime == .seconds(3600) && signIn.accessTokenLifetime == nil)
         #expect(signIn.grantedScopes == nil && signIn.notes.isEmpty)
     }
 
     @Test func `what a provider repeats of our secrets does not reach the log`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, first) = try await stage.begin()
         stage.transport.answer(
-            "\(Stage.issuer)/token",
+            "\(ProviderFixture.issuer)/token",
             400,
             #"{"error":"invalid_client","error_description":"got s+c r/t with \#(first.verifier) and code-4711"}"#
         )
@@ -197,15 +200,19 @@ import Testing
         }
         let (_, second) = try await stage.begin()
         try self.reissue(stage, second)
-        stage.transport.answer("\(Stage.issuer)/userinfo", 401, #"{"error":"invalid_token","message":"at-secret-1"}"#)
+        stage.transport.answer(
+            "\(ProviderFixture.issuer)/userinfo",
+            401,
+            #"{"error":"invalid_token","message":"at-secret-1"}"#
+        )
         let refused = await stage.failure(stage.callback(second), second)
         #expect(refused?.code == "provider.api_refused" && refused?.detail.contains("at-secret-1") == false)
     }
 
-    private func reissue(_ stage: Stage, _ attempt: Attempt) throws {
+    private func reissue(_ stage: ProviderFixture, _ attempt: Attempt) throws {
         let text = try token(stage.claims.with(["nonce": .string(attempt.nonce)]), by: .rs256)
         stage.transport.answer(
-            "\(Stage.issuer)/token",
+            "\(ProviderFixture.issuer)/token",
             ["access_token": "at-secret-1", "token_type": "Bearer", "id_token": .string(text)]
         )
     }

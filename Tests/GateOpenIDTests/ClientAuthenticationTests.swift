@@ -18,7 +18,7 @@ import Testing
         _ method: ProviderDefinition.ClientAuthentication? = .privateKeyJWT,
         secret: String = ""
     ) -> ProviderSettings {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.clientSecret = Secret(text: secret)
         settings.privateKey = pem.map { Secret(text: $0) }
         settings.clientAuthentication = method
@@ -26,13 +26,13 @@ import Testing
         return settings
     }
 
-    private func tokenForm(_ stage: Stage) throws -> (form: Form, request: ProviderRequest) {
+    private func tokenForm(_ stage: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
         let request = try #require(stage.transport.requests.last { $0.address.path.hasSuffix("token") })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (try #require(Form(encoded: body)), request)
     }
 
-    private func signIn(_ stage: Stage) async throws -> (form: Form, request: ProviderRequest) {
+    private func signIn(_ stage: ProviderFixture) async throws -> (form: Form, request: ProviderRequest) {
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
@@ -52,7 +52,7 @@ import Testing
     @Test func `T-10 an assertion names us, the token endpoint alone, and one minute, and its key verifies it`()
         async throws
     {
-        let stage = try Stage(self.settings(Self.p256.pemRepresentation))
+        let stage = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
         let (form, request) = try await self.signIn(stage)
         #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
         #expect(form["client_id"] == "gate:house" && form.single("client_secret") == .absent)
@@ -62,7 +62,7 @@ import Testing
         let members = try #require(token.claims.object)
         #expect(members.keys.sorted() == ["aud", "exp", "iat", "iss", "jti", "sub"])
         #expect(token.claims["iss"] == "gate:house" && token.claims["sub"] == "gate:house")
-        #expect(token.claims["aud"] == .string("\(Stage.issuer)/token"))
+        #expect(token.claims["aud"] == .string("\(ProviderFixture.issuer)/token"))
         #expect(token.claims["iat"] == 1_790_000_100 && token.claims["exp"] == 1_790_000_160)
         #expect(token.claims["jti"]?.string?.utf8.count == 22)
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: token.signature)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `T-10 each assertion has an id of its own`() async throws {
-        let stage = try Stage(self.settings(Self.p256.pemRepresentation))
+        let stage = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
         let first = try self.parts(try #require(try await self.signIn(stage).form["client_assertion"]))
         let second = try self.parts(try #require(try await self.signIn(stage).form["client_assertion"]))
         #expect(first.claims["jti"] != second.claims["jti"])
@@ -86,7 +86,7 @@ import Testing
             (Self.p384.pemRepresentation, "ES384"), (rsa.pemRepresentation, "RS256"),
             (rsa.pkcs8PEMRepresentation, "RS256"),
         ] {
-            let (form, _) = try await self.signIn(try Stage(self.settings(pem)))
+            let (form, _) = try await self.signIn(try ProviderFixture(self.settings(pem)))
             let token = try self.parts(try #require(form["client_assertion"]))
             #expect(token.header["alg"] == .string(algorithm))
             if algorithm == "RS256" {
@@ -108,7 +108,7 @@ import Testing
         let der: [UInt8] = [0x30, 0x82] + Array(rsa.publicKey.pkcs1DERRepresentation) + [1, 2, 3]
         var settings = self.settings(rsa.pemRepresentation)
         settings.certificate = Self.pem("CERTIFICATE", der)
-        let (form, _) = try await self.signIn(try Stage(settings))
+        let (form, _) = try await self.signIn(try ProviderFixture(settings))
         let token = try self.parts(try #require(form["client_assertion"]))
         #expect(token.header["alg"] == "PS256")
         #expect(token.header["x5t#S256"] == .string(Base64URL.encode(SHA256.hash(data: der))))
@@ -126,7 +126,7 @@ import Testing
         ] as [String?]
     )
     func `a key that cannot be read ends the start and names its place in the file`(pem: String?) throws {
-        let failure = #expect(throws: Failure.self) { try Stage(self.settings(pem)) }
+        let failure = #expect(throws: Failure.self) { try ProviderFixture(self.settings(pem)) }
         #expect(failure?.code == "provider.private_key")
         #expect(failure?.detail.hasPrefix("providers.staff.private_key: ") == true)
         if let pem, !pem.isEmpty { #expect(failure?.detail.contains(pem) == false) }
@@ -135,27 +135,30 @@ import Testing
 
     @Test func `a short RSA key, a curve that nobody takes and another key's certificate end the start`() throws {
         let short = try _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: 1024))
-        #expect(throws: Failure.self) { try Stage(self.settings(short.pemRepresentation)) }
+        #expect(throws: Failure.self) { try ProviderFixture(self.settings(short.pemRepresentation)) }
         #expect(throws: Failure.self) {
-            try Stage(self.settings(P521.Signing.PrivateKey().pemRepresentation))
+            try ProviderFixture(self.settings(P521.Signing.PrivateKey().pemRepresentation))
         }
         var settings = self.settings(Self.p256.pemRepresentation)
         let other = P256.Signing.PrivateKey().publicKey.derRepresentation
         settings.certificate = Self.pem("CERTIFICATE", [UInt8](other))
-        let failure = #expect(throws: Failure.self) { try Stage(settings) }
+        let failure = #expect(throws: Failure.self) { try ProviderFixture(settings) }
         #expect(failure?.detail.hasPrefix("providers.staff.certificate: ") == true)
         settings.certificate = Self.pem("CERTIFICATE", [UInt8](Self.p256.publicKey.derRepresentation))
-        #expect(throws: Never.self) { try Stage(settings) }
+        #expect(throws: Never.self) { try ProviderFixture(settings) }
     }
 
     @Test func `Apple gets a secret that we sign: for Apple, from the team, for five minutes, anew each time`()
         async throws
     {
-        var settings = Stage.settings(.apple, id: "apple")
+        var settings = ProviderFixture.settings(.apple, id: "apple")
         settings.privateKey = Secret(text: Self.p256.pemRepresentation)
         settings.keyID = "ABC123DEFG"
         settings.teamID = "TEAM123456"
-        let stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": "https://appleid.apple.com"]))
+        let stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": "https://appleid.apple.com"])
+        )
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, ["iss": "https://appleid.apple.com"])
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
@@ -175,15 +178,15 @@ import Testing
     }
 
     @Test func `Apple's secret needs a key on P-256 and a team`() {
-        var settings = Stage.settings(.apple, id: "apple")
+        var settings = ProviderFixture.settings(.apple, id: "apple")
         settings.keyID = "ABC123DEFG"
         settings.teamID = "TEAM123456"
         settings.privateKey = Secret(text: Self.p384.pemRepresentation)
-        #expect(throws: Failure.self) { try Stage(settings) }
+        #expect(throws: Failure.self) { try ProviderFixture(settings) }
         settings.privateKey = Secret(text: Self.p256.pemRepresentation)
-        #expect(throws: Never.self) { try Stage(settings) }
+        #expect(throws: Never.self) { try ProviderFixture(settings) }
         settings.teamID = nil
-        #expect(throws: Failure.self) { try Stage(settings) }
+        #expect(throws: Failure.self) { try ProviderFixture(settings) }
     }
 
     private typealias Method = ProviderDefinition.ClientAuthentication
@@ -207,9 +210,9 @@ import Testing
     ) async throws {
         let pem = hasKey ? Self.p256.pemRepresentation : nil
         let settings = self.settings(pem, nil, secret: hasSecret ? "secret" : "")
-        let stage = try Stage(
+        let stage = try ProviderFixture(
             settings,
-            metadata: Stage.metadata.with(["token_endpoint_auth_methods_supported": offered])
+            metadata: ProviderFixture.metadata.with(["token_endpoint_auth_methods_supported": offered])
         )
         guard let expected else {
             await #expect(throws: Failure.self) { try await stage.begin() }
@@ -227,23 +230,28 @@ import Testing
         for (offered, algorithm) in [(["PS256"], "PS256"), (["ES256", "RS256"], "RS256"), ([], "RS256")]
             as [(JSON, JSON)]
         {
-            let metadata = Stage.metadata.with(["token_endpoint_auth_signing_alg_values_supported": offered])
-            let (form, _) = try await self.signIn(try Stage(self.settings(rsa.pemRepresentation), metadata: metadata))
+            let metadata = ProviderFixture.metadata.with(["token_endpoint_auth_signing_alg_values_supported": offered])
+            let (form, _) = try await self.signIn(
+                try ProviderFixture(self.settings(rsa.pemRepresentation), metadata: metadata)
+            )
             #expect(try self.parts(try #require(form["client_assertion"])).header["alg"] == algorithm)
         }
-        let metadata = Stage.metadata.with([
+        let metadata = ProviderFixture.metadata.with([
             "token_endpoint_auth_signing_alg_values_supported": ["EdDSA", "none", "HS256"]
         ])
-        let stage = try Stage(self.settings(rsa.pemRepresentation), metadata: metadata)
+        let stage = try ProviderFixture(self.settings(rsa.pemRepresentation), metadata: metadata)
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
         #expect(failure?.code == "openid.client_authentication")
     }
 
     @Test func `a type that wants a secret takes the key of a file that has no secret`() async throws {
-        var settings = Stage.settings(.google, id: "google")
+        var settings = ProviderFixture.settings(.google, id: "google")
         settings.clientSecret = Secret(text: "")
         settings.privateKey = Secret(text: Self.p256.pemRepresentation)
-        let stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": "https://accounts.google.com"]))
+        let stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
+        )
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, ["iss": "https://accounts.google.com"])
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)

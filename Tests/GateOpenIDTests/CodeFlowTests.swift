@@ -7,7 +7,7 @@ import GateProviders
 import Testing
 
 @Suite struct CodeFlowTests {
-    private func tokenRequest(_ stage: Stage) throws -> (request: ProviderRequest, form: Form) {
+    private func tokenRequest(_ stage: ProviderFixture) throws -> (request: ProviderRequest, form: Form) {
         let request = try #require(stage.transport.requests.first { $0.address.path.hasSuffix("token") })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (request, try #require(Form(encoded: body)))
@@ -18,14 +18,14 @@ import Testing
     }
 
     @Test func `the code goes to the token endpoint with verifier and Basic authentication`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
         let (request, form) = try self.tokenRequest(stage)
         #expect(request.method == "POST" && request.limit == 262_144 && request.timeout == .seconds(10))
         #expect(form["grant_type"] == "authorization_code" && form["code"] == "c/1")
-        #expect(form["redirect_uri"] == Stage.callback && form["code_verifier"] == attempt.verifier)
+        #expect(form["redirect_uri"] == ProviderFixture.callback && form["code_verifier"] == attempt.verifier)
         #expect(form["client_secret"] == nil && form["client_id"] == nil)
         let pair = Data("gate%3Ahouse:s%2Bc%20r%2Ft".utf8).base64EncodedString()
         #expect(self.header("Authorization", request) == "Basic \(pair)")
@@ -34,8 +34,8 @@ import Testing
     }
 
     @Test func `a provider that lists only the body gets the secret in the body`() async throws {
-        let stage = try Stage(
-            metadata: Stage.metadata.with(["token_endpoint_auth_methods_supported": ["client_secret_post"]])
+        let stage = try ProviderFixture(
+            metadata: ProviderFixture.metadata.with(["token_endpoint_auth_methods_supported": ["client_secret_post"]])
         )
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
@@ -46,37 +46,37 @@ import Testing
     }
 
     @Test func `T-06 after a bad nonce nothing is asked with the access token`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, ["nonce": "other"])
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "id_token.nonce")
-        #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
     @Test func `a provider of OpenID Connect must give an ID token`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
-        stage.transport.answer("\(Stage.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
+        stage.transport.answer("\(ProviderFixture.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.id_token_missing")
-        #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
     @Test(arguments: [["sub": "eve"], ["name": "Ada"], ["sub": 1], []] as [JSON])
     func `userinfo about anybody else ends the sign-in`(userinfo: JSON) async throws {
-        let stage = try Stage()
-        stage.transport.answer("\(Stage.issuer)/userinfo", userinfo)
+        let stage = try ProviderFixture()
+        stage.transport.answer("\(ProviderFixture.issuer)/userinfo", userinfo)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.userinfo_subject")
     }
 
     @Test func `the access token goes to userinfo in the header only`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
         let request = try #require(stage.transport.requests.last)
-        #expect(request.address.description == "\(Stage.issuer)/userinfo")
+        #expect(request.address.description == "\(ProviderFixture.issuer)/userinfo")
         #expect(self.header("Authorization", request) == "Bearer at-1" && request.body == nil)
     }
 
@@ -86,8 +86,8 @@ import Testing
             (401, "text/html", "provider.api_refused"), (403, "text/html", "provider.api_refused"),
             (200, "application/jwt", "openid.userinfo_token"),
         ] {
-            let stage = try Stage()
-            stage.transport.answer("\(Stage.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
+            let stage = try ProviderFixture()
+            stage.transport.answer("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
             let (_, attempt) = try await stage.begin()
             try stage.issue(for: attempt)
             #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `GitHub signs a person in by two calls with its headers`() async throws {
-        let stage = try Stage(Stage.settings(.github, id: "github"))
+        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
         self.answerAsGitHub(stage.transport)
         let (_, attempt) = try await stage.begin()
         let callback = stage.callback(attempt, ["iss": "https://github.com/login/oauth"])
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `GitHub without the right to read addresses gives a person without one`() async throws {
         for status in [401, 403, 404] {
-            let stage = try Stage(Stage.settings(.github, id: "github"))
+            let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
             self.answerAsGitHub(stage.transport)
             stage.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
             let (_, attempt) = try await stage.begin()
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `GitHub's person cannot be missing, and its issuer must be its own`() async throws {
-        let stage = try Stage(Stage.settings(.github, id: "github"))
+        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
         self.answerAsGitHub(stage.transport)
         stage.transport.answer("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
         let (_, first) = try await stage.begin()
@@ -141,8 +141,8 @@ import Testing
 
     @Test func `Google signs a person in with either spelling of its issuer and without userinfo`() async throws {
         for issuer in ["https://accounts.google.com", "accounts.google.com"] {
-            let metadata = Stage.metadata.with(["issuer": "https://accounts.google.com"])
-            let stage = try Stage(Stage.settings(.google, id: "google"), metadata: metadata)
+            let metadata = ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
+            let stage = try ProviderFixture(ProviderFixture.settings(.google, id: "google"), metadata: metadata)
             let (_, attempt) = try await stage.begin()
             try stage.issue(
                 for: attempt,
@@ -152,7 +152,7 @@ import Testing
             let signIn = try await stage.party.signIn(callback: callback, attempt: attempt)
             #expect(signIn.profile.user == "google:104729384756102938475")
             #expect(signIn.profile.issuer == "https://accounts.google.com")
-            #expect(stage.transport.count("\(Stage.issuer)/userinfo") == 0)
+            #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
         }
     }
 
@@ -174,7 +174,7 @@ import Testing
         )
     }
 
-    private func tokenRequest(_ stage: Stage, path: String) throws -> (request: ProviderRequest, form: Form) {
+    private func tokenRequest(_ stage: ProviderFixture, path: String) throws -> (request: ProviderRequest, form: Form) {
         let request = try #require(stage.transport.requests.first { $0.address.description == path })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (request, try #require(Form(encoded: body)))

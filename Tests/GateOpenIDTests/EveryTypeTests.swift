@@ -21,24 +21,27 @@ import Testing
         "keycloak": "https://id.example.org/realms/acme",
         "linkedin": "https://www.linkedin.com/oauth",
         "slack": "https://slack.com",
-        "oidc": Stage.issuer,
+        "oidc": ProviderFixture.issuer,
     ]
 
     private static let openID = ProviderType.all.filter(\.isOpenID)
 
-    private func stage(_ type: ProviderType) throws -> Stage {
-        var settings = Stage.settings(type, id: "staff")
+    private func stage(_ type: ProviderType) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings(type, id: "staff")
         let issuer = Self.issuers[type.name]
         settings.issuer = type.required.contains(.issuer) ? issuer : nil
         settings.tenant = type == .microsoft ? Self.tenant : nil
         settings.privateKey = type == .apple ? Secret(text: P256.Signing.PrivateKey().pemRepresentation) : nil
         settings.keyID = "K1"
         settings.teamID = "T1"
-        settings.authorizationEndpoint = type.isOpenID ? nil : WebAddress("\(Stage.issuer)/authorize")
-        settings.tokenEndpoint = WebAddress("\(Stage.issuer)/token")
-        settings.apiURL = type.settings.contains(.apiURL) ? WebAddress(Stage.issuer) : nil
+        settings.authorizationEndpoint = type.isOpenID ? nil : WebURL("\(ProviderFixture.issuer)/authorize")
+        settings.tokenEndpoint = WebURL("\(ProviderFixture.issuer)/token")
+        settings.apiURL = type.settings.contains(.apiURL) ? WebURL(ProviderFixture.issuer) : nil
         if type == .oauth2 { settings.profile = ["subject": ["api:/user#/id"]] }
-        var stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": issuer.map(JSON.string)]))
+        var stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": issuer.map(JSON.string)])
+        )
         stage.claims = stage.claims.with([
             "iss": issuer.map(JSON.string), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
             "https://slack.com/team_id": "T0123", "https://slack.com/user_id": "U0123",
@@ -56,7 +59,7 @@ import Testing
         let claims = stage.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
         let text = try token(claims, by: .rs256, header: header)
         stage.transport.answer(
-            "\(Stage.issuer)/token",
+            "\(ProviderFixture.issuer)/token",
             ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         )
         return await stage.refusal(stage.callback(attempt), attempt)
@@ -106,13 +109,16 @@ import Testing
 
     @Test(arguments: openID)
     func `metadata of another issuer are refused at every type`(type: ProviderType) async throws {
-        var settings = Stage.settings(type, id: "staff")
+        var settings = ProviderFixture.settings(type, id: "staff")
         settings.issuer = type.required.contains(.issuer) ? Self.issuers[type.name] : nil
         settings.tenant = type == .microsoft ? Self.tenant : nil
         settings.privateKey = type == .apple ? Secret(text: P256.Signing.PrivateKey().pemRepresentation) : nil
         settings.keyID = "K1"
         settings.teamID = "T1"
-        let stage = try Stage(settings, metadata: Stage.metadata.with(["issuer": "https://evil.example"]))
+        let stage = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": "https://evil.example"])
+        )
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
         #expect(failure?.code == "openid.issuer_mismatch")
     }
@@ -130,8 +136,8 @@ import Testing
     @Test(arguments: ProviderType.all)
     func `each attempt is sealed with a challenge or a nonce of its own`(type: ProviderType) async throws {
         let stage = try self.stage(type)
-        let first = try #require(WebAddress(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
-        let second = try #require(WebAddress(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let first = try #require(WebURL(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let second = try #require(WebURL(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
         let seals = ["code_challenge", "nonce"].filter { first[$0] != nil }
         #expect(!seals.isEmpty)
         for seal in seals { #expect(first[seal] != second[seal]) }
@@ -144,9 +150,9 @@ import Testing
         ] as [(Int64?, Int64, String?)]
     )
     func `the clocks may differ by as much as the file says`(leeway: Int64?, late: Int64, code: String?) async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.clockLeeway = leeway.map { .seconds($0) }
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
         // A token lives until before its end, RFC 7519 §4.1.4.
         let now = stage.clock.now.seconds
@@ -155,11 +161,11 @@ import Testing
     }
 
     @Test func `only the algorithms of the file are taken`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.signatureAlgorithms = [.es256]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         stage.transport.answer(
-            "\(Stage.issuer)/keys",
+            "\(ProviderFixture.issuer)/keys",
             ["keys": [TestKey.rs256.named("k1"), TestKey.es256.named("k2")]]
         )
         let (_, first) = try await stage.begin()

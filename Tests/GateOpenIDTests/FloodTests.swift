@@ -10,10 +10,10 @@ import Testing
     /// A provider that answers each code with a token of its own, and its documents only when the test lets it.
     private final class Provider: ProviderTransport {
         private let counts = Mutex<[String: Int]>([:])
-        private let gates: [String: Gate]
+        private let gates: [String: Latch]
         private let clock: TestClock
 
-        init(_ clock: TestClock, holding gates: [String: Gate] = [:]) {
+        init(_ clock: TestClock, holding gates: [String: Latch] = [:]) {
             self.clock = clock
             self.gates = gates
         }
@@ -26,7 +26,7 @@ import Testing
             self.counts.withLock { $0[path, default: 0] += 1 }
             await self.gates[path]?.pass()
             switch path {
-            case "/.well-known/openid-configuration": return self.answer(Stage.metadata)
+            case "/.well-known/openid-configuration": return self.answer(ProviderFixture.metadata)
             case "/keys": return self.answer(["keys": [TestKey.edDSA.named("k1")]])
             case "/token": return self.answer(try self.tokens(request.body ?? []))
             default: return self.answer(["sub": "ada"])
@@ -47,11 +47,11 @@ import Testing
             let code = (form?["code"] ?? "").split(separator: ":").map(String.init)
             let now = self.clock.now.seconds
             let claims: JSON = [
-                "iss": .string(Stage.issuer), "aud": "gate:house", "sub": "ada", "iat": .int(now),
+                "iss": .string(ProviderFixture.issuer), "aud": "gate:house", "sub": "ada", "iat": .int(now),
                 "exp": .int(now + 600), "nonce": .string(code.last ?? ""),
             ]
             guard let text = try? token(claims, by: .edDSA, kid: code.first) else {
-                throw Failure(.internalFault, "test.token", "no token could be made")
+                throw Failure(.internalError, "test.token", "no token could be made")
             }
             return ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         }
@@ -61,13 +61,13 @@ import Testing
     private let clock = TestClock()
 
     private func party(_ provider: Provider) throws -> RelyingParty {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         // These tests are about fetches; the queue in front of the connections has its own.
         settings.maxConnections = 20_000
         return try RelyingParty(
             definition: try ProviderDefinition(settings),
             settings: settings,
-            redirectURI: Stage.callback,
+            redirectURI: ProviderFixture.callback,
             transport: provider,
             clock: self.clock.clock,
             random: Self.unique()
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `a thousand first sign-ins at once lead to one discovery and one fetch of the keys`() async throws {
-        let gates = [Self.discovery: Gate(), "/keys": Gate()]
+        let gates = [Self.discovery: Latch(), "/keys": Latch()]
         let provider = Provider(self.clock, holding: gates)
         let party = try self.party(provider)
         let begun = Counter()

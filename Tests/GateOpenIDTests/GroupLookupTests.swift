@@ -16,10 +16,10 @@ import Testing
 
     private static func link(_ page: Int) -> String { "\(Self.teams)&page=\(page)" }
 
-    private func gitHub(_ groups: [String] = ["teams"]) throws -> Stage {
-        var settings = Stage.settings(.github, id: "github")
+    private func gitHub(_ groups: [String] = ["teams"]) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings(.github, id: "github")
         settings.groups = groups
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         stage.transport.answer(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "scope": "read:org,user:email", "token_type": "bearer"]
@@ -32,7 +32,7 @@ import Testing
         return stage
     }
 
-    private func signIn(_ stage: Stage, looksUp: Bool = true) async throws -> SignIn {
+    private func signIn(_ stage: ProviderFixture, looksUp: Bool = true) async throws -> SignIn {
         let (_, attempt) = try await stage.begin()
         return try await stage.party.signIn(
             callback: stage.callback(attempt),
@@ -78,10 +78,10 @@ import Testing
         scope: String?,
         isComplete: Bool
     ) async throws {
-        var settings = Stage.settings(.github, id: "github")
+        var settings = ProviderFixture.settings(.github, id: "github")
         settings.groups = ["teams"]
         settings.clientID = clientID
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let answer: JSON = ["access_token": "gho_INVENTED", "token_type": "bearer"]
         stage.transport.answer(
             "https://github.com/login/oauth/access_token",
@@ -231,7 +231,7 @@ import Testing
         stage.transport.answer(Self.link(2), [Self.team("a", "y")])
         let call = ProviderCall(provider: "github", transport: stage.transport)
         let access = APIAccess(stage.party.definition, accessToken: "t", secret: Secret(text: "s"))
-        var search = GroupSearch(definition: stage.party.definition, call: call, access: access)
+        var search = GroupResolver(definition: stage.party.definition, call: call, access: access)
         let asked = Counter()
         search.elapsed = { asked.next() == 1 ? .seconds(7) : .seconds(10) }
         let person = Profile(provider: "github", issuer: "x", subject: "1")

@@ -31,8 +31,8 @@ import Testing
         settings.issuer = "https://id.example.com"
         change(&settings)
         let keys = keys ?? TestKey.all.map { $0.named("k1") }
-        let document = SharedDocument<KeySet>(clock: .fixed(Self.now)) { (_) throws(Failure) in
-            (try KeySet(["keys": .array(keys)], at: Self.now), Freshness.standard)
+        let document = CachedDocument<KeySet>(clock: .fixed(Self.now)) { (_) throws(Failure) in
+            (try KeySet(["keys": .array(keys)], at: Self.now), DocumentLifetime.standard)
         }
         let expected = IDToken.Expectation(
             definition: try ProviderDefinition(settings),

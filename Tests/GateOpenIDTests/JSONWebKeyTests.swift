@@ -38,14 +38,14 @@ import Testing
     @Test func `W-09: an RSA key of the faulty generator is not used, and said to be such`() throws {
         let key = TestKey.rs256.named("k1", ["n": .string(Self.roca)])
         #expect(JSONWebKey(key) == nil)
-        let definition = try ProviderDefinition(Stage.settings())
+        let definition = try ProviderDefinition(ProviderFixture.settings())
         let findings = KeyFindings(["keys": [key, TestKey.rs256.named("good")]], of: definition)
         #expect(findings.usable == 1 && findings.refused.count == 1)
         #expect(findings.refused.first?.contains("ROCA") == true)
     }
 
     @Test func `W-09: keys that share a name are reported, each is tried where its algorithm fits`() throws {
-        let definition = try ProviderDefinition(Stage.settings())
+        let definition = try ProviderDefinition(ProviderFixture.settings())
         let keys: JSON = ["keys": [TestKey.rs256.named("k"), TestKey.es256.named("k"), TestKey.edDSA.named("e")]]
         #expect(KeyFindings(keys, of: definition).repeatedNames == ["\"k\""])
         let set = try KeySet(keys, at: Instant(seconds: 0))
@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: [("Aw", "exponent 3"), ("AQAA", "even"), ("AQAAAAAB", "32 bits")])
     func `W-10: an exponent that is not used is named, not called malformed`(exponent: String, word: String) throws {
-        let definition = try ProviderDefinition(Stage.settings())
+        let definition = try ProviderDefinition(ProviderFixture.settings())
         let findings = KeyFindings(["keys": [TestKey.rs256.named("k", ["e": .string(exponent)])]], of: definition)
         #expect(findings.refused.first?.contains(word) == true, "\(findings.refused)")
     }

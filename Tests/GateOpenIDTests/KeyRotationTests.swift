@@ -6,10 +6,14 @@ import GateProviders
 import Testing
 
 @Suite struct KeyRotationTests {
-    private let keys = "\(Stage.issuer)/keys"
-    private let discovery = "\(Stage.issuer)/.well-known/openid-configuration"
+    private let keys = "\(ProviderFixture.issuer)/keys"
+    private let discovery = "\(ProviderFixture.issuer)/.well-known/openid-configuration"
 
-    private func outcome(_ stage: Stage, by key: TestKey = .rs256, kid: String? = "k1") async throws -> String? {
+    private func outcome(
+        _ stage: ProviderFixture,
+        by key: TestKey = .rs256,
+        kid: String? = "k1"
+    ) async throws -> String? {
         let (_, attempt) = try await stage.begin()
         let now = stage.clock.now.seconds
         try stage.issue(for: attempt, ["iat": .int(now), "exp": .int(now + 600)], by: key, kid: kid)
@@ -17,7 +21,7 @@ import Testing
     }
 
     @Test func `a key that is new since the last fetch is found by one more`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         #expect(try await self.outcome(stage) == nil)
         stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
         #expect(try await self.outcome(stage, by: .es256, kid: "k2") == nil)
@@ -26,7 +30,7 @@ import Testing
     }
 
     @Test func `T-50 unknown names in a row lead to one fetch`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         #expect(try await self.outcome(stage) == nil)
         for number in 0..<20 {
             #expect(try await self.outcome(stage, kid: "random-\(number)") == "id_token.key_unknown")
@@ -35,7 +39,7 @@ import Testing
     }
 
     @Test func `T-51 a rotation during the cooldown signs in after thirty seconds`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         #expect(try await self.outcome(stage, kid: "bogus") == "id_token.key_unknown")
         stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
         #expect(try await self.outcome(stage, by: .es256, kid: "k2") == "id_token.key_unknown")
@@ -44,7 +48,7 @@ import Testing
     }
 
     @Test func `T-52 with the provider's documents gone for hours people still sign in`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         #expect(try await self.outcome(stage) == nil)
         stage.transport.fail(self.keys)
         stage.transport.fail(self.discovery)
@@ -56,16 +60,16 @@ import Testing
     }
 
     @Test func `T-53 a key set that is a redirect is none`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         stage.transport.answer(self.keys, 302, "")
         #expect(try await self.outcome(stage) == "provider.redirected")
         #expect(Set(stage.transport.addresses).count == 2)
     }
 
     @Test func `T-54 discovery that changes its issuer is not believed, the old one stays`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         #expect(try await self.outcome(stage) == nil)
-        let evil = Stage.metadata.with([
+        let evil = ProviderFixture.metadata.with([
             "issuer": "https://evil.example", "token_endpoint": "https://evil.example/token",
         ])
         stage.transport.answer(self.discovery, evil)
@@ -76,7 +80,7 @@ import Testing
     }
 
     @Test func `two servers of a provider that know different keys do no harm`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         stage.transport.answer(self.keys, ["keys": [TestKey.rs256.named("k1")]], age: "300")
         #expect(try await self.outcome(stage) == nil)
         stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]], age: "300")
@@ -94,14 +98,14 @@ import Testing
             (JSON.object(["keys": .array(many)]).text, "openid.key_set"), (deep, "provider.malformed_json"),
             (big, "provider.too_large"), (#"{"keys":[],"keys":[]}"#, "provider.malformed_json"),
         ] {
-            let stage = try Stage()
+            let stage = try ProviderFixture()
             stage.transport.answer(self.keys, 200, body)
             #expect(try await self.outcome(stage) == code)
         }
     }
 
     @Test func `documents have five seconds and their own bounds`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         try await stage.party.prepare()
         #expect(stage.transport.requests.map(\.limit) == [262_144, 524_288])
         #expect(stage.transport.requests.allSatisfy { $0.timeout == .seconds(5) && $0.method == "GET" })

@@ -80,27 +80,27 @@ import Testing
     }
 
     @Test func `a nonce that may be missing may still not be another`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.nonce = .ifPresent
         for (change, code) in [
             (["nonce": nil], nil), (["nonce": "other"], "id_token.nonce"), (["nonce": 1], "id_token.nonce"),
             (["nonce": .null], "id_token.nonce"), (["nonce": nil, "nonce_supported": true], "id_token.nonce"),
             ([:], nil),
         ] as [([String: JSON?], String?)] {
-            let stage = try Stage(settings)
+            let stage = try ProviderFixture(settings)
             let (_, attempt) = try await stage.begin()
             try stage.issue(for: attempt, change)
             #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
         }
-        let strict = try Stage()
+        let strict = try ProviderFixture()
         let (_, attempt) = try await strict.begin()
         try strict.issue(for: attempt, ["nonce": nil])
         #expect(await strict.refusal(strict.callback(attempt), attempt) == "id_token.nonce")
     }
 
     @Test func `a key set is fetched anew before it is old, and nobody waits for that`() async throws {
-        let stage = try Stage()
-        let address = "\(Stage.issuer)/keys"
+        let stage = try ProviderFixture()
+        let address = "\(ProviderFixture.issuer)/keys"
         stage.transport.answer(address, ["keys": [TestKey.rs256.named("k1")]], age: "1000")
         try await stage.party.prepare()
         stage.clock.advance(by: 799)
@@ -113,9 +113,9 @@ import Testing
     }
 
     @Test func `with the key set answering 500 the keys at hand are good for a day beyond their time`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         try await stage.party.prepare()
-        stage.transport.answer("\(Stage.issuer)/keys", 500, "")
+        stage.transport.answer("\(ProviderFixture.issuer)/keys", 500, "")
         stage.clock.advance(by: 3600 + 86_399)
         try await stage.party.prepare()
         stage.clock.advance(by: 11)
@@ -129,12 +129,12 @@ import Testing
             (nil, 3600 + 86_399, nil), (.seconds(600), 3600 + 599, nil), (.seconds(600), 3600 + 601, "refused"),
             (.zero, 3601, "refused"),
         ] as [(Duration?, Int64, String?)] {
-            var settings = Stage.settings()
+            var settings = ProviderFixture.settings()
             settings.keysMaxStale = limit
-            let stage = try Stage(settings)
+            let stage = try ProviderFixture(settings)
             try await stage.party.prepare()
             #expect(stage.party.keyAge?.isStale == false)
-            stage.transport.answer("\(Stage.issuer)/keys", 503, "")
+            stage.transport.answer("\(ProviderFixture.issuer)/keys", 503, "")
             stage.clock.advance(by: delay)
             let isRefused = (try? await stage.party.prepare()) == nil
             #expect(isRefused == (code != nil))
@@ -145,8 +145,8 @@ import Testing
     @Test func `a provider that names no keys may change its key, which one fetch in thirty seconds finds`()
         async throws
     {
-        let stage = try Stage()
-        let address = "\(Stage.issuer)/keys"
+        let stage = try ProviderFixture()
+        let address = "\(ProviderFixture.issuer)/keys"
         let outcome = { (key: TestKey) async throws -> String? in
             let (_, attempt) = try await stage.begin()
             try stage.issue(for: attempt, by: key, kid: nil)

@@ -10,21 +10,25 @@ import Testing
     private static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
     private static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-    private func stage(_ tenant: String = "common", keyIssuer: String? = "\(base)/{tenantid}/v2.0") throws -> Stage {
-        var settings = Stage.settings(.microsoft, id: "microsoft")
+    private func stage(
+        _ tenant: String = "common",
+        keyIssuer: String? = "\(base)/{tenantid}/v2.0"
+    ) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings(.microsoft, id: "microsoft")
         settings.tenant = tenant
         let named = tenant == "common" || tenant == "organizations" ? "{tenantid}" : tenant
-        let metadata = Stage.metadata.with([
-            "issuer": .string("\(Self.base)/\(named)/v2.0"), "userinfo_endpoint": .string("\(Stage.issuer)/userinfo"),
+        let metadata = ProviderFixture.metadata.with([
+            "issuer": .string("\(Self.base)/\(named)/v2.0"),
+            "userinfo_endpoint": .string("\(ProviderFixture.issuer)/userinfo"),
         ])
-        let stage = try Stage(settings, metadata: metadata)
+        let stage = try ProviderFixture(settings, metadata: metadata)
         var more: [String: JSON] = ["use": "sig", "x5t": "k1", "cloud_instance_name": "microsoftonline.com"]
         more["issuer"] = keyIssuer.map(JSON.string)
-        stage.transport.answer("\(Stage.issuer)/keys", ["keys": [TestKey.rs256.named("k1", more)]])
+        stage.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.rs256.named("k1", more)]])
         return stage
     }
 
-    private func outcome(_ stage: Stage, tenant: String, iss: String? = nil) async throws -> String? {
+    private func outcome(_ stage: ProviderFixture, tenant: String, iss: String? = nil) async throws -> String? {
         let (_, attempt) = try await stage.begin()
         try stage.issue(
             for: attempt,
@@ -66,7 +70,8 @@ import Testing
         #expect(try await self.outcome(try self.stage(), tenant: Self.tenant, iss: own) == nil)
         #expect(try await self.outcome(try self.stage(), tenant: Self.tenant, iss: other) == "openid.issuer_mismatch")
         #expect(
-            try await self.outcome(try self.stage(), tenant: Self.tenant, iss: Stage.issuer) == "openid.issuer_mismatch"
+            try await self.outcome(try self.stage(), tenant: Self.tenant, iss: ProviderFixture.issuer)
+                == "openid.issuer_mismatch"
         )
     }
 

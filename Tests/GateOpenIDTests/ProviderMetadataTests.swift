@@ -9,9 +9,9 @@ import Testing
 @Suite struct ProviderMetadataTests {
     private func metadata(
         _ changes: [String: JSON?],
-        _ settings: ProviderSettings = Stage.settings()
+        _ settings: ProviderSettings = ProviderFixture.settings()
     ) throws(Failure) -> ProviderMetadata {
-        try ProviderMetadata(Stage.metadata.with(changes), of: ProviderDefinition(settings))
+        try ProviderMetadata(ProviderFixture.metadata.with(changes), of: ProviderDefinition(settings))
     }
 
     @Test(arguments: ["https://evil.example", "https://id.example.com/", "HTTPS://id.example.com", 1, nil] as [JSON?])
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `an issuer on this machine may have plain endpoints on this machine, and only there`() throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.issuer = "http://127.0.0.1:9000"
         let endpoints = ["authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"]
         var changes: [String: JSON?] = ["issuer": "http://127.0.0.1:9000"]
@@ -74,8 +74,8 @@ import Testing
         #expect(throws: Failure.self) { try self.metadata(["code_challenge_methods_supported": []]) }
         #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": ["plain", "S256"]]) }
         #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": nil]) }
-        var google = Stage.settings(.google, id: "google")
-        google.baseURL = WebAddress("https://id.example.com")
+        var google = ProviderFixture.settings(.google, id: "google")
+        google.baseURL = WebURL("https://id.example.com")
         #expect(throws: Never.self) { try self.metadata(["code_challenge_methods_supported": ["plain"]], google) }
     }
 
@@ -94,7 +94,7 @@ import Testing
         required: JSON?,
         isGood: Bool
     ) throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.pushesAuthorization = wanted
         let changes = [
             "pushed_authorization_request_endpoint": endpoint, "require_pushed_authorization_requests": required,
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `a provider without metadata takes no pushed requests`() throws {
-        var settings = Stage.settings(.github)
+        var settings = ProviderFixture.settings(.github)
         settings.pushesAuthorization = true
         let definition = try ProviderDefinition(settings)
         guard case .oauth2(let endpoints) = definition.signIn else { return }

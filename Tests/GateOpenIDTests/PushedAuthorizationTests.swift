@@ -8,14 +8,14 @@ import Testing
 @testable import GateOpenID
 
 @Suite struct PushedAuthorizationTests {
-    private static let endpoint = "\(Stage.issuer)/par"
+    private static let endpoint = "\(ProviderFixture.issuer)/par"
 
-    private func stage(_ change: (inout ProviderSettings) -> Void = { _ in }) throws -> Stage {
-        var settings = Stage.settings()
+    private func stage(_ change: (inout ProviderSettings) -> Void = { _ in }) throws -> ProviderFixture {
+        var settings = ProviderFixture.settings()
         settings.pushesAuthorization = true
         change(&settings)
-        let metadata = Stage.metadata.with(["pushed_authorization_request_endpoint": .string(Self.endpoint)])
-        let stage = try Stage(settings, metadata: metadata)
+        let metadata = ProviderFixture.metadata.with(["pushed_authorization_request_endpoint": .string(Self.endpoint)])
+        let stage = try ProviderFixture(settings, metadata: metadata)
         stage.transport.answer(
             Self.endpoint,
             201,
@@ -24,7 +24,7 @@ import Testing
         return stage
     }
 
-    private func pushed(_ stage: Stage) throws -> (form: Form, request: ProviderRequest) {
+    private func pushed(_ stage: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
         let request = try #require(stage.transport.requests.first { "\($0.address)" == Self.endpoint })
         return (try #require(Form(encoded: String(decoding: request.body ?? [], as: UTF8.self))), request)
     }
@@ -33,11 +33,11 @@ import Testing
         let stage = try self.stage { $0.authorizationParameters = [Form.Field("request_uri", "urn:other")] }
         let (location, attempt) = try await stage.begin()
         let query = "client_id=gate%3Ahouse&request_uri=urn%3Aexample%3Abwc4JK-ESC0w8acc191e-Y1LTC2"
-        #expect(location == "\(Stage.issuer)/authorize?\(query)")
+        #expect(location == "\(ProviderFixture.issuer)/authorize?\(query)")
         let (form, request) = try self.pushed(stage)
         #expect(request.method == "POST" && request.headers.contains { $0.name == "Authorization" })
         #expect(form["response_type"] == "code" && form["client_id"] == "gate:house")
-        #expect(form["redirect_uri"] == Stage.callback && form["state"] == attempt.state)
+        #expect(form["redirect_uri"] == ProviderFixture.callback && form["state"] == attempt.state)
         #expect(form["nonce"] == attempt.nonce && form["code_challenge"]?.utf8.count == 43)
         #expect(form.single("request_uri") == .absent && form.single("code_verifier") == .absent)
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(form["client_id"] == "gate:house")
         let claims = try #require(form["client_assertion"]?.split(separator: ".").dropFirst().first)
         let json = try JSON(parsing: try #require(Base64URL.decode(String(claims))))
-        #expect(json["aud"] == .string(Stage.issuer))
+        #expect(json["aud"] == .string(ProviderFixture.issuer))
     }
 
     @Test func `a secret in the body names us once too`() async throws {

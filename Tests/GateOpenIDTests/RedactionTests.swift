@@ -34,18 +34,18 @@ import Testing
     func `what was sent to the token endpoint does not come into the log`(
         way: ProviderDefinition.ClientAuthentication
     ) async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.clientAuthentication = way
         settings.clientSecret = Secret(text: "s+c r/t-long")
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
-        stage.transport.answer("\(Stage.issuer)/token", 401, #"{"error":"invalid_client"}"#)
+        stage.transport.answer("\(ProviderFixture.issuer)/token", 401, #"{"error":"invalid_client"}"#)
         _ = await stage.failure(stage.callback(attempt, ["code": "4/0AbCdEf"]), attempt)
         let sent = try #require(stage.transport.requests.last)
         let body = String(decoding: sent.body ?? [], as: UTF8.self)
         let field = sent.headers.first { $0.name == "Authorization" }?.value ?? ""
         let repeated: JSON = ["error": "invalid_client", "error_description": .string("\(body) \(field)")]
-        stage.transport.answer("\(Stage.issuer)/token", 401, repeated.text)
+        stage.transport.answer("\(ProviderFixture.issuer)/token", 401, repeated.text)
         let (_, other) = try await stage.begin()
         let detail = await stage.failure(stage.callback(other, ["code": "4/0AbCdEf"]), other)?.detail ?? ""
         #expect(detail.contains("<secret>"))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `the token endpoint is told who asks and that JSON is wanted`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         _ = await stage.refusal(stage.callback(attempt), attempt)
@@ -80,15 +80,15 @@ import Testing
         ] as [(Int, String, String?)]
     )
     func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String?) async throws {
-        let stage = try Stage()
-        stage.transport.answer("\(Stage.issuer)/userinfo", status, body)
+        let stage = try ProviderFixture()
+        stage.transport.answer("\(ProviderFixture.issuer)/userinfo", status, body)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
     }
 
     @Test func `the words of a callback's error are cut and escaped`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let words = "line\r\nbreak " + String(repeating: "x", count: 5000)
         let callback = stage.callback(attempt, ["code": nil, "error": "access_denied", "error_description": words])
@@ -97,25 +97,27 @@ import Testing
     }
 
     @Test func `an endpoint that brings parameters of the request itself is refused`() async throws {
-        let address = "\(Stage.issuer)/authorize?tenant=a&client_id=evil"
-        let stage = try Stage(metadata: Stage.metadata.with(["authorization_endpoint": .string(address)]))
+        let address = "\(ProviderFixture.issuer)/authorize?tenant=a&client_id=evil"
+        let stage = try ProviderFixture(
+            metadata: ProviderFixture.metadata.with(["authorization_endpoint": .string(address)])
+        )
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
         #expect(failure?.code == "openid.metadata")
     }
 
     @Test func `a key that took over the name of another is found`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, first) = try await stage.begin()
         try stage.issue(for: first)
         #expect(await stage.refusal(stage.callback(first), first) == nil)
-        stage.transport.answer("\(Stage.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
+        stage.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
         let (_, second) = try await stage.begin()
         try stage.issue(for: second, by: .es256)
         #expect(await stage.refusal(stage.callback(second), second) == nil)
-        #expect(stage.transport.count("\(Stage.issuer)/keys") == 2)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/keys") == 2)
         let (_, third) = try await stage.begin()
         try stage.issue(for: third)
         #expect(await stage.refusal(stage.callback(third), third) != nil)
-        #expect(stage.transport.count("\(Stage.issuer)/keys") == 2)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/keys") == 2)
     }
 }

@@ -213,22 +213,22 @@ import Testing
     }
 
     @Test func `a callback that finds no keys redeems no code, and can be sent again`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
-        let keys = "\(Stage.issuer)/keys"
+        let keys = "\(ProviderFixture.issuer)/keys"
         stage.transport.fail(keys)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == "provider.unavailable")
-        #expect(stage.transport.count("\(Stage.issuer)/token") == 0)
+        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
         stage.transport.answer(keys, ["keys": [TestKey.rs256.named("k1")]])
         stage.clock.advance(by: 10)
         #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
     }
 
     @Test func `U-04: a callback that finds no slot in time can be sent again`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.maxConnections = 1
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt)
         let ticket = try await stage.party.queue.enter()

@@ -7,7 +7,7 @@ import Testing
 @testable import GateOpenID
 
 @Suite struct TokenResponseTests {
-    private static let advice = ClientAdvice(method: .secretPost, redirectURI: Stage.callback)
+    private static let advice = ClientAdvice(method: .secretPost, redirectURI: ProviderFixture.callback)
 
     private func response(
         _ body: String,
@@ -211,7 +211,9 @@ import Testing
         let secret = self.failure(#"{"error":"invalid_client"}"#, status: 401)
         #expect(secret?.detail.contains("client_secret (client_secret_post)") == true)
         let redirect = self.failure(#"{"error":"redirect_uri_mismatch"}"#)
-        #expect(redirect?.code == "openid.client_refused" && redirect?.detail.contains(Stage.callback) == true)
+        #expect(
+            redirect?.code == "openid.client_refused" && redirect?.detail.contains(ProviderFixture.callback) == true
+        )
         let challenge = self.failure("", status: 401, [(name: "WWW-Authenticate", value: "Basic realm=\"id\"")])
         #expect(challenge?.code == "openid.client_refused" && challenge?.detail.contains("realm") == true)
     }

@@ -6,17 +6,19 @@ import GateProviders
 import Testing
 
 @Suite struct UserinfoTests {
-    private static let address = "\(Stage.issuer)/userinfo"
+    private static let address = "\(ProviderFixture.issuer)/userinfo"
     private static let signed: JSON = [
-        "iss": .string(Stage.issuer), "aud": "gate:house", "sub": "ada", "name": "Ada Signed",
+        "iss": .string(ProviderFixture.issuer), "aud": "gate:house", "sub": "ada", "name": "Ada Signed",
         "email": "ada@example.net", "email_verified": true, "groups": ["platform"],
     ]
 
     /// An ID token that says nothing but who it is.
     private static let bare: [String: JSON?] = ["email": nil, "email_verified": nil]
 
-    private func signIn(_ stage: Stage, _ changes: [String: JSON?] = Self.bare) async throws -> Result<SignIn, Failure>
-    {
+    private func signIn(
+        _ stage: ProviderFixture,
+        _ changes: [String: JSON?] = Self.bare
+    ) async throws -> Result<SignIn, Failure> {
         let (_, attempt) = try await stage.begin()
         try stage.issue(for: attempt, changes)
         do throws(Failure) {
@@ -33,12 +35,12 @@ import Testing
 
     // MARK: Signed
 
-    private func answer(_ stage: Stage, _ text: String) {
+    private func answer(_ stage: ProviderFixture, _ text: String) {
         stage.transport.answer(Self.address, 200, text, type: "application/jwt; charset=utf-8")
     }
 
     @Test func `W-07: userinfo that is signed is verified and read`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         self.answer(stage, try token(Self.signed, by: .rs256, header: ["typ": nil]))
         let profile = try await self.signIn(stage).get().profile
         #expect(profile.name == "Ada Signed" && profile.verifiedEmail?.description == "ada@example.net")
@@ -53,7 +55,7 @@ import Testing
         ] as [[String: JSON?]]
     )
     func `W-07: signed userinfo follows the rules of ID tokens`(changes: [String: JSON?]) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         self.answer(stage, try token(Self.signed.with(changes), by: .rs256))
         #expect(self.code(try await self.signIn(stage)) == "openid.userinfo_token")
     }
@@ -70,11 +72,11 @@ import Testing
             (try token(Self.signed, by: .rs512), "openid.userinfo_token"), (encrypted, "openid.userinfo_token"),
             (try token(Self.signed, by: .rs256, header: ["typ": "logout+jwt"]), "openid.userinfo_token"),
         ] {
-            let stage = try Stage()
+            let stage = try ProviderFixture()
             self.answer(stage, text)
             #expect(self.code(try await self.signIn(stage)) == code)
         }
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         self.answer(stage, encrypted)
         guard case .failure(let failure) = try await self.signIn(stage) else { return }
         #expect(
@@ -84,7 +86,7 @@ import Testing
 
     // MARK: Down
 
-    private func down(_ stage: Stage, _ status: Int?) {
+    private func down(_ stage: ProviderFixture, _ status: Int?) {
         guard let status else { return stage.transport.fail(Self.address) }
         stage.transport.answer(Self.address, status, "<html>", type: "text/html")
     }
@@ -93,7 +95,7 @@ import Testing
     func `W-11: userinfo that is down does not end a sign-in, and what only it says is unknown`(
         status: Int?
     ) async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         self.down(stage, status)
         let signIn = try await self.signIn(stage).get()
         let profile = signIn.profile
@@ -105,7 +107,7 @@ import Testing
     }
 
     @Test func `W-11: what the ID token says stays known`() async throws {
-        let stage = try Stage()
+        let stage = try ProviderFixture()
         self.down(stage, 503)
         let said: [String: JSON?] = ["name": "Ada Token", "groups": ["platform"]]
         let profile = try await self.signIn(stage, said).get().profile
@@ -116,20 +118,20 @@ import Testing
     }
 
     @Test func `W-11: an address that userinfo should have given is not replaced by another`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.profile = [
             "email": ["userinfo:/email", "id_token:/email"], "groups": ["userinfo:/groups", "const:all"],
         ]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         self.down(stage, nil)
         let profile = try await self.signIn(stage, [:]).get().profile
         #expect(profile.email == nil && profile.groups.isEmpty && !profile.groupsComplete)
     }
 
     @Test func `W-11: a sign-in ends where userinfo that is down would have said who it is`() async throws {
-        var settings = Stage.settings()
+        var settings = ProviderFixture.settings()
         settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
-        let stage = try Stage(settings)
+        let stage = try ProviderFixture(settings)
         self.down(stage, 503)
         #expect(self.code(try await self.signIn(stage)) == "provider.unavailable")
         stage.transport.answer(Self.address, ["sub": "ada", "employee": "4711"])
@@ -145,7 +147,7 @@ import Testing
             (200, "<html>", "text/html", "provider.content_type"),
             (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
         ] {
-            let stage = try Stage()
+            let stage = try ProviderFixture()
             stage.transport.answer(Self.address, status, body, type: type)
             #expect(self.code(try await self.signIn(stage)) == code)
         }

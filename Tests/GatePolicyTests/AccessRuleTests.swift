@@ -147,7 +147,7 @@ import Testing
 
     @Test func `a group that was not sought when the list was cut is unknown`() {
         var person = Profile.ada
-        person.groupsSought = ["staff", "board"]
+        person.groupsRequested = ["staff", "board"]
         #expect(AccessEntry.with { $0.group = "board" }.fit(person) == .no)
         #expect(AccessEntry.with { $0.group = "contractors" }.fit(person) == .unknown(.keptGroups))
     }

@@ -68,12 +68,12 @@ import Testing
 
     @Test func `a group that was not kept when the session began leads to a new sign-in`() throws {
         var person = Profile.ada
-        person.groupsSought = ["staff"]
+        person.groupsRequested = ["staff"]
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "contractors" }]
         #expect(route.decision(about: person) == .signInNeeded)
         #expect(try Route.to(.entries([.with { $0.group = "board" }])).decision(about: person) == .signInNeeded)
-        person.groupsSought = ["staff", "contractors", "board"]
+        person.groupsRequested = ["staff", "contractors", "board"]
         #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
         let board = try Route.to(.entries([.with { $0.group = "board" }]))
         #expect(board.decision(about: person) == .refused(.notAllowed))

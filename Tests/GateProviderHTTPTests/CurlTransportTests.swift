@@ -10,7 +10,7 @@ import Testing
 /// Against a real server with real certificates; each test has a transport of its own.
 @Suite struct CurlTransportTests {
     private let server: LocalProvider
-    private let transport: ProviderSwitchboard
+    private let transport: ProviderTransports
 
     init() throws {
         self.server = try LocalProvider.shared.get()

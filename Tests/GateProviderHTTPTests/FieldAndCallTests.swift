@@ -29,7 +29,7 @@ import Testing
         limit: Int = 1,
         timeout: Duration = .seconds(1),
     ) throws -> String? {
-        let address = try #require(WebAddress(address))
+        let address = try #require(WebURL(address))
         let request = ProviderRequest(
             method: method,
             address: address,
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `less than a millisecond still counts as one`() throws {
-        let address = try #require(WebAddress("https://id.example/"))
+        let address = try #require(WebURL("https://id.example/"))
         let request = ProviderRequest(
             method: "GET",
             address: address,
@@ -84,10 +84,10 @@ import Testing
 }
 
 @Suite struct CallEndingTests {
-    @Test(arguments: CallEnding.Reason.allCases.filter { $0 != .answered })
-    func `every ending but an answer is a failure that names the host alone`(reason: CallEnding.Reason) throws {
+    @Test(arguments: CallResult.Reason.allCases.filter { $0 != .answered })
+    func `every ending but an answer is a failure that names the host alone`(reason: CallResult.Reason) throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example"))
-        let ending = CallEnding(reason: reason, text: "line\r\nforged\u{1B}[2J")
+        let ending = CallResult(reason: reason, text: "line\r\nforged\u{1B}[2J")
         let failure = #expect(throws: Failure.self) { try ending.response(from: origin) }
         let detail = try #require(failure?.detail)
         #expect(detail.hasPrefix("https://id.example"))
@@ -99,7 +99,7 @@ import Testing
     func `a status no final answer has is malformed`(status: Int) throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example"))
         let failure = #expect(throws: Failure.self) {
-            try CallEnding(reason: .answered, status: status).response(from: origin)
+            try CallResult(reason: .answered, status: status).response(from: origin)
         }
         #expect(failure?.code == "provider.answer_malformed")
     }

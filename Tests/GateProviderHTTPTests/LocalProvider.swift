@@ -46,9 +46,9 @@ final class LocalProvider: Sendable {
     ///
     /// `plain`, `raw` and `closed` are without TLS. `tls` is good; `deep` has a chain of 12, and nobody should believe
     /// `wrong_name`, `expired`, `self_signed`, `weak` and `old_tls`.
-    func address(_ port: String, _ target: String) -> WebAddress? {
+    func address(_ port: String, _ target: String) -> WebURL? {
         let scheme = port == "plain" || port == "raw" ? "http" : "https"
-        return self.ports[port].flatMap { WebAddress("\(scheme)://localhost:\($0)\(target)") }
+        return self.ports[port].flatMap { WebURL("\(scheme)://localhost:\($0)\(target)") }
     }
 
     /// The certificate authority that signed its certificates.
@@ -76,10 +76,10 @@ final class LocalProvider: Sendable {
     }
 }
 
-extension ProviderSwitchboard {
+extension ProviderTransports {
     /// A board whose providers trust these files of authorities.
-    static func trusting(_ files: [String: String?]) throws -> ProviderSwitchboard {
-        let board = ProviderSwitchboard()
+    static func trusting(_ files: [String: String?]) throws -> ProviderTransports {
+        let board = ProviderTransports()
         for (name, file) in files {
             let trust = ProviderTrust(authorities: try file.map { Array(try Data(contentsOf: URL(filePath: $0))) })
             board.connect(name, over: try CurlTransport(to: name, trust: trust))

@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func `after an exchange of pins the next call makes a handshake of its own`() async throws {
-        let board = ProviderSwitchboard(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
+        let board = ProviderTransports(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
         let request = try self.request("/exact")
         #expect(try await board.response(to: request, provider: "id").status == 200)
         board.connect("id", over: try self.transport(try self.set(["other", "ca"], .publicKey)))
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test func `connections made under other pins end with the calls on them`() async throws {
-        let board = ProviderSwitchboard(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
+        let board = ProviderTransports(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
         weak let old = try board.line(to: "id")
         let before = try self.server.count("silent")
         let silent = try self.request("/silent")

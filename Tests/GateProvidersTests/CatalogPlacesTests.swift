@@ -143,7 +143,7 @@ import Testing
     @Test(arguments: places)
     func `a provider is where its documents say, or below the address of the file`(place: Place) throws {
         var provider = settings(place.type)
-        provider.baseURL = place.base.flatMap { WebAddress($0) }
+        provider.baseURL = place.base.flatMap { WebURL($0) }
         provider.issuer = place.issuer ?? provider.issuer
         let definition = try ProviderDefinition(provider)
         #expect(definition.issuer == place.rule)

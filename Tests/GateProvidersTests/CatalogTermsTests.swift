@@ -91,7 +91,7 @@ import Testing
             ("client_id", { $0.clientID = "another" }), ("hosted_domains", { $0.hostedDomains = ["example.org"] }),
             ("tenant", { $0.tenant = "consumers" }), ("tenants", { $0.tenants = ["a"] }),
             ("workspaces", { $0.workspaces = ["T1"] }), ("issuer", { $0.issuer = "https://other.example" }),
-            ("base_url", { $0.baseURL = WebAddress("https://other.example") }),
+            ("base_url", { $0.baseURL = WebURL("https://other.example") }),
             ("trust_email", { $0.trustsEmail = true }),
             ("reject_noreply", { $0.rejectsNoreply = true }), ("profile", { $0.profile = ["email": ["id_token:/x"]] }),
         ]
@@ -148,7 +148,7 @@ import Testing
         var other = settings(.oauth2)
         other.tokenEndpoint = nil
         #expect(throws: Failure.self) { try ProviderDefinition(other) }
-        other.tokenEndpoint = WebAddress("http://id.example.com/token")
+        other.tokenEndpoint = WebURL("http://id.example.com/token")
         #expect(throws: Failure.self) { try ProviderDefinition(other) }
         other = settings(.oauth2)
         other.authorizationEndpoint = nil
@@ -156,7 +156,7 @@ import Testing
         other = settings(.oauth2)
         other.apiURL = nil
         #expect(throws: Failure.self) { try ProviderDefinition(other) }
-        other.apiURL = WebAddress("http://api.example.com")
+        other.apiURL = WebURL("http://api.example.com")
         #expect(throws: Failure.self) { try ProviderDefinition(other) }
     }
 
@@ -176,7 +176,7 @@ import Testing
         #expect(addresses.allSatisfy { $0.contains(".facebook.com/v24.0/") } && addresses.count == 3)
         var discord = settings(.discord)
         discord.apiVersion = "v11"
-        discord.apiURL = WebAddress("https://api.example.com/")
+        discord.apiURL = WebURL("https://api.example.com/")
         #expect(try ProviderDefinition(discord).addresses.last == "https://api.example.com/api/v11/users/@me")
     }
 
@@ -189,15 +189,15 @@ import Testing
     }
 
     @Test func `anybody can have an account with a public service`() {
-        let open = ProviderType.all.filter { $0.admitsTheWorld(settings($0)) }.map(\.name)
+        let open = ProviderType.all.filter { $0.acceptsAnyAccount(settings($0)) }.map(\.name)
         #expect(
             open == ["google", "github", "microsoft", "apple", "gitlab", "facebook", "linkedin", "discord", "slack"]
         )
         var slack = settings(.slack)
         slack.workspaces = ["T0R7GR"]
         var gitLab = settings(.gitlab)
-        gitLab.baseURL = WebAddress("https://git.example.com")
-        #expect(!ProviderType.slack.admitsTheWorld(slack) && !ProviderType.gitlab.admitsTheWorld(gitLab))
+        gitLab.baseURL = WebURL("https://git.example.com")
+        #expect(!ProviderType.slack.acceptsAnyAccount(slack) && !ProviderType.gitlab.acceptsAnyAccount(gitLab))
     }
 
     @Test func `groups come by themselves from five types`() {

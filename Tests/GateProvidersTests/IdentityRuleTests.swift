@@ -86,7 +86,7 @@ import Testing
         )
         let none = try self.profile(strict, only)
         #expect(none.email == nil && !none.emailVerified)
-        strict.baseURL = WebAddress("https://git.example.com:8443")
+        strict.baseURL = WebURL("https://git.example.com:8443")
         let own = Payloads.json(#"[{"email":"a@users.noreply.git.example.com","primary":true,"verified":true}]"#)
         let there = ProviderPayloads(api: ["/user": Payloads.gitHubUser, "/user/emails": own])
         #expect(try self.profile(strict, there).email == nil)

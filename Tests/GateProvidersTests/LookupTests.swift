@@ -28,7 +28,7 @@ import Testing
             #expect(lookup.occasion == .always && lookup.body == nil && !lookup.namesEmail)
         }
         #expect(definition.scopes == ["user:email", "read:org"])
-        gitHub.baseURL = WebAddress("https://git.example.com")
+        gitHub.baseURL = WebURL("https://git.example.com")
         #expect(
             try ProviderDefinition(gitHub).lookups.first?.address.description
                 == "https://git.example.com/api/v3/user/orgs"

@@ -137,9 +137,9 @@ func settings(_ type: ProviderType, id: String? = nil) -> ProviderSettings {
     )
     if type.required.contains(.issuer) { settings.issuer = "https://id.example.com/realms/staff" }
     guard type == .oauth2 else { return settings }
-    settings.authorizationEndpoint = WebAddress("https://id.example.com/authorize")
-    settings.tokenEndpoint = WebAddress("https://id.example.com/token")
-    settings.apiURL = WebAddress("https://api.example.com/v2/")
+    settings.authorizationEndpoint = WebURL("https://id.example.com/authorize")
+    settings.tokenEndpoint = WebURL("https://id.example.com/token")
+    settings.apiURL = WebURL("https://api.example.com/v2/")
     settings.profile = ["subject": ["api:/user#/id"]]
     return settings
 }

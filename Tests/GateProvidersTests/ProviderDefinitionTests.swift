@@ -8,7 +8,7 @@ import Testing
     private typealias SignInProtocol = ProviderDefinition.SignInProtocol
 
     private func discovery(_ text: String) throws -> SignInProtocol {
-        .openID(discovery: try #require(WebAddress(text)))
+        .openID(discovery: try #require(WebURL(text)))
     }
 
     @Test func `Google is found by discovery and may leave the scheme out of its issuer`() throws {
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `Google elsewhere keeps its rules at the other address`() throws {
         var google = settings(.google)
-        google.baseURL = WebAddress("https://google.test:8443/")
+        google.baseURL = WebURL("https://google.test:8443/")
         google.hostedDomains = ["example.org"]
         let definition = try ProviderDefinition(google)
         #expect(try definition.signIn == self.discovery("https://google.test:8443/.well-known/openid-configuration"))
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `GitHub Enterprise Server answers below its own address`() throws {
         var gitHub = settings(.github)
-        gitHub.baseURL = WebAddress("https://git.example.com")
+        gitHub.baseURL = WebURL("https://git.example.com")
         let definition = try ProviderDefinition(gitHub)
         #expect(definition.issuer == .exact("https://git.example.com/login/oauth"))
         #expect(definition.apiCalls.first?.address.description == "https://git.example.com/api/v3/user")
@@ -108,7 +108,7 @@ import Testing
     func `the browser may be sent elsewhere, but not over plain http off this machine`(text: String?) throws {
         for type in ProviderType.all {
             var other = settings(type)
-            other.authorizationEndpoint = text.flatMap { WebAddress($0) }
+            other.authorizationEndpoint = text.flatMap { WebURL($0) }
             if text == nil, type == .oauth2 { continue }
             guard text != "http://id.example.com/a" else {
                 #expect(throws: Failure.self) { try ProviderDefinition(other) }

@@ -12,7 +12,7 @@ import Testing
     @Test func `who was told to wait hears that he may go on, also if more was under way meanwhile`() throws {
         let channel = EmbeddedChannel()
         let address = UpstreamAddress.unix(path: "/nowhere")
-        let setting = UpstreamSetting(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
+        let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
         let connector = UpstreamConnector(to: address, plan: UpstreamPlan(targets: [address]), setting: setting)
         let pool = HTTP2Pool(connector, limits: UpstreamLimits(), outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: UpstreamLimits(), isSecure: false)
@@ -23,7 +23,7 @@ import Testing
         let stream = try #require(sink.connection)
         stream.send(
             ByteBuffer(string: "POST / HTTP/1.1\r\nHost: app\r\n\r\n"),
-            for: UpstreamCall(.post, framing: .chunked)
+            for: UpstreamRequest(.post, framing: .chunked)
         )
         // The peer takes 65,535 bytes before it says more; what is left is no reason to wait, nor little enough to go on.
         stream.send(ByteBuffer(repeating: 7, count: 110 * 1024))

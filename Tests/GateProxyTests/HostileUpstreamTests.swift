@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct HostileUpstreamTests {
     @Test func `S-59 a connection whose answer was complete before the request is not used again`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request(.post, isComplete: false)
         stage.connection.send(ByteBuffer(string: "half"))
         try stage.answer(answer("413 Content Too Large", "Content-Length: 0"))
@@ -20,7 +20,7 @@ import Testing
         status: String,
         isKept: Bool
     ) throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request(.post, isComplete: false)
         stage.connection.send(ByteBuffer(string: "body"))
         stage.connection.finishRequest()
@@ -37,7 +37,7 @@ import Testing
     ])
     func `S-60 S-61 an answer with two readings is refused and its connection closed`(id: String, lines: String) throws
     {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("200 OK", lines, "x"))
         #expect(sink.events == ["ready", "failed"], "\(id)")
@@ -53,14 +53,14 @@ import Testing
         "HTTP/2 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 1000 X\r\n\r\n", "HTTP/1.1 200 a\u{1}b\r\n\r\n",
     ])
     func `S-63 a start line that is none is refused`(text: String) throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(text)
         #expect(sink.events == ["ready", "failed"] && !stage.isOpen)
     }
 
     @Test func `S-62 interim answers are dropped`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         let interim = (0..<8).map { answer($0.isMultiple(of: 2) ? "100 Continue" : "103 Early Hints", "X: y") }.joined()
         try stage.answer(interim + answer("200 OK", "Content-Length: 0"))
@@ -68,21 +68,21 @@ import Testing
     }
 
     @Test func `S-62 more than eight interim answers are refused`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer((0..<9).map { _ in answer("103 Early Hints", "") }.joined())
-        #expect(sink.problem == .refused(WireRefusal(502, "upstream.unexpected_interim")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(502, "upstream.unexpected_interim")) && !stage.isOpen)
     }
 
     @Test func `S-62 an upgrade that nobody asked for is refused`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("101 Switching Protocols", "Upgrade: websocket\r\nConnection: upgrade"))
-        #expect(sink.problem == .refused(WireRefusal(502, "upstream.unexpected_interim")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(502, "upstream.unexpected_interim")) && !stage.isOpen)
     }
 
     @Test func `S-64 a second answer closes the connection and reaches nobody`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("200 OK", "Content-Length: 1", "a") + answer("200 OK", "Content-Length: 4", "evil"))
         #expect(sink.events == ["ready", "head 200", "body a", "finished"])
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `S-64 one byte too many is enough, also behind a waiting request`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let next = Recorder()
         stage.pool.lease(to: next)
         let sink = stage.request()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func `S-64 bytes on an idle connection close it`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("200 OK", "Content-Length: 0"))
         try stage.answer(answer("200 OK", "Content-Length: 4", "evil"))
@@ -107,26 +107,26 @@ import Testing
     }
 
     @Test func `S-64 a body after an answer to HEAD closes the connection`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request(.head)
         try stage.answer(answer("200 OK", "Content-Length: 4", "evil"))
         #expect(sink.events == ["ready", "head 200", "finished"] && !stage.isOpen)
     }
 
     @Test func `a broken chunk cuts the answer off`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("200 OK", "Transfer-Encoding: chunked", "2\r\nab\r\nzz\r\n"))
         #expect(sink.events == ["ready", "head 200", "body ab", "failed"] && !stage.isOpen)
     }
 
     @Test func `a head that has no end is refused`() throws {
-        let stage = try Stage()
+        let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer("HTTP/1.1 200 OK\r\n")
         for _ in 0..<300 where sink.problem == nil {
             try stage.answer("X: \(String(repeating: "y", count: 1000))\r\n")
         }
-        #expect(sink.problem == .refused(WireRefusal(502, "upstream.head_too_large")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(502, "upstream.head_too_large")) && !stage.isOpen)
     }
 }

@@ -50,7 +50,7 @@ import Testing
         try await first.ready()
         let second = upstream.request()
         first.send()
-        #expect(try await first.answer == "closedBeforeAnswer")
+        #expect(try await first.answer == "closedBeforeResponse")
         #expect(try await second.answer == "2")
         #expect(try await upstream.count == 1)
         try await upstream.close()

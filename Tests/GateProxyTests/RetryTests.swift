@@ -7,12 +7,13 @@ import Testing
 
 @Suite struct RetryTests {
     @Test(arguments: [
-        (UpstreamProblem.unreachable("refused"), true), (.untrusted("no TLS"), true), (.refusedStream, true),
-        (.connectTimedOut, false), (.timedOut, false), (.outOfTime, false), (.overflow, false), (.pinMismatch, false),
-        (.closedInAnswer, false), (.refused(WireRefusal(502, "upstream.start_line")), false),
+        (UpstreamFailure.unreachable("refused"), true), (.untrusted("no TLS"), true), (.refusedStream, true),
+        (.connectTimedOut, false), (.timedOut, false), (.clientDeadlineExceeded, false), (.overflow, false),
+        (.pinMismatch, false),
+        (.closedInResponse, false), (.refused(WireRejection(502, "upstream.start_line")), false),
     ])
     func `R-30 any method is repeated only where the app cannot have seen the request`(
-        problem: UpstreamProblem,
+        problem: UpstreamFailure,
         isRepeated: Bool
     ) {
         for method in RequestMethod.common + [.other("PROPFIND")] {
@@ -27,7 +28,7 @@ import Testing
     func `R-31 when a kept connection died, methods of the list are repeated`(method: RequestMethod) {
         var plan = RetryPlan()
         let standard: Set<RequestMethod> = [.get, .head, .options]
-        let problem = UpstreamProblem.closedBeforeAnswer
+        let problem = UpstreamFailure.closedBeforeResponse
         #expect(plan.allows(problem, method: method, wasReused: true, bodyBegan: false) == standard.contains(method))
         #expect(!plan.allows(problem, method: method, wasReused: false, bodyBegan: false))
         #expect(!plan.allows(problem, method: method, wasReused: true, bodyBegan: true))

@@ -14,13 +14,13 @@ private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct SignInEndpointTests {
     @Test func `a person signs in and lands where they were going`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/wiki/page?x=1")
-        #expect(browser.jar[Rig.gate]?.keys.contains { $0.hasPrefix("__Host-gatehouse-attempt-") } == true)
+        #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.hasPrefix("__Host-gatehouse-attempt-") } == true)
         let answer = try await browser.open(callback)
         #expect(answer.status == 303 && answer.location == "\(gate)/wiki/page?x=1")
-        #expect(browser.jar[Rig.gate]?.keys.sorted() == [sessionCookie])
+        #expect(browser.jar[GatewayFixture.gate]?.keys.sorted() == [sessionCookie])
         let line = answer.cookies.first { $0.hasPrefix("\(sessionCookie)=") }
         #expect(line?.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
         let info = try JSON(parsing: try await browser.open("\(gate)/oauth2/userinfo").body)
@@ -29,18 +29,18 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test func `the session that a sign-in begins is known to the loop before the browser has its ticket`() async throws
     {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff", returnPath: "/wiki"))
         let begun = try #require(browser.begun.first)
-        #expect(browser.begun.count == 1 && browser.jar[Rig.gate]?[sessionCookie] == begun.ticket.text)
+        #expect(browser.begun.count == 1 && browser.jar[GatewayFixture.gate]?[sessionCookie] == begun.ticket.text)
         rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
-        let head = try rig.head("GET /wiki", Rig.gate, "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n")
+        let head = try rig.head("GET /wiki", GatewayFixture.gate, "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n")
         #expect(rig.verdict(head) == "forwarded to wiki")
     }
 
     @Test func `a session that ended before the loop was told of it stays ended`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let begun = try await rig.session(of: .staff())
         rig.loop.sessions.removeFamily(begun.session.familyKey)
         rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
@@ -48,12 +48,12 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a script without a session learns that userinfo needs one`() async throws {
-        let answer = try await Browser(try Rig()).open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
+        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
         #expect(answer.status == 401 && answer.code == "session.none")
     }
 
     @Test func `with several providers a person chooses, with one they go straight there`() async throws {
-        let browser = Browser(try Rig())
+        let browser = Browser(try GatewayFixture())
         let page = try await browser.open("\(gate)/oauth2/sign_in?rd=%2F")
         #expect(page.status == 200)
         #expect(page.text.contains("/oauth2/start/staff?rd") && page.text.contains("/oauth2/start/guests?rd"))
@@ -63,25 +63,25 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test(arguments: ["nobody", "staff/x", "STAFF"])
     func `a provider that there is not cannot be started`(id: String) async throws {
-        let answer = try await Browser(try Rig()).open("\(gate)/oauth2/start/\(id)", "Accept: */*\r\n")
+        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/start/\(id)", "Accept: */*\r\n")
         #expect(answer.status == 404 && answer.code == "provider.none")
     }
 
     @Test func `who may not enter the app that they came for gets no session`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true]
         let callback = try await browser.begin("staff", returnPath: "/wiki", as: eve)
         let answer = try await browser.open(callback, "Accept: */*\r\n")
         #expect(answer.status == 403 && answer.code == "policy.refused")
-        #expect(browser.jar[Rig.gate]?[sessionCookie] == nil && !rig.store.calls.contains("insert"))
+        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil && !rig.store.calls.contains("insert"))
     }
 
     @Test func `W-02: the log line of a failed sign-in names the provider, what came and what was expected`()
         async throws
     {
         let lines = LogLines()
-        let rig = try Rig(log: lines.log)
+        let rig = try GatewayFixture(log: lines.log)
         let browser = Browser(rig)
         let claims: [String: JSON] = ["sub": "ada", "azp": "another-client"]
         let answer = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
@@ -95,7 +95,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `W-05: a session lives on after the ID token that began it has expired`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff", returnPath: "/"))
         // The ID token lives for 300 seconds.
@@ -105,7 +105,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `T-02 a callback works once`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
         let attempt = browser.jar
@@ -118,31 +118,31 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `whoever has a session goes on after a callback that was used`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a")
-        let attempt = try #require(browser.jar[Rig.gate])
+        let attempt = try #require(browser.jar[GatewayFixture.gate])
         try await browser.open(callback)
-        browser.jar[Rig.gate]?.merge(attempt) { $1 }
+        browser.jar[GatewayFixture.gate]?.merge(attempt) { $1 }
         let again = try await browser.open(callback)
         #expect(again.status == 303 && again.location == "\(gate)/wiki/a")
     }
 
     @Test func `a lost attempt leads whoever has a session to the front page and others to an error`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
         let stranger = Browser(rig)
         let refused = try await stranger.open(callback, "Accept: */*\r\n")
         #expect(refused.status == 400 && refused.code == "openid.attempt_lost")
-        stranger.jar = [Rig.gate: [sessionCookie: try await rig.session(of: .staff()).ticket.text]]
+        stranger.jar = [GatewayFixture.gate: [sessionCookie: try await rig.session(of: .staff()).ticket.text]]
         let known = try await stranger.open(callback)
         #expect(known.status == 303 && known.location == "\(gate)/")
         #expect(!rig.providers.requests.contains { $0.hasSuffix("/token") })
     }
 
     @Test func `T-08 the callback of another provider does not end an attempt`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff")
         let mixed = callback.replacing("/callback/staff", with: "/callback/guests")
@@ -152,7 +152,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `an attempt ends after ten minutes`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff")
         rig.clock.advance(by: 600)
@@ -164,13 +164,16 @@ private let sessionCookie = "__Host-gatehouse"
         for query in [
             "", "code=x", "state=", "state=x&code=y", "state=\(String(repeating: "a", count: 5000))", "&&&",
         ] {
-            let answer = try await Browser(try Rig()).open("\(gate)/oauth2/callback/staff?\(query)", "Accept: */*\r\n")
+            let answer = try await Browser(try GatewayFixture()).open(
+                "\(gate)/oauth2/callback/staff?\(query)",
+                "Accept: */*\r\n"
+            )
             #expect(answer.status == 400, "\(query)")
         }
     }
 
     @Test func `a callback may come as a form`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let sides = try await browser.begin("staff", returnPath: "/wiki").split(separator: "?", maxSplits: 1)
         let lines = "Accept: text/html\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -179,36 +182,36 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a sign-in ends the session that the browser had and begins another`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
-        let old = try #require(browser.jar[Rig.gate]?[sessionCookie])
+        let old = try #require(browser.jar[GatewayFixture.gate]?[sessionCookie])
         try await browser.open(try await browser.begin("staff"))
-        #expect(browser.jar[Rig.gate]?[sessionCookie] != old)
-        browser.jar[Rig.gate]?[sessionCookie] = old
+        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] != old)
+        browser.jar[GatewayFixture.gate]?[sessionCookie] = old
         #expect(try await browser.open("\(gate)/oauth2/userinfo").status == 401)
     }
 
     @Test func `a browser keeps at most five attempts`() async throws {
-        let browser = Browser(try Rig())
+        let browser = Browser(try GatewayFixture())
         for _ in 0..<8 {
             _ = try await browser.begin("staff")
         }
-        #expect(browser.jar[Rig.gate]?.count == 5)
+        #expect(browser.jar[GatewayFixture.gate]?.count == 5)
     }
 
     @Test func `an ID token that is not for this attempt lets nobody in`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff")
         rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
         let answer = try await browser.open(callback, "Accept: */*\r\n")
-        #expect(answer.code == "id_token.nonce" && browser.jar[Rig.gate]?[sessionCookie] == nil)
+        #expect(answer.code == "id_token.nonce" && browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
         #expect(!rig.store.calls.contains("insert"))
     }
 
     @Test func `a store that is down lets nobody in and takes no cookie away`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         rig.store.isDown = true
@@ -228,7 +231,7 @@ private let sessionCookie = "__Host-gatehouse"
         "data:text/html,x", "\u{3031}e", "\u{3035}e", "\u{3002}e", "@e", ".e", "<>//e", "?url=//e", "",
     ])
     func `A-01 to A-04 no rd leads off the site`(target: String) async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: target)
         #expect(try await browser.open(callback).location == "\(gate)/")
@@ -243,8 +246,8 @@ private let sessionCookie = "__Host-gatehouse"
 }
 
 @Suite struct SignOutEndpointTests {
-    private func signedIn() async throws -> (Rig, Browser) {
-        let rig = try Rig()
+    private func signedIn() async throws -> (GatewayFixture, Browser) {
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         return (rig, browser)
@@ -252,16 +255,16 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test func `A-13 the session ends in the store first, then in the browser, then at the provider`() async throws {
         let (rig, browser) = try await self.signedIn()
-        let ticket = try #require(browser.jar[Rig.gate]?[sessionCookie])
+        let ticket = try #require(browser.jar[GatewayFixture.gate]?[sessionCookie])
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
         #expect(rig.store.calls.last == "removeFamily")
-        #expect(browser.jar[Rig.gate]?[sessionCookie] == nil)
+        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
         #expect(answer.cookies == ["\(sessionCookie)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"])
-        let location = try #require(answer.location.flatMap { WebAddress($0) })
+        let location = try #require(answer.location.flatMap { WebURL($0) })
         let form = try #require(Form(encoded: location.query ?? ""))
         #expect("\(location.origin)\(location.path)" == "https://id.staff.example/logout")
         #expect(form["post_logout_redirect_uri"] == "\(gate)/oauth2/sign_out" && form["id_token_hint"] != nil)
-        browser.jar[Rig.gate] = [sessionCookie: ticket]
+        browser.jar[GatewayFixture.gate] = [sessionCookie: ticket]
         #expect(try await browser.open("\(gate)/oauth2/userinfo").status == 401)
     }
 
@@ -277,7 +280,9 @@ private let sessionCookie = "__Host-gatehouse"
         let (rig, browser) = try await self.signedIn()
         rig.store.isDown = true
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "Accept: */*\r\n")
-        #expect(answer.status == 503 && answer.cookies.isEmpty && browser.jar[Rig.gate]?[sessionCookie] != nil)
+        #expect(
+            answer.status == 503 && answer.cookies.isEmpty && browser.jar[GatewayFixture.gate]?[sessionCookie] != nil
+        )
     }
 
     @Test(arguments: ["Sec-Fetch-Site: cross-site", "Origin: https://evil.example", "Origin: null"])
@@ -301,7 +306,7 @@ private let sessionCookie = "__Host-gatehouse"
 @Suite struct HandoverEndpointTests {
     /// A stranger opens an app on a host of its own; the address is where it is sent.
     private func knock(
-        _ rig: Rig,
+        _ rig: GatewayFixture,
         _ browser: Browser,
         path: String = "/cart?x=1",
         app: String = "shop"
@@ -315,7 +320,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a stranger on an app's host signs in at the gate and gets a session of that host`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let toGate = try self.knock(rig, browser)
         let chooser = try #require(try await browser.open(toGate).location)
@@ -332,21 +337,22 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(final.location == "https://shop.example.com/cart?x=1")
         let cookies = try #require(browser.jar["shop.example.com"])
         #expect(
-            Array(cookies.keys) == [sessionCookie] && cookies[sessionCookie] != browser.jar[Rig.gate]?[sessionCookie]
+            Array(cookies.keys) == [sessionCookie]
+                && cookies[sessionCookie] != browser.jar[GatewayFixture.gate]?[sessionCookie]
         )
         let info = try await browser.open("https://shop.example.com/oauth2/userinfo")
         #expect(try JSON(parsing: info.body)["user"]?.string == "staff:ada")
     }
 
     /// A person who is signed in at the gate, and the address with the code for the shop.
-    private func withCode(_ rig: Rig, _ browser: Browser) async throws -> String {
+    private func withCode(_ rig: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))
         let toGate = try self.knock(rig, browser)
         return try #require(try await browser.open(toGate).location)
     }
 
     @Test func `a code works once`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let code = try await self.withCode(rig, browser)
         let binding = browser.jar["shop.example.com"]
@@ -357,7 +363,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a code is worth nothing in another browser, on another host, or after a minute`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let code = try await self.withCode(rig, browser)
         let stolen = try await Browser(rig).open(code, "Accept: */*\r\n")
@@ -376,7 +382,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a session whose provider the app does not accept gets no code`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("guests"))
         let toGate = try self.knock(rig, browser, path: "/", app: "desk")
@@ -388,12 +394,12 @@ private let sessionCookie = "__Host-gatehouse"
     func `a hand-over that is not ours is refused`(query: String) async throws {
         for host in ["gate", "shop"] {
             let address = "https://\(host).example.com/oauth2/handover\(query)"
-            #expect(try await Browser(try Rig()).open(address, "Accept: */*\r\n").status == 400)
+            #expect(try await Browser(try GatewayFixture()).open(address, "Accept: */*\r\n").status == 400)
         }
     }
 
     @Test func `signing out at the gate ends the sessions of all hosts`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await self.withCode(rig, browser))
         #expect(try await browser.open("https://shop.example.com/oauth2/userinfo").status == 200)
@@ -404,7 +410,7 @@ private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct OtherEndpointTests {
     @Test func `the keys are published with a tag`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let answer = try await Browser(rig).open("\(gate)/oauth2/jwks.json")
         let keys = try JSON(parsing: answer.body)["keys"]?.array
         #expect(keys?.count == 1 && keys?.first?["kid"]?.string == rig.site.keys.signing.id)
@@ -413,13 +419,17 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test(arguments: ["", "/", "/nothing", "/auth", "/SIGN_IN", "/sign_in2"])
     func `other addresses below ours are nothing`(path: String) async throws {
-        let answer = try await Browser(try Rig()).open("\(gate)/oauth2\(path)", "Accept: */*\r\n")
+        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2\(path)", "Accept: */*\r\n")
         #expect(answer.status == 404 && answer.code == "endpoint.none")
     }
 
     @Test(arguments: ["sign_in", "start/staff", "userinfo", "handover", "jwks.json", "style.css"])
     func `an address takes its own methods only`(name: String) async throws {
-        let answer = try await Browser(try Rig()).open("\(gate)/oauth2/\(name)", method: "POST", "Accept: */*\r\n")
+        let answer = try await Browser(try GatewayFixture()).open(
+            "\(gate)/oauth2/\(name)",
+            method: "POST",
+            "Accept: */*\r\n"
+        )
         #expect(answer.status == 405 && answer.code == "endpoint.method")
     }
 }

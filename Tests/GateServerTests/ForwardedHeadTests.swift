@@ -12,12 +12,12 @@ import Testing
     private func forwarded(
         _ lines: String,
         start: String = "GET /wiki",
-        host: String = Rig.gate,
+        host: String = GatewayFixture.gate,
         isTrusted: Bool = false,
         sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         var way = ForwardedHead.Way(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
@@ -29,7 +29,7 @@ import Testing
         let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
         let bytes = ForwardedHead.request(
             head,
-            authority: Rig.gate,
+            authority: GatewayFixture.gate,
             way: &way,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: ForwardedHead.requestID(of: head, way: way, fresh: own),
@@ -70,8 +70,8 @@ import Testing
 
     @Test(arguments: ["X_Forwarded_User", "X-Forwarded_Email", "X.Forwarded.User", "X_Gatehouse-Assertion"])
     func `A-08 spellings that an app might fold are refused with the whole request`(name: String) throws {
-        let rig = try Rig()
-        #expect(throws: WireRefusal.self) { try rig.head("GET /wiki", Rig.gate, "\(name): evil\r\n") }
+        let rig = try GatewayFixture()
+        #expect(throws: WireRejection.self) { try rig.head("GET /wiki", GatewayFixture.gate, "\(name): evil\r\n") }
     }
 
     @Test(arguments: [
@@ -218,7 +218,7 @@ import Testing
         framing: BodyFraming? = nil,
         closes: Bool = false
     ) throws -> [String] {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let request = try rig.head("\(method) /wiki")
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
         let parser = ResponseParser(names: .answers)

@@ -24,8 +24,8 @@ private let gate = "https://gate.example.com"
     }
 
     /// The lounge, as somebody with these claims finds it.
-    private func lounge(_ claims: [String: JSON], denying group: String) async throws -> Answer {
-        let rig = try Rig(app: { app in
+    private func lounge(_ claims: [String: JSON], denying group: String) async throws -> Response {
+        let rig = try GatewayFixture(app: { app in
             app.route.denied = app.route.app == "lounge" ? [Self.entry(group: group)] : []
         })
         let browser = Browser(rig)
@@ -34,7 +34,7 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `a session keeps the groups that rules name if no app is told of the others`() async throws {
-        let rig = try Rig(app: { app in
+        let rig = try GatewayFixture(app: { app in
             app.route.groups = .named
             app.route.denied = [Self.entry(group: "staff-abroad")]
             if app.route.app == "lounge" { app.route.access = .entries([Self.entry(group: "board")]) }
@@ -47,7 +47,7 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `an app is told of no more groups than its own rules name if its entry says so`() throws {
-        let rig = try Rig(app: { app in
+        let rig = try GatewayFixture(app: { app in
             guard app.route.app == "lounge" else { return }
             app.route.groups = .named
             app.route.access = .entries([Self.entry(group: "board")])
@@ -77,7 +77,7 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `groups over the budget are cut, but none that a rule names`() async throws {
-        let rig = try Rig(app: { app in
+        let rig = try GatewayFixture(app: { app in
             if app.route.app == "lounge" { app.route.access = .entries([Self.entry(group: "zz-board")]) }
         })
         let browser = Browser(rig)
@@ -89,13 +89,13 @@ private let gate = "https://gate.example.com"
         let info = try JSON(parsing: try await browser.open("\(gate)/oauth2/userinfo").body)
         let kept = info["groups"]?.array ?? []
         #expect(kept.count < 900 && kept.contains("zz-board"))
-        #expect(kept.reduce(0) { $0 + ($1.string?.utf8.count ?? 0) } <= GroupDemand.budget)
+        #expect(kept.reduce(0) { $0 + ($1.string?.utf8.count ?? 0) } <= RequiredGroups.budget)
         #expect(info["groups_complete"] == false)
     }
 }
 
 @Suite struct FormPostTests {
-    private func rig() throws -> Rig { try Rig(provider: { $0.responseMode = .formPost }) }
+    private func rig() throws -> GatewayFixture { try GatewayFixture(provider: { $0.responseMode = .formPost }) }
 
     @Test func `the attempt's cookie comes along with a form from the provider's site`() async throws {
         let browser = Browser(try self.rig())
@@ -124,14 +124,14 @@ private let gate = "https://gate.example.com"
         let browser = Browser(rig)
         let first = try await browser.begin("staff")
         try await browser.open(first)
-        let old = try #require(browser.jar[Rig.gate]?["__Host-gatehouse"])
+        let old = try #require(browser.jar[GatewayFixture.gate]?["__Host-gatehouse"])
         let callback = try await browser.begin("staff", returnPath: "/wiki")
-        browser.jar[Rig.gate]?["__Host-gatehouse"] = nil
+        browser.jar[GatewayFixture.gate]?["__Host-gatehouse"] = nil
         let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
         let type = "Content-Type: application/x-www-form-urlencoded\r\n"
         #expect(try await browser.open(parts[0], method: "POST", body: parts[1], type).status == 303)
         let other = Browser(rig)
-        other.jar[Rig.gate] = ["__Host-gatehouse": old]
+        other.jar[GatewayFixture.gate] = ["__Host-gatehouse": old]
         #expect(try await other.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n").status == 401)
     }
 }
@@ -144,7 +144,7 @@ private let gate = "https://gate.example.com"
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Purpose: prefetch\r\n",
         ])
     func `nothing but a person opening the address begins a sign-in`(lines: String) async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let answer = try await Browser(rig).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
         #expect(answer.status == 403 && answer.text.contains("request.not_navigation"))
         #expect(answer.cookies.isEmpty && rig.providers.requests.isEmpty)
@@ -152,12 +152,15 @@ private let gate = "https://gate.example.com"
 
     @Test(arguments: ["", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n"])
     func `a person who opens the address begins one, also from another site`(lines: String) async throws {
-        let answer = try await Browser(try Rig()).open("\(gate)/oauth2/start/staff", "\(lines)Accept: text/html\r\n")
+        let answer = try await Browser(try GatewayFixture()).open(
+            "\(gate)/oauth2/start/staff",
+            "\(lines)Accept: text/html\r\n"
+        )
         #expect(answer.status == 303)
     }
 
     @Test func `those who wait for one provider leave room for another's people`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let staff = try #require(rig.site.provider("staff"))
         while staff.waiting.enter() {}
         let full = try await Browser(rig).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")

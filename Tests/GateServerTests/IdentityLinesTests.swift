@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct IdentityLinesTests {
     private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: profile)
         let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route(app), now: rig.clock.now)
         let text = String(buffer: buffer)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `the assertion is for this app and half as long believed as it lives`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
         let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `an app that asks for named groups is told of no other, in no line`() async throws {
-        let rig = try Rig(app: { app in
+        let rig = try GatewayFixture(app: { app in
             guard app.route.app == "wiki" else { return }
             var entry = AccessEntry(line: 1)
             entry.group = "ops"

@@ -17,8 +17,8 @@ import Testing
         ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
     ])
     func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
-        let rig = try Rig()
-        #expect(Visitor(try rig.head("GET /", Rig.gate, "\(lines)\r\n")).wantsPage == wantsPage)
+        let rig = try GatewayFixture()
+        #expect(ClientKind(try rig.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
     }
 }
 
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [
         (Failure.Kind.malformedRequest, 400), (.signInRequired, 401), (.forbidden, 403), (.noSuchRoute, 404),
         (.methodNotAllowed, 405), (.tooLarge, 413), (.tooMany, 429), (.providerFailed, 502), (.upstreamFailed, 502),
-        (.upstreamTimedOut, 504), (.overloaded, 503), (.internalFault, 500),
+        (.upstreamTimedOut, 504), (.overloaded, 503), (.internalError, 500),
     ])
     func `each kind of failure has its status`(kind: Failure.Kind, status: Int) {
         #expect(Rendering.status(of: Failure(kind, "a.b", "")) == status)
@@ -38,13 +38,13 @@ import Testing
 
     @Test(arguments: Failure.Kind.allCases)
     func `a person sees code and incident and never the detail`(kind: Failure.Kind) throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let failure = Failure(kind, "some.code", "SECRET detail")
-        let page = rig.site.rendering.answer(to: failure, for: Visitor(wantsPage: true))
+        let page = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
         #expect(page.text.contains("<code>some.code</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
-        let script = rig.site.rendering.answer(to: failure, for: Visitor(wantsPage: false))
+        let script = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
         #expect(json["error"]?.string == "some.code" && json["incident"]?.string?.utf8.count == 12)
         #expect(!script.text.contains("SECRET") && script.status == page.status)
@@ -52,8 +52,8 @@ import Testing
     }
 
     @Test func `pages carry their protections and are not stored`() throws {
-        let rig = try Rig()
-        let page = rig.site.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: Visitor(wantsPage: true))
+        let rig = try GatewayFixture()
+        let page = rig.site.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: ClientKind(wantsPage: true))
         let fields = page.head.headerFields
         let policy = try #require(fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
@@ -64,8 +64,8 @@ import Testing
 
     @Test(arguments: [("upstream.overflow", "1"), ("session.store_unavailable", "2")] as [(StaticString, String)])
     func `who meets an overload is told when to come again`(code: StaticString, seconds: String) throws {
-        let rig = try Rig()
-        let answer = rig.site.rendering.answer(to: Failure(.overloaded, code, ""), for: Visitor(wantsPage: false))
+        let rig = try GatewayFixture()
+        let answer = rig.site.rendering.answer(to: Failure(.overloaded, code, ""), for: ClientKind(wantsPage: false))
         #expect(answer.head.headerFields[.retryAfter] == seconds)
     }
 
@@ -105,7 +105,7 @@ import Testing
         ] as [(Failure.Kind, StaticString, [String])]
     )
     func `a user is offered what they can do`(kind: Failure.Kind, code: StaticString, texts: [String]) throws {
-        let gate = try #require(Origin(scheme: "https", host: Rig.gate))
+        let gate = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
         let context = PageContext()
         let buttons = Advice(for: Failure(kind, code, "")).steps.map { $0.button(at: gate, in: context) }
         #expect(buttons.map(\.text) == texts)
@@ -114,14 +114,19 @@ import Testing
 
     @Test(arguments: [(400, "request.target"), (408, "wire.too_slow"), (414, "x.y"), (431, "x.y"), (501, "x.y")])
     func `bytes that are no request have advice as well`(status: Int, code: String) {
-        let advice = Advice(for: WireRefusal(status, "request.target"))
+        let advice = Advice(for: WireRejection(status, "request.target"))
         #expect(!advice.title.isEmpty && !advice.text.isEmpty && advice.steps.isEmpty)
     }
 }
 
 @Suite struct SignInInvitationTests {
-    private func answer(_ start: String, _ app: String, host: String = Rig.gate, page: Bool = true) throws -> Answer {
-        let rig = try Rig()
+    private func answer(
+        _ start: String,
+        _ app: String,
+        host: String = GatewayFixture.gate,
+        page: Bool = true
+    ) throws -> Response {
+        let rig = try GatewayFixture()
         let head = try rig.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
         return rig.site.invitation.answer(for: head, route: try rig.route(app))
     }

@@ -12,7 +12,7 @@ import Testing
         arguments: [
             (Failure.Kind.noSuchRoute, "route.none", "info"), (.signInRequired, "sign_in_required", "info"),
             (.malformedRequest, "a.b", "info"), (.forbidden, "a.b", "info"), (.overloaded, "route.maintenance", "info"),
-            (.overloaded, "a.b", "warning"), (.internalFault, "a.b", "error"),
+            (.overloaded, "a.b", "warning"), (.internalError, "a.b", "error"),
         ] as [(Failure.Kind, StaticString, String)]
     )
     func `Z-05: each rejection is logged with incident, code and reason`(
@@ -21,9 +21,12 @@ import Testing
         level: String
     ) throws {
         let lines = LogLines()
-        let rig = try Rig(log: lines.log)
+        let rig = try GatewayFixture(log: lines.log)
         for wantsPage in [true, false] {
-            let answer = rig.site.rendering.answer(to: Failure(kind, code, "why"), for: Visitor(wantsPage: wantsPage))
+            let answer = rig.site.rendering.answer(
+                to: Failure(kind, code, "why"),
+                for: ClientKind(wantsPage: wantsPage)
+            )
             let line = try #require(lines.all.last)
             let incident = try #require(line.values["incident"])
             #expect("\(line.level)" == level && line.values["code"] == "\(code)" && line.values["detail"] == "why")
@@ -33,8 +36,8 @@ import Testing
 
     @Test func `Z-05: a script without a session gets an incident that is logged`() throws {
         let lines = LogLines()
-        let rig = try Rig(log: lines.log)
-        let head = try rig.head("GET /wiki", Rig.gate, "Accept: */*\r\n")
+        let rig = try GatewayFixture(log: lines.log)
+        let head = try rig.head("GET /wiki", GatewayFixture.gate, "Accept: */*\r\n")
         let answer = rig.site.invitation.answer(for: head, route: try rig.route("wiki"))
         let json = try JSON(parsing: answer.body)
         #expect(answer.status == 401 && json["error"]?.string == "sign_in_required")
@@ -44,7 +47,7 @@ import Testing
 
     @Test func `Z-05: bytes that are no request are logged with the incident that is shown`() throws {
         let lines = LogLines()
-        let rig = try Rig(log: lines.log)
+        let rig = try GatewayFixture(log: lines.log)
         let answer = try rig.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         let line = try #require(lines.all.last)
         #expect("\(line.level)" == "info" && line.values["code"] == "request.repeated_host")
@@ -69,9 +72,9 @@ import Testing
     @Test(arguments: ["\u{9B}2J", "\u{202E}", "\n", "\u{2028}"])
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
-        let rig = try Rig(log: lines.log)
+        let rig = try GatewayFixture(log: lines.log)
         let failure = Failure(.forbidden, "request.cross_site_websocket", "opened by https://\(hostile)evil.example")
-        _ = rig.site.rendering.answer(to: failure, for: Visitor(wantsPage: false))
+        _ = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))
     }

@@ -14,7 +14,13 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     private let long = "/cart?q=" + String(repeating: "abcdefgh", count: 1000)
 
     /// Where a browser is sent that opens a path of an app.
-    private func invited(_ rig: Rig, _ browser: Browser, _ path: String, app: String, host: String) throws -> String {
+    private func invited(
+        _ rig: GatewayFixture,
+        _ browser: Browser,
+        _ path: String,
+        app: String,
+        host: String
+    ) throws -> String {
         let head = try rig.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
         let answer = rig.site.invitation.answer(for: head, route: try rig.route(app), client: IPAddress("192.0.2.1"))
         browser.keep(answer, host: host)
@@ -22,10 +28,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: a long address of an app on the gateway's host is reached after the sign-in`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let path = "/wiki" + self.long
-        let start = try self.invited(rig, browser, path, app: "wiki", host: Rig.gate)
+        let start = try self.invited(rig, browser, path, app: "wiki", host: GatewayFixture.gate)
         #expect(start.utf8.count < 200)
         let provider = try #require(try await browser.open(start).location)
         let back = try await browser.open(try browser.callback(to: provider, provider: "staff"))
@@ -34,16 +40,16 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: the app's rule is asked at the callback although the address is long`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
-        let start = try self.invited(rig, browser, "/wiki" + self.long, app: "wiki", host: Rig.gate)
+        let start = try self.invited(rig, browser, "/wiki" + self.long, app: "wiki", host: GatewayFixture.gate)
         let provider = try #require(try await browser.open(start).location)
         let page = try await browser.open(try browser.callback(to: provider, provider: "staff", as: eve))
         #expect(page.status == 403 && page.text.contains("You may not open wiki"))
     }
 
     @Test func `W-06: a long address of an app on its own host is reached after the transfer`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         let toGate = try self.invited(rig, browser, self.long, app: "shop", host: "shop.example.com")
@@ -54,20 +60,20 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: an address over 8 KiB ends on a page that says so`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
-        let place = LongPaths.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
-        let path = rig.site.longPaths.reference(to: place, on: Rig.gate, for: nil, now: rig.clock.now)
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
+        let path = rig.site.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
         let page = try await browser.open("\(gate)\(path)")
         #expect(page.status == 400 && page.text.contains("The link was too long"))
         #expect(links(page) == ["Try again": "\(gate)/wiki"])
     }
 
     @Test func `W-06: what is not kept any more says so`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
-        let place = LongPaths.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
-        let path = rig.site.longPaths.reference(to: place, on: Rig.gate, for: nil, now: rig.clock.now)
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let path = rig.site.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
         #expect(
             try await browser.open("https://shop.example.com\(path)", "Accept: */*\r\n").code == "signin.return_lost"
         )
@@ -78,8 +84,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: one client cannot fill the table for others`() throws {
-        let paths = LongPaths(random: .seeded())
-        let place = LongPaths.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let paths = ReturnPathStore(random: .seeded())
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
         let now = Instant(seconds: 1000)
         let honest = paths.reference(to: place, on: "a", for: IPAddress("192.0.2.1"), now: now)
         for _ in 0..<5000 { _ = paths.reference(to: place, on: "a", for: IPAddress("198.51.100.7"), now: now) }
@@ -101,7 +107,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
 @Suite struct TransferBoundTests {
     @Test func `X-15: forty navigations leave five cookies of transfers`() throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let host = "shop.example.com"
         for _ in 0..<40 {
@@ -114,7 +120,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `X-07: one sign-in gets a bounded number of codes a minute`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         let head = try rig.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
@@ -137,13 +143,13 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 @Suite struct AdmissionChangeTests {
     @Test func `X-04: a reload that changes who is admitted drops sessions from the caches of the loops`() async throws
     {
-        let before = Admissions(["staff": "a", "guests": "g"], earlier: [:])
-        let rig = try Rig(admissions: before)
+        let before = AdmissionFingerprints(["staff": "a", "guests": "g"], earlier: [:])
+        let rig = try GatewayFixture(admissions: before)
         let ada = try await rig.session(of: .staff())
         let guest = try await rig.session(of: .guest)
         for issued in [ada, guest] { rig.loop.remember(issued.session, of: issued.ticket, in: rig.site.sessions) }
         #expect(rig.loop.sessions.count == 2)
-        let after = try Rig(admissions: Admissions(["staff": "b", "guests": "g"], earlier: [:]))
+        let after = try GatewayFixture(admissions: AdmissionFingerprints(["staff": "b", "guests": "g"], earlier: [:]))
         rig.loop.replace(with: after.site)
         #expect(rig.loop.sessions.count == 1)
         // A look-up that began before the reload ends after it.

@@ -12,17 +12,17 @@ import Testing
 
 @Suite struct RouteTrafficTests {
     /// A rig whose app `wiki` has this traffic.
-    private func rig(_ change: @escaping (inout AppSettings) -> Void) throws -> Rig {
-        try Rig(app: { app in if app.route.app == "wiki" { change(&app) } })
+    private func rig(_ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture {
+        try GatewayFixture(app: { app in if app.route.app == "wiki" { change(&app) } })
     }
 
     /// The lines that the wiki gets for a request.
-    private func forwarded(_ start: String, _ lines: String = "", on rig: Rig) throws -> [String] {
+    private func forwarded(_ start: String, _ lines: String = "", on rig: GatewayFixture) throws -> [String] {
         let peer = IPAddress("192.0.2.1")
         var way = ForwardedHead.Way(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
-            try rig.head(start, Rig.gate, lines),
-            authority: Rig.gate,
+            try rig.head(start, GatewayFixture.gate, lines),
+            authority: GatewayFixture.gate,
             way: &way,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try rig.route("wiki").requestChanges,
@@ -33,14 +33,14 @@ import Testing
     }
 
     /// The lines that a browser gets for an answer of the wiki, without those that the gateway adds to every one.
-    private func answered(_ lines: String, on rig: Rig, isDated: Bool = true) throws -> [String] {
+    private func answered(_ lines: String, on rig: GatewayFixture, isDated: Bool = true) throws -> [String] {
         let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
         let bytes = try self.answeredBytes(Array(lines.utf8), on: rig)
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
         return lines.filter { !ours.contains($0) || (!isDated && $0 == ours[0]) }
     }
 
-    private func answeredBytes(_ lines: [UInt8], on rig: Rig) throws -> [UInt8] {
+    private func answeredBytes(_ lines: [UInt8], on rig: GatewayFixture) throws -> [UInt8] {
         let request = try rig.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .answers).head(from: &buffer, answering: .get))
@@ -58,7 +58,7 @@ import Testing
     }
 
     private func redirect(_ to: String, status: Int = 308, keepsPath: Bool = true) throws -> AppAction {
-        let address = try #require(WebAddress(to))
+        let address = try #require(WebURL(to))
         return .redirect(RedirectSettings(to: address, status: status, keepsPath: keepsPath))
     }
 }
@@ -111,7 +111,7 @@ extension RouteTrafficTests {
 
 extension RouteTrafficTests {
     @Test func `a route that changes nothing has nothing to look at`() throws {
-        let route = try Rig().route("wiki")
+        let route = try GatewayFixture().route("wiki")
         #expect(route.requestChanges == nil && route.directAnswer == nil)
         #expect(route.mostBody == 100 << 20 && !route.isInMaintenance && !route.passesEarlyHints)
     }
@@ -135,7 +135,7 @@ extension RouteTrafficTests {
     }
 
     @Test func `without strip_prefix path and fields stay as they are`() throws {
-        let lines = try self.forwarded("GET /wiki/a", "X-Forwarded-Prefix: /evil\r\n", on: try Rig())
+        let lines = try self.forwarded("GET /wiki/a", "X-Forwarded-Prefix: /evil\r\n", on: try GatewayFixture())
         #expect(lines[0] == "GET /wiki/a HTTP/1.1" && !lines.contains { $0.hasPrefix("X-Forwarded-Prefix") })
     }
 
@@ -245,7 +245,7 @@ extension RouteTrafficTests {
     func `a fixed answer is given with its type and with the edits, and HEAD has its length only`(
         method: String
     ) throws {
-        var settings = AnswerSettings()
+        var settings = FixedResponse()
         settings.status = 404
         settings.body = "Gone fishing."
         let action = AppAction.answer(settings)
@@ -262,7 +262,7 @@ extension RouteTrafficTests {
     }
 
     @Test func `an answer of 204 has no body and no type`() throws {
-        var settings = AnswerSettings()
+        var settings = FixedResponse()
         settings.status = 204
         let action = AppAction.answer(settings)
         let rig = try self.rig { $0.action = action }
@@ -284,7 +284,9 @@ extension RouteTrafficTests {
         let ticket = try await rig.cachedSession(of: .staff())
         for start in ["GET /wiki", "GET /wiki/healthz", "POST /wiki/assets/a"] {
             #expect(rig.verdict(try rig.head(start)) == "refused route.maintenance")
-            #expect(rig.verdict(try rig.head(start, Rig.gate, cookie(ticket))) == "refused route.maintenance")
+            #expect(
+                rig.verdict(try rig.head(start, GatewayFixture.gate, cookie(ticket))) == "refused route.maintenance"
+            )
         }
         #expect(rig.verdict(try rig.head("GET /oauth2/sign_in")) == "own endpoint")
         #expect(rig.verdict(try rig.head("GET /")) == "sign in for front")

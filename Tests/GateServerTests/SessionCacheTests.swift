@@ -32,55 +32,58 @@ import Testing
     }
 
     @Test func `a session exists on the host of its cookie only`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff(), on: "shop.example.com")
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         cache.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
         #expect(cache.session(key, host: "shop.example.com", now: .now()) != nil)
-        #expect(cache.session(key, host: Rig.gate, now: .now()) == nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: .now()) == nil)
         #expect(cache.session(key, host: "desk.example.com", now: .now()) == nil)
     }
 
     @Test(arguments: [(100, 30), (30, 30), (5, 5)] as [(Int64, Int64)])
     func `an entry is believed for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         let start = NIODeadline.uptimeNanoseconds(1)
         cache.insert(issued.session, for: key, freshFor: .seconds(freshFor), now: start)
-        #expect(cache.session(key, host: Rig.gate, now: start + .seconds(seconds) - .nanoseconds(1)) != nil)
-        #expect(cache.session(key, host: Rig.gate, now: start + .seconds(seconds)) == nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: start + .seconds(seconds) - .nanoseconds(1)) != nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: start + .seconds(seconds)) == nil)
         #expect(cache.count == 0)
     }
 
     @Test func `a session that has no time left is not believed`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         cache.insert(issued.session, for: key, freshFor: .seconds(-5), now: .uptimeNanoseconds(10_000_000_000))
-        #expect(cache.session(key, host: Rig.gate, now: .uptimeNanoseconds(10_000_000_000)) == nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: .uptimeNanoseconds(10_000_000_000)) == nil)
     }
 
     @Test func `the end of a family drops all of its sessions and no others`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let (first, other) = (try await rig.session(of: .staff()), try await rig.session(of: .guest))
         let cache = SessionCache()
         for issued in [first, other] {
             cache.insert(issued.session, for: try self.key(issued.ticket), freshFor: .seconds(30), now: .now())
         }
         cache.removeFamily(first.session.familyKey)
-        #expect(cache.session(try self.key(first.ticket), host: Rig.gate, now: .now()) == nil)
-        #expect(cache.session(try self.key(other.ticket), host: Rig.gate, now: .now()) != nil)
+        #expect(cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil)
+        #expect(cache.session(try self.key(other.ticket), host: GatewayFixture.gate, now: .now()) != nil)
         #expect(cache.count == 1)
         cache.insert(first.session, for: try self.key(first.ticket), freshFor: .seconds(30), now: .now())
-        #expect(cache.session(try self.key(first.ticket), host: Rig.gate, now: .now()) == nil, "by a look-up under way")
+        #expect(
+            cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil,
+            "by a look-up under way"
+        )
     }
 
     @Test func `a family that has ended is remembered for a minute, however many end, and not for ever`() {
-        var ended = EndedFamilies()
+        var ended = RevokedFamilies()
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
         ended.insert([1], now: start)
         for number in 0..<60_000 {
@@ -95,7 +98,7 @@ import Testing
     }
 
     @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
         let session = CachedSession(issued.session, freshUntil: .distantFuture)
         let route = try rig.route("wiki")

@@ -9,8 +9,9 @@ import Testing
 
 /// Paths that some server reads as another app's, or as one that is not public.
 @Suite struct SpellingCheckTests {
-    private func rig(_ name: String = "wiki", _ change: @escaping (inout AppSettings) -> Void) throws -> Rig {
-        try Rig(app: { app in if app.route.app == name { change(&app) } })
+    private func rig(_ name: String = "wiki", _ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture
+    {
+        try GatewayFixture(app: { app in if app.route.app == name { change(&app) } })
     }
 
     @Test(arguments: [
@@ -20,7 +21,7 @@ import Testing
         "/wiki/assets/a%2500b", "/wiki/healthz%2F", "/wiki%2Fassets/a",
     ])
     func `X-11 a public path is public in every reading or rejected`(path: String) throws {
-        let verdict = try Rig().verdict(try Rig().head("GET \(path)"))
+        let verdict = try GatewayFixture().verdict(try GatewayFixture().head("GET \(path)"))
         #expect(
             ["refused path.ambiguous", "refused path.parameter", "sign in for wiki"].contains(verdict),
             "\(verdict)"
@@ -31,7 +32,7 @@ import Testing
         "/wiki/assets/a%20b", "/wiki/assets/a%2Fb", "/wiki/assets/100%25", "/wiki/assets/a;v=1", "/wiki/assets/%C3%BC",
     ])
     func `Y-02 a public path whose readings are all public is forwarded`(path: String) throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         #expect(rig.verdict(try rig.head("GET \(path)")) == "forwarded to wiki unknown")
     }
 
@@ -82,17 +83,19 @@ import Testing
         ("ftp://gate.example.com/wiki/b", false), ("/wiki%2Fb", false), ("/oauth2/sign_in", false),
     ])
     func `Y-04 COPY and MOVE lead nowhere but to the same app`(destination: String, may: Bool) async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let ticket = try await rig.cachedSession(of: .staff())
         let lines = "Destination: \(destination)\r\n"
         let isName = ["", "b"].contains(destination)
         for method in ["COPY", "MOVE", "move", "BCOPY", "POST"] {
-            let verdict = rig.verdict(try rig.head("\(method) /wiki/a", Rig.gate, cookie(ticket) + lines))
+            let verdict = rig.verdict(try rig.head("\(method) /wiki/a", GatewayFixture.gate, cookie(ticket) + lines))
             let passes = may || isName && !["COPY", "MOVE"].contains(method)
             #expect(verdict == (passes ? "forwarded to wiki" : "refused path.destination"), "\(method)")
         }
         for method in ["COPY", "MOVE"] {
-            let verdict = rig.verdict(try rig.head("\(method) /wiki/assets/a", Rig.gate, cookie(ticket) + lines))
+            let verdict = rig.verdict(
+                try rig.head("\(method) /wiki/assets/a", GatewayFixture.gate, cookie(ticket) + lines)
+            )
             #expect(verdict == "refused path.destination")
         }
     }
@@ -103,11 +106,11 @@ import Testing
     ])
     func `Y-08 an origin may write to its path in every reading, and to no other`(path: String, may: Bool) async throws
     {
-        let portal = try #require(WebAddress("https://idp.example.com")).origin
+        let portal = try #require(WebURL("https://idp.example.com")).origin
         let rig = try self.rig { $0.traffic.strictness.origins = [WriteOrigin(origin: portal, path: "/wiki/acs/")] }
         let ticket = try await rig.cachedSession(of: .staff())
         let lines = "Origin: https://idp.example.com\r\nSec-Fetch-Site: cross-site\r\n"
-        let verdict = rig.verdict(try rig.head("POST \(path)", Rig.gate, cookie(ticket) + lines))
+        let verdict = rig.verdict(try rig.head("POST \(path)", GatewayFixture.gate, cookie(ticket) + lines))
         #expect((verdict == "forwarded to wiki") == may, "\(verdict)")
     }
 }

@@ -14,15 +14,19 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
 @Suite struct RejectionPageTests {
     /// The page for a user who opens the wiki in a browser with a session.
-    private func page(_ rig: Rig, as profile: Profile, path: String = "/wiki/page?x=1") async throws -> String {
+    private func page(
+        _ rig: GatewayFixture,
+        as profile: Profile,
+        path: String = "/wiki/page?x=1"
+    ) async throws -> String {
         let ticket = try await rig.cachedSession(of: profile)
         return try rig.received(
-            "GET \(path) HTTP/1.1\r\nHost: \(Rig.gate)\r\nSec-Fetch-Mode: navigate\r\n\(cookie(ticket))\r\n"
+            "GET \(path) HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\nSec-Fetch-Mode: navigate\r\n\(cookie(ticket))\r\n"
         )
     }
 
     @Test func `Z-04: the 403 page names the user and the app, and offers another account and sign-out`() async throws {
-        let page = try await self.page(try Rig(), as: .staff("eve", email: "eve@example.com"))
+        let page = try await self.page(try GatewayFixture(), as: .staff("eve", email: "eve@example.com"))
         #expect(page.hasPrefix("HTTP/1.1 403 ") && page.contains("You may not open wiki"))
         #expect(page.contains("You are signed in as\n<strong>Ada Lovelace</strong> (eve@example.com, staff)."))
         let back = "rd=%2Fwiki%2Fpage%3Fx%3D1&amp;prompt=select_account"
@@ -32,16 +36,16 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `a script gets none of that`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let ticket = try await rig.cachedSession(of: .staff("eve", email: "eve@example.com"))
-        let answer = try rig.received("GET /wiki HTTP/1.1\r\nHost: \(Rig.gate)\r\n\(cookie(ticket))\r\n")
+        let answer = try rig.received("GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n")
         #expect(answer.contains("{\"error\":\"policy.refused\"") && !answer.contains("eve@example.com"))
     }
 
     @Test func `Z-04: after a rejection at the callback the page does not claim that the user is signed in`()
         async throws
     {
-        let browser = Browser(try Rig())
+        let browser = Browser(try GatewayFixture())
         let page = try await browser.open(try await browser.begin("staff", returnPath: "/wiki/a", as: eve))
         #expect(page.status == 403 && page.text.contains("You may not open wiki"))
         #expect(!page.text.contains("You are signed in") && page.text.contains("You used the account of"))
@@ -53,20 +57,20 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `Z-03: another account is asked for at the provider, and leads to where the user was going`()
         async throws
     {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let page = try await browser.open(try await browser.begin("staff", returnPath: "/wiki/a", as: eve))
         let other = try #require(links(page)["Sign in with another account"])
         let start = try #require(try await browser.open(other).location)
         let provider = try #require(try await browser.open(start).location)
-        let query = try #require(WebAddress(provider)?.query)
+        let query = try #require(WebURL(provider)?.query)
         #expect(Form(encoded: query)?["prompt"] == "login")
         let done = try await browser.open(try browser.callback(to: provider, provider: "staff"))
         #expect(done.location == "\(gate)/wiki/a")
     }
 
     @Test func `Z-03: on an app's own host another account is asked for although there is a session`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         let other = "https://shop.example.com/oauth2/sign_in?rd=%2Fcart&prompt=select_account"
@@ -80,7 +84,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a sign-in that failed is repeated with the way back`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a?x=1")
         rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
@@ -91,7 +95,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a sign-in whose attempt is lost leads to the list of apps`() async throws {
-        let browser = Browser(try Rig(without: ["front"]))
+        let browser = Browser(try GatewayFixture(without: ["front"]))
         let page = try await browser.open("\(gate)/oauth2/callback/staff?code=x&state=y")
         let again = try #require(links(page)["Sign in again"])
         #expect(page.status == 400 && again == "\(gate)/oauth2/sign_in")
@@ -105,7 +109,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a transfer that went wrong leads back to the app`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let head = try rig.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
         let location = rig.site.invitation.answer(for: head, route: try rig.route("shop")).location
         rig.clock.advance(by: 600)
@@ -115,27 +119,27 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test(arguments: ["GET /\u{1} HTTP/1.1\r\n", "GET / HTTP/1.1\r\nBad Name: x\r\n", "GET /%zz HTTP/1.1\r\n"])
     func `Z-05: a browser gets a page for a request that cannot be read`(start: String) throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let accept = "Accept: text/html,application/xhtml+xml\r\n"
-        let page = try rig.received("\(start)Host: \(Rig.gate)\r\n\(accept)\r\n")
+        let page = try rig.received("\(start)Host: \(GatewayFixture.gate)\r\n\(accept)\r\n")
         #expect(page.hasPrefix("HTTP/1.1 400 ") && page.contains("content-type: text/html; charset=utf-8\r\n"))
         #expect(page.contains("<h1>The request was not understood</h1>") && page.contains("content-security-policy: "))
         let fetch = "Sec-Fetch-Mode: cors\r\n"
         for lines in ["", "\(accept)\(fetch)", "\(accept)X-Requested-With: XMLHttpRequest\r\n", "Accept: */*\r\n"] {
-            let answer = try rig.received("\(start)Host: \(Rig.gate)\r\n\(lines)\r\n")
+            let answer = try rig.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
             #expect(answer.contains("content-type: application/json\r\n"), "\(lines)")
         }
     }
 
     @Test func `X-08: pages of ours open in a browsing context of their own`() async throws {
-        let page = try await Browser(try Rig()).open("\(gate)/oauth2/sign_in?rd=%2F")
+        let page = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/sign_in?rd=%2F")
         #expect(page.head.headerFields[.crossOriginOpenerPolicy] == "same-origin")
     }
 }
 
 @Suite struct AppsPageTests {
     @Test func `Z-03: the list has the apps that the user may open, at the gateway's host`() async throws {
-        let browser = Browser(try Rig())
+        let browser = Browser(try GatewayFixture())
         try await browser.open(try await browser.begin("staff", as: eve))
         let page = try await browser.open("\(gate)/oauth2/apps")
         #expect(page.status == 200 && page.text.contains("<strong>Eve</strong> (eve@example.com, staff)"))
@@ -150,7 +154,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a stranger signs in first`() async throws {
-        let browser = Browser(try Rig(without: ["front"]))
+        let browser = Browser(try GatewayFixture(without: ["front"]))
         for path in ["/oauth2/apps", "/"] {
             let answer = try await browser.open("\(gate)\(path)")
             #expect(answer.location == "\(gate)/oauth2/sign_in?\(Form([Form.Field("rd", path)]).encoded)")
@@ -160,24 +164,24 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: the front page is the list only where no app has it`() throws {
-        let rig = try Rig(without: ["front"])
-        #expect(rig.verdict(try rig.head("GET /", Rig.gate)) == "own endpoint")
-        #expect(rig.verdict(try rig.head("POST /", Rig.gate)) == "refused route.none")
-        #expect(rig.verdict(try rig.head("GET /x", Rig.gate)) == "refused route.none")
+        let rig = try GatewayFixture(without: ["front"])
+        #expect(rig.verdict(try rig.head("GET /", GatewayFixture.gate)) == "own endpoint")
+        #expect(rig.verdict(try rig.head("POST /", GatewayFixture.gate)) == "refused route.none")
+        #expect(rig.verdict(try rig.head("GET /x", GatewayFixture.gate)) == "refused route.none")
         #expect(rig.verdict(try rig.head("GET /", "elsewhere.example.com")) == "refused route.none")
-        let full = try Rig()
-        #expect(full.verdict(try full.head("GET /", Rig.gate)) == "sign in for front")
+        let full = try GatewayFixture()
+        #expect(full.verdict(try full.head("GET /", GatewayFixture.gate)) == "sign in for front")
     }
 
     @Test func `on an app's host the list is the gateway's`() async throws {
-        let answer = try await Browser(try Rig()).open("https://shop.example.com/oauth2/apps")
+        let answer = try await Browser(try GatewayFixture()).open("https://shop.example.com/oauth2/apps")
         #expect(answer.location == "\(gate)/oauth2/apps")
     }
 }
 
 @Suite struct SignOutPageTests {
-    private func signedIn(_ provider: String = "staff") async throws -> (Rig, Browser) {
-        let rig = try Rig()
+    private func signedIn(_ provider: String = "staff") async throws -> (GatewayFixture, Browser) {
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         try await browser.open(try await browser.begin(provider))
         return (rig, browser)
@@ -186,7 +190,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `W-03: the provider gets our client id and brings back a state that the page knows`() async throws {
         let (_, browser) = try await self.signedIn()
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
-        let location = try #require(answer.location.flatMap { WebAddress($0) })
+        let location = try #require(answer.location.flatMap { WebURL($0) })
         let form = try #require(Form(encoded: location.query ?? ""))
         #expect(form["client_id"] == "gatehouse" && form["id_token_hint"] != nil)
         let state = try #require(form["state"])
@@ -199,7 +203,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `W-03: after the provider the user goes where the sign-out was to lead`() async throws {
         let (_, browser) = try await self.signedIn()
         let answer = try await browser.open("\(gate)/oauth2/sign_out?rd=%2Fwiki%2Fbye", method: "POST")
-        let form = Form(encoded: answer.location.flatMap { WebAddress($0)?.query } ?? "")
+        let form = Form(encoded: answer.location.flatMap { WebURL($0)?.query } ?? "")
         let state = try #require(form?["state"])
         let back = try await browser.open("\(gate)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)")
         #expect(back.status == 303 && back.location == "\(gate)/wiki/bye")
@@ -223,7 +227,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `a page on an app's host may post to where its sign-out leads`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff(), on: "shop.example.com")
         let browser = Browser(rig)
         browser.jar = ["shop.example.com": [sessionCookie: issued.ticket.text]]

@@ -214,8 +214,8 @@ import Testing
         #expect(try self.folder.mode("state/sessions.db-revoked") == 0o600)
     }
 
-    @Test(arguments: StoreFault.allCases)
-    func `U-03: a file that is not what was opened is noticed`(fault: StoreFault) async throws {
+    @Test(arguments: StoreFileFailure.allCases)
+    func `U-03: a file that is not what was opened is noticed`(fault: StoreFileFailure) async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         #expect(store.fault() == nil)

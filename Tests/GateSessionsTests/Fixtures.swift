@@ -126,7 +126,7 @@ struct Rig {
     func manager(
         secrets: [Secret] = [gateSecret],
         absolute: Duration = .seconds(8 * 3600),
-        admissions: Admissions? = nil
+        admissions: AdmissionFingerprints? = nil
     ) -> SessionManager {
         SessionManager(
             store: self.store,

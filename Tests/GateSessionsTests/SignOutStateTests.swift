@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `a long path is not put into an address`() throws {
-        let path = try #require(ReturnPath("/" + String(repeating: "a", count: SignOutState.longestPath)))
+        let path = try #require(ReturnPath("/" + String(repeating: "a", count: SignOutState.maxPathBytes)))
         let long = SignOutState(
             provider: "google",
             includesProvider: false,

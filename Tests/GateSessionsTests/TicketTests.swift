@@ -62,7 +62,7 @@ import Testing
         #expect(try await rig.manager.session(for: ticket, host: "gate.example.com", now: noon) != nil)
         let forged = Ticket(bytes: [UInt8](repeating: 1, count: 32), tag: [])
         let failure = await #expect(throws: Failure.self) {
-            for _ in 0...(10 * BareTickets.burst) {
+            for _ in 0...(10 * UntaggedTicketLimiter.burst) {
                 _ = try await rig.manager.session(for: forged, host: "gate.example.com", now: noon)
             }
         }

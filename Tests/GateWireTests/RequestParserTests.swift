@@ -7,17 +7,17 @@ import Testing
 @testable import GateWire
 
 @Suite struct RequestParserTests {
-    @Test(arguments: RefusedRequests.all)
+    @Test(arguments: RejectedRequests.all)
     func `a doubtful request is refused with its status`(_ row: Row) {
         #expect(read([row.bytes]).status == row.status)
     }
 
-    @Test(arguments: RefusedRequests.all)
+    @Test(arguments: RejectedRequests.all)
     func `a doubtful request is refused alike when it comes byte by byte`(_ row: Row) {
         #expect(read(row.bytes.map { [$0] }).status == row.status)
     }
 
-    @Test(arguments: RefusedRequests.all.filter { $0.id != "S-13" })
+    @Test(arguments: RejectedRequests.all.filter { $0.id != "S-13" })
     func `a doubtful request is refused alike at every split`(_ row: Row) {
         for split in 0...row.bytes.count {
             let status = read([Array(row.bytes[..<split]), Array(row.bytes[split...])]).status

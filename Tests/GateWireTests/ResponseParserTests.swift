@@ -9,7 +9,7 @@ import Testing
     private static func read(
         _ bytes: [[UInt8]],
         answering method: RequestMethod = .get
-    ) throws(WireRefusal) -> ResponseHead? {
+    ) throws(WireRejection) -> ResponseHead? {
         let parser = ResponseParser(names: .answers)
         var buffer = ByteBuffer()
         for piece in bytes {
@@ -70,8 +70,8 @@ import Testing
         Row("S-63", "HTTP/1.1\t200 OK\r\n\r\n"), Row("S-63", "<html>hello</html>\r\n\r\n"),
     ])
     func `a doubtful answer is a 502, whole and byte by byte`(_ row: Row) {
-        #expect { try Self.read([row.bytes]) } throws: { ($0 as? WireRefusal)?.status == 502 }
-        #expect { try Self.read(row.bytes.map { [$0] }) } throws: { ($0 as? WireRefusal)?.status == 502 }
+        #expect { try Self.read([row.bytes]) } throws: { ($0 as? WireRejection)?.status == 502 }
+        #expect { try Self.read(row.bytes.map { [$0] }) } throws: { ($0 as? WireRejection)?.status == 502 }
     }
 
     @Test func `Y-09 a length that is repeated with the same value is one`() throws {
@@ -136,7 +136,7 @@ import Testing
         let endless = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 66 * 1024)
         let reason = "HTTP/1.1 200 " + String(repeating: "b", count: 2000) + "\r\n\r\n"
         for text in [many, long, large, endless, reason] {
-            #expect { try Self.read([Array(text.utf8)]) } throws: { ($0 as? WireRefusal)?.status == 502 }
+            #expect { try Self.read([Array(text.utf8)]) } throws: { ($0 as? WireRejection)?.status == 502 }
         }
         let fits = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 256) + "\r\n"
         #expect(throws: Never.self) { try Self.read([Array(fits.utf8)]) }

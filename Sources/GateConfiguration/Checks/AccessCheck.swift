@@ -10,7 +10,7 @@ struct KnownProviders: Sendable {
     let all: Set<String>
     private let drafts: [String: ProviderDraft]
     /// The names that let anybody in the world sign in, in the order of the file.
-    let openToTheWorld: [String]
+    let openProviders: [String]
 
     /// Whether the list of providers was not understood, so that no name can be called unknown.
     let isUnreadable: Bool
@@ -21,7 +21,7 @@ struct KnownProviders: Sendable {
         self.names = providers.map(\.name)
         self.all = Set(self.names)
         self.drafts = Dictionary(providers.map { ($0.name, $0.value) }) { first, _ in first }
-        self.openToTheWorld = providers.filter { $0.value.admitsTheWorld }.map(\.name)
+        self.openProviders = providers.filter { $0.value.acceptsAnyAccount }.map(\.name)
     }
 
     /// Whether the provider's type knows for which addresses the provider is the authority.
@@ -29,7 +29,7 @@ struct KnownProviders: Sendable {
 
     /// Whether everybody with a Google account can sign in, with whatever address they have verified there.
     func isOpenGoogle(_ name: String) -> Bool {
-        self.drafts[name]?.type == .google && self.openToTheWorld.contains(name) && self.knowsEmailAuthority(name)
+        self.drafts[name]?.type == .google && self.openProviders.contains(name) && self.knowsEmailAuthority(name)
     }
 
     private func definition(of name: String) -> ProviderDefinition? {
@@ -65,10 +65,10 @@ struct KnownProviders: Sendable {
 
 extension ProviderDraft {
     /// Whether anybody can get an account with the provider and sign in.
-    fileprivate var admitsTheWorld: Bool {
+    fileprivate var acceptsAnyAccount: Bool {
         // Also of a provider that lacks something: what it admits does not depend on that.
         guard let type = self.type else { return false }
-        return type.admitsTheWorld(self.settings(id: "", type: type, clientID: self.clientID ?? ""))
+        return type.acceptsAnyAccount(self.settings(id: "", type: type, clientID: self.clientID ?? ""))
     }
 }
 
@@ -78,13 +78,13 @@ struct AccessCheck {
     let app: Named<AppDraft>
 
     /// The providers that the app accepts and its rule; a rule that was not understood admits nobody.
-    func rule(_ reading: inout Reading) -> (providers: Set<String>, rule: AccessRule) {
+    func rule(_ reading: inout DecodingContext) -> (providers: Set<String>, rule: AccessRule) {
         let accepted = self.accepted(&reading)
         guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
         switch allow.value {
         case .signedIn:
-            self.warnOfTheWorld(
-                self.known.openToTheWorld.filter(accepted.contains),
+            self.warnOfOpenProviders(
+                self.known.openProviders.filter(accepted.contains),
                 "signed_in",
                 at: allow.mark,
                 &reading
@@ -96,7 +96,7 @@ struct AccessCheck {
     }
 
     /// The entries of `deny`.
-    func denied(_ accepted: Set<String>, _ reading: inout Reading) -> [AccessEntry] {
+    func denied(_ accepted: Set<String>, _ reading: inout DecodingContext) -> [AccessEntry] {
         guard let deny = self.app.value.deny else { return [] }
         if deny.value.isEmpty {
             reading.error("'deny' lists nobody; remove it", at: deny.mark)
@@ -104,7 +104,7 @@ struct AccessCheck {
         return deny.value.map { self.entry($0, accepted, isAllowing: false, &reading) }
     }
 
-    private func accepted(_ reading: inout Reading) -> Set<String> {
+    private func accepted(_ reading: inout DecodingContext) -> Set<String> {
         guard let written = self.app.value.providers?.value else { return self.known.all }
         var accepted: Set<String> = []
         for provider in written where self.isKnown(provider, &reading) {
@@ -116,7 +116,7 @@ struct AccessCheck {
         return accepted
     }
 
-    private func isKnown(_ provider: Located<String>, _ reading: inout Reading) -> Bool {
+    private func isKnown(_ provider: Located<String>, _ reading: inout DecodingContext) -> Bool {
         guard !self.known.all.contains(provider.value), !self.known.isUnreadable else { return true }
         let nearest = reading.nearest(to: provider.value, in: self.known.names)
         let names = self.known.names.prefix(12).joined(separator: ", ")
@@ -125,7 +125,12 @@ struct AccessCheck {
         return false
     }
 
-    private func warnOfTheWorld(_ names: [String], _ rule: String, at mark: YAMLMark, _ reading: inout Reading) {
+    private func warnOfOpenProviders(
+        _ names: [String],
+        _ rule: String,
+        at mark: YAMLMark,
+        _ reading: inout DecodingContext
+    ) {
         guard !names.isEmpty else { return }
         let list = names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
         let message = "'\(rule)' lets anybody in the world enter, since anybody can have an account with \(list)"
@@ -136,7 +141,7 @@ struct AccessCheck {
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) -> AccessEntry {
         var entry = AccessEntry(line: draft.mark.line)
         entry.provider = draft.provider?.value
@@ -155,7 +160,7 @@ struct AccessCheck {
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         if let provider = draft.provider { self.checkAccepted(provider, accepted, &reading) }
         if let user = draft.user {
@@ -180,8 +185,8 @@ struct AccessCheck {
         self.checkAuthority(draft, accepted, isAllowing: isAllowing, &reading)
         guard isAllowing else { return }
         let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
-        guard isBare, let provider = draft.provider, self.known.openToTheWorld.contains(provider.value) else { return }
-        self.warnOfTheWorld([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
+        guard isBare, let provider = draft.provider, self.known.openProviders.contains(provider.value) else { return }
+        self.warnOfOpenProviders([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
     }
 
     /// A rule on a domain together with a Google provider that takes private accounts too.
@@ -189,7 +194,7 @@ struct AccessCheck {
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         if !isAllowing, let flag = draft.authoritative {
             reading.error(
@@ -216,7 +221,7 @@ struct AccessCheck {
 
     private static let domainsOfGoogle = ["gmail.com", "googlemail.com"]
 
-    private func checkAccepted(_ provider: Located<String>, _ accepted: Set<String>, _ reading: inout Reading) {
+    private func checkAccepted(_ provider: Located<String>, _ accepted: Set<String>, _ reading: inout DecodingContext) {
         guard self.isKnown(provider, &reading), !self.known.isUnreadable, !accepted.contains(provider.value) else {
             return
         }
@@ -232,7 +237,7 @@ struct AccessCheck {
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
         let named = draft.provider.map { [$0.value] } ?? user.map { [$0] }

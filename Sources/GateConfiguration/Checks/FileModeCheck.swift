@@ -39,7 +39,7 @@ extension FileMode {
     }
 }
 
-extension Reading {
+extension DecodingContext {
     /// Warns of a file with a secret that others can read or change.
     mutating func warnOfSharedSecret(_ path: String, _ what: String, at mark: YAMLMark) {
         guard let mode = self.mode(of: path) else { return }

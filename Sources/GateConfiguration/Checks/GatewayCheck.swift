@@ -7,7 +7,7 @@ struct GatewayCheck {
     let gateway: GatewayDraft
 
     /// Reports everything there is.
-    func check(_ reading: inout Reading) {
+    func check(_ reading: inout DecodingContext) {
         self.checkListeners(&reading)
         self.checkRedirects(&reading)
         self.warnOfPlainListeners(&reading)
@@ -22,7 +22,7 @@ struct GatewayCheck {
     }
 
     /// No address twice, and the operations on none of the listeners.
-    private func checkListeners(_ reading: inout Reading) {
+    private func checkListeners(_ reading: inout DecodingContext) {
         if let listeners = self.gateway.listeners, listeners.value.isEmpty {
             reading.error("'listeners' is empty; remove it for 127.0.0.1:8080, or list an address", at: listeners.mark)
         }
@@ -30,7 +30,7 @@ struct GatewayCheck {
             let mark = self.gateway.listeners?.mark ?? .start
             return reading.error("more than 64 listeners", at: mark)
         }
-        let standard = GatewaySettings.standardListener
+        let standard = GatewaySettings.defaultListener
         let addresses = self.gateway.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
         for (index, address) in addresses.enumerated() {
             guard let first = addresses[..<index].first(where: { $0.value.collides(with: address.value) }) else {
@@ -39,13 +39,13 @@ struct GatewayCheck {
             let message = "'\(address.value)' is taken by the listener in line \(first.mark.line)"
             reading.error(message, at: address.mark)
         }
-        let operations = self.gateway.operations?.value ?? GatewaySettings.standardOperations
+        let operations = self.gateway.operations?.value ?? GatewaySettings.defaultOperations
         guard let taken = addresses.first(where: { $0.value.collides(with: operations) }) else { return }
         let message = "'\(operations)' cannot be both a listener and the operations address, which is never public"
         reading.error(message, at: self.gateway.operations?.mark ?? taken.mark)
     }
 
-    private func checkRedirects(_ reading: inout Reading) {
+    private func checkRedirects(_ reading: inout DecodingContext) {
         guard let publicURL = self.gateway.publicURL?.value, !publicURL.isSecure else { return }
         for redirect in (self.gateway.listeners?.value ?? []).compactMap(\.redirect) {
             reading.error("a redirect to https needs a 'public_url' with https, not '\(publicURL)'", at: redirect.mark)
@@ -53,7 +53,7 @@ struct GatewayCheck {
     }
 
     /// Beside TLS, what is open to all is served without it as well, and whoever is on the way reads and changes it.
-    private func warnOfPlainListeners(_ reading: inout Reading) {
+    private func warnOfPlainListeners(_ reading: inout DecodingContext) {
         let listeners = self.gateway.listeners?.value ?? []
         guard listeners.contains(where: { $0.certificates != nil }) else { return }
         for listener in listeners where listener.certificates == nil && listener.redirect == nil {
@@ -64,9 +64,9 @@ struct GatewayCheck {
         }
     }
 
-    private func warnOfPublicOperations(_ reading: inout Reading) {
+    private func warnOfPublicOperations(_ reading: inout DecodingContext) {
         guard let operations = self.gateway.operations, let ip = IPAddress(operations.value.host) else { return }
-        guard !AddressRange.internalNetworks.contains(where: { $0.contains(ip) }) else { return }
+        guard !CIDRRange.internalNetworks.contains(where: { $0.contains(ip) }) else { return }
         let reach = operations.value.isWildcard ? "on every interface" : "on a public address"
         let help = "listen on 127.0.0.1 or an internal address, or make sure that only your monitoring reaches it"
         reading.warning(
@@ -75,7 +75,7 @@ struct GatewayCheck {
         )
     }
 
-    private func checkTrust(in network: Located<AddressRange>, _ reading: inout Reading) {
+    private func checkTrust(in network: Located<CIDRRange>, _ reading: inout DecodingContext) {
         let help = "list the networks of your proxies, such as 10.0.0.0/8"
         if network.value.prefix == 0 {
             let risk = "every client would be trusted to claim any client IP, scheme and host"
@@ -111,7 +111,7 @@ struct LoopCheck {
     }
 
     /// Warns of each such app.
-    func check(_ reading: inout Reading) {
+    func check(_ reading: inout DecodingContext) {
         for app in self.apps {
             guard let upstream = app.value.upstream, let mark = app.value.upstreamMark else { continue }
             for target in upstream.targets where self.leadsBack(target) {

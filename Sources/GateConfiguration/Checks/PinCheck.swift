@@ -9,7 +9,7 @@ extension PinSetDraft {
     mutating func check(
         _ written: Mapping<PinSetDraft>.Written,
         alternatives: [String],
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         self.mark = written.mark
         self.written = Set(written.keys.keys)
@@ -32,7 +32,7 @@ extension PinSetDraft {
 // What holds for all sets of a provider together.
 extension PinSetDraft {
     /// Checks the set and those of its hosts, now that it is known what they inherit.
-    func checkTogether(_ reading: inout Reading) {
+    func checkTogether(_ reading: inout DecodingContext) {
         guard self.unreadable.isSubset(of: ["sha256", "preset"]) else { return }
         let hosts = (self.hosts ?? []).map(\.value)
         self.checkCount(below: nil, &reading)
@@ -45,7 +45,7 @@ extension PinSetDraft {
         }
     }
 
-    private func checkCount(below above: PinSetDraft?, _ reading: inout Reading) {
+    private func checkCount(below above: PinSetDraft?, _ reading: inout DecodingContext) {
         let set = self.set(below: above)
         guard self.unreadable.isEmpty, set.pins.count == 1, set.mode == .enforce, let mark = self.sha256?.mark else {
             return
@@ -64,7 +64,7 @@ extension PinSetDraft {
         )
     }
 
-    private func checkExpiry(below above: PinSetDraft?, _ reading: inout Reading) {
+    private func checkExpiry(below above: PinSetDraft?, _ reading: inout DecodingContext) {
         guard self.unreadable.isEmpty, let onExpiry = self.onExpiry, self.set(below: above).expires == nil else {
             return
         }
@@ -97,10 +97,10 @@ extension PinSetDraft {
 
 extension ProviderDraft {
     /// Where nothing is encrypted there is no key to compare with a pin.
-    func checkPins(_ reading: inout Reading) {
+    func checkPins(_ reading: inout DecodingContext) {
         guard let pins = self.tls?.pins else { return }
         let addresses = [
-            ("issuer", self.issuer.flatMap { WebAddress($0) }), ("base_url", self.baseURL), ("api_url", self.apiURL),
+            ("issuer", self.issuer.flatMap { WebURL($0) }), ("base_url", self.baseURL), ("api_url", self.apiURL),
             ("token_endpoint", self.tokenEndpoint),
         ]
         for case (let name, let address?) in addresses where !address.origin.isSecure {

@@ -8,7 +8,7 @@ extension ProviderDraft {
     func check(
         _ written: Mapping<ProviderDraft>.Written,
         _ keys: [Key<ProviderDraft>],
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         let before = reading.errors
         self.checkSecret(written, &reading)
@@ -33,7 +33,7 @@ extension ProviderDraft {
         of type: ProviderType,
         _ written: Mapping<ProviderDraft>.Written,
         _ keys: [Key<ProviderDraft>],
-        _ reading: inout Reading
+        _ reading: inout DecodingContext
     ) {
         for key in keys {
             guard let types = key.traits.types, !types.contains(type.name), let mark = written.keys[key.name] else {
@@ -49,7 +49,7 @@ extension ProviderDraft {
         }
     }
 
-    private func checkSecret(_ written: Mapping<ProviderDraft>.Written, _ reading: inout Reading) {
+    private func checkSecret(_ written: Mapping<ProviderDraft>.Written, _ reading: inout DecodingContext) {
         if let way = self.clientAuthentication, way.value == .privateKeyJWT, written.keys["private_key"] == nil {
             reading.error("private_key_jwt needs 'private_key', such as 'private_key: keys/provider.pem'", at: way.mark)
         }
@@ -59,7 +59,7 @@ extension ProviderDraft {
         reading.error("a provider needs 'client_secret', \(example)", at: written.mark)
     }
 
-    private func checkProfile(_ reading: inout Reading) {
+    private func checkProfile(_ reading: inout DecodingContext) {
         self.warnOfChangingIDs(&reading)
         for field in self.profile ?? [] where ProfileField(rawValue: field.name)?.takesUnsigned == false {
             for source in field.value where source.value.hasPrefix("callback:") {
@@ -69,7 +69,7 @@ extension ProviderDraft {
         }
     }
 
-    private func checkRestrictions(_ written: Mapping<ProviderDraft>.Written, _ reading: inout Reading) {
+    private func checkRestrictions(_ written: Mapping<ProviderDraft>.Written, _ reading: inout DecodingContext) {
         let tenant = self.tenant ?? "common"
         let isOpen = ["common", "organizations", "consumers"].contains(tenant)
         if let trust = self.trustsEmail, trust.value, isOpen {
@@ -95,7 +95,7 @@ extension ProviderDraft {
         }
     }
 
-    private func checkTokens(_ reading: inout Reading) {
+    private func checkTokens(_ reading: inout DecodingContext) {
         let secret = self.clientSecret ?? Secret([])
         if let type = self.type, let algorithms = self.signatureAlgorithms,
             let fault = SignatureAlgorithm.fault(in: algorithms.value, of: type, secret: secret)
@@ -113,7 +113,7 @@ extension ProviderDraft {
         }
     }
 
-    private func checkLookups(of type: ProviderType, _ reading: inout Reading) {
+    private func checkLookups(of type: ProviderType, _ reading: inout DecodingContext) {
         guard let groups = self.groups, !type.lookups.isEmpty else { return }
         if groups.value.isEmpty {
             reading.error("'groups' lists no look-up; remove it for none", at: groups.mark)
@@ -137,7 +137,7 @@ extension ProviderDraft {
     /// Without challenge and nonce a code that somebody stole fits every browser.
     ///
     /// RFC 9700 §2.1.1.
-    private func warnOfUnboundCodes(_ definition: ProviderDefinition, _ reading: inout Reading) {
+    private func warnOfUnboundCodes(_ definition: ProviderDefinition, _ reading: inout DecodingContext) {
         guard definition.pkce == .off, let mark = self.pkce?.mark ?? self.nonce?.mark else { return }
         guard self.type?.isOpenID == false || definition.nonce == .ifPresent else { return }
         reading.warning(
@@ -148,7 +148,7 @@ extension ProviderDraft {
     }
 
     /// What people can change, or others can be given later, is no id.
-    private func warnOfChangingIDs(_ reading: inout Reading) {
+    private func warnOfChangingIDs(_ reading: inout DecodingContext) {
         let changing = ["email", "mail", "upn", "preferred_username", "username", "login", "userPrincipalName"]
         for source in self.profile?.first(where: { $0.name == "subject" })?.value ?? [] {
             let name = String(source.value.split(whereSeparator: { "/#]".contains($0) }).last ?? "")

@@ -5,7 +5,7 @@ internal import GateCore
 // What holds for how one app's requests are passed on.
 extension AppDraft {
     /// Points out what has no effect, and refuses changes to fields that carry somebody's identity.
-    func checkTraffic(_ written: Mapping<AppDraft>.Written, _ reading: inout Reading) {
+    func checkTraffic(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.checkEdits(&reading)
         self.warnOfKeysWithoutUpstream(written, &reading)
         if self.traffic.stripsPrefix, let mark = written.keys["strip_prefix"], (self.path?.value ?? "/") == "/" {
@@ -31,7 +31,7 @@ extension AppDraft {
         }
     }
 
-    private func checkEdits(_ reading: inout Reading) {
+    private func checkEdits(_ reading: inout DecodingContext) {
         let identity = Set((self.headers ?? []).map { $0.name.lowercased() })
         for name in self.requestHeaders?.names ?? [] where identity.contains(name.value.lowercased()) {
             let help = "it would say the same of everybody; remove it here or there"
@@ -39,7 +39,7 @@ extension AppDraft {
         }
     }
 
-    private func warnOfKeysWithoutUpstream(_ written: Mapping<AppDraft>.Written, _ reading: inout Reading) {
+    private func warnOfKeysWithoutUpstream(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         guard !written.has("upstream"), written.has("redirect") || written.has("answer") else { return }
         var idle = [
             "upstream_host", "request_headers", "headers", "forwarded", "max_body", "streaming", "early_hints",
@@ -67,7 +67,7 @@ struct RedirectCheck {
     }
 
     /// Refuses each redirect after which a browser would be redirected in the same way.
-    func check(_ reading: inout Reading) {
+    func check(_ reading: inout DecodingContext) {
         for app in self.apps {
             guard let redirect = app.value.redirect, let to = redirect.to, app.value.isPlaced else { continue }
             let host = app.value.host?.value ?? self.publicURL.host
@@ -81,7 +81,7 @@ struct RedirectCheck {
     }
 
     /// The path that a request for the app's own path is sent to.
-    private func destination(of app: AppDraft, _ redirect: RedirectDraft, _ to: WebAddress) -> String {
+    private func destination(of app: AppDraft, _ redirect: RedirectDraft, _ to: WebURL) -> String {
         guard redirect.keepsPath, !app.traffic.stripsPrefix, let path = app.path?.value, path != "/" else {
             return to.path
         }

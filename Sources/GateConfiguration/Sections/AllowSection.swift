@@ -106,7 +106,7 @@ extension Shape<AllowDraft> {
         }
     }()
 
-    private static func word(_ node: YAMLNode, _ reading: inout Reading) -> AllowDraft? {
+    private static func word(_ node: YAMLNode, _ reading: inout DecodingContext) -> AllowDraft? {
         guard let scalar = reading.scalar(node, kind: "'signed_in' or a list of entries") else { return nil }
         guard scalar.text != "signed_in" else { return .signedIn }
         let hint = reading.nearest(to: scalar.text, in: ["signed_in"]).map { "did you mean '\($0)'?" }
@@ -118,24 +118,26 @@ extension Shape<AllowDraft> {
 
 extension Shape<String> {
     /// A user key.
-    static let userKey = single("a user key", pattern: "^[a-z0-9][a-z0-9_\\-]*:.+$") { text throws(Complaint) in
+    static let userKey = single("a user key", pattern: "^[a-z0-9][a-z0-9_\\-]*:.+$") { text throws(InvalidValue) in
         guard let colon = text.firstIndex(of: ":"), text[text.index(after: colon)...].isEmpty == false else {
             let help = text.contains("@") ? "; for an e-mail address write 'email'" : ""
-            throw Complaint("is not a user key; it is 'provider:subject', such as google:104729384756102938475\(help)")
+            throw InvalidValue(
+                "is not a user key; it is 'provider:subject', such as google:104729384756102938475\(help)"
+            )
         }
-        guard text.utf8.count <= 512 else { throw Complaint("is longer than a user key can be") }
+        guard text.utf8.count <= 512 else { throw InvalidValue("is longer than a user key can be") }
         return text
     }
 }
 
 extension Shape<EmailAddress> {
     /// A whole e-mail address.
-    static let email = single("an e-mail address", pattern: "^[^@ ]+@[^@ ]+$") { text throws(Complaint) in
+    static let email = single("an e-mail address", pattern: "^[^@ ]+@[^@ ]+$") { text throws(InvalidValue) in
         if let address = EmailAddress(text) { return address }
         let domain = text.hasPrefix("@") ? text.dropFirst() : text.hasPrefix("*@") ? text.dropFirst(2) : text[...]
         if domain.contains("."), !domain.contains("@"), Origin.normalHost(domain) != nil {
-            throw Complaint("is not an e-mail address; for a whole domain write 'email_domain: \(domain)'")
+            throw InvalidValue("is not an e-mail address; for a whole domain write 'email_domain: \(domain)'")
         }
-        throw Complaint("is not an e-mail address such as ann@example.com")
+        throw InvalidValue("is not an e-mail address such as ann@example.com")
     }
 }

@@ -4,7 +4,7 @@ internal import GateCore
 
 /// What is written of `apps.<name>.redirect`.
 struct RedirectDraft: Sendable {
-    var to: Located<WebAddress>?
+    var to: Located<WebURL>?
     var status = 308
     var keepsPath = true
 }
@@ -55,13 +55,13 @@ extension RedirectDraft {
     }
 }
 
-extension Mapping<AnswerSettings> {
+extension Mapping<FixedResponse> {
     /// `apps.<name>.answer`.
     static let answer = Mapping(
         "an answer",
         path: "apps.<name>.answer",
         summary: "What is answered instead of asking an upstream, once `allow` lets somebody in.",
-        make: { AnswerSettings() },
+        make: { FixedResponse() },
         keys: [
             Key(
                 "status",
@@ -97,12 +97,12 @@ extension Mapping<AnswerSettings> {
     )
 }
 
-extension Shape<WebAddress> {
+extension Shape<WebURL> {
     /// Where browsers are sent.
-    static let redirectTarget = single("an address", pattern: #"^https?://[^#@]+$"#) { text throws(Complaint) in
-        guard let address = WebAddress(text), text.utf8.count <= 2048 else {
+    static let redirectTarget = single("an address", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
+        guard let address = WebURL(text), text.utf8.count <= 2048 else {
             let help = text.hasPrefix("/") ? "; write scheme and host too" : ""
-            throw Complaint("is not an http or https address such as https://new.example.com\(help)")
+            throw InvalidValue("is not an http or https address such as https://new.example.com\(help)")
         }
         return address
     }
@@ -110,20 +110,20 @@ extension Shape<WebAddress> {
 
 extension Shape<String> {
     /// The text of a fixed answer.
-    static let body = single("a text") { text throws(Complaint) in
+    static let body = single("a text") { text throws(InvalidValue) in
         let limit = 64 << 10
         guard text.utf8.count <= limit else {
-            throw Complaint("has \(text.utf8.count) bytes, and an answer may have \(limit); serve it from an app")
+            throw InvalidValue("has \(text.utf8.count) bytes, and an answer may have \(limit); serve it from an app")
         }
         return text
     }
 
     /// The media type of a fixed answer.
-    static let contentType = single("a media type", pattern: "^[!-~]+/[ -~]+$") { text throws(Complaint) in
+    static let contentType = single("a media type", pattern: "^[!-~]+/[ -~]+$") { text throws(InvalidValue) in
         let parts = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
         let isASCII = text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.count <= 200
         guard isASCII, parts.count == 2, parts.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else {
-            throw Complaint("is not a media type such as text/plain; charset=utf-8")
+            throw InvalidValue("is not a media type such as text/plain; charset=utf-8")
         }
         return text
     }

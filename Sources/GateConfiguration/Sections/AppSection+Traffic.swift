@@ -26,7 +26,7 @@ extension Mapping<AppDraft> {
         Key(
             "answer",
             \.answer,
-            Mapping<AnswerSettings>.answer.shape,
+            Mapping<FixedResponse>.answer.shape,
             .init(standard: .words("none")),
             "What is answered instead of asking an `upstream`."
         ),
@@ -135,13 +135,13 @@ extension Shape<WebSocketSettings> {
     /// The origins that may open a WebSocket.
     static let webSocketOrigins: Shape = {
         let pattern = #"^(\*|https?://[^/?#@]+/?)$"#
-        let one = Shape<Origin?>.single("an origin", pattern: pattern) { text throws(Complaint) in
+        let one = Shape<Origin?>.single("an origin", pattern: pattern) { text throws(InvalidValue) in
             guard text != "*" else { return nil }
-            guard let address = WebAddress(text) else {
-                throw Complaint("is not an origin such as https://portal.example.com")
+            guard let address = WebURL(text) else {
+                throw InvalidValue("is not an origin such as https://portal.example.com")
             }
             guard address.path == "/", address.query == nil else {
-                throw Complaint("has a path; an origin is scheme, host and port, so write '\(address.origin)'")
+                throw InvalidValue("has a path; an origin is scheme, host and port, so write '\(address.origin)'")
             }
             return address.origin
         }

@@ -10,7 +10,7 @@ struct AppDraft: Sendable {
     var upstream: UpstreamSettings?
     var upstreamMark: YAMLMark?
     var redirect: RedirectDraft?
-    var answer: AnswerSettings?
+    var answer: FixedResponse?
     var providers: Located<[Located<String>]>?
     var allow: Located<AllowDraft>?
     var deny: Located<[EntryDraft]>?
@@ -123,7 +123,7 @@ extension Mapping<AppDraft> {
 
 extension AppDraft {
     /// Checks what needs nothing but the app itself.
-    fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout Reading) {
+    fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.upstreamMark = written.keys["upstream"]
         let hasHost = self.host != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
@@ -134,7 +134,7 @@ extension AppDraft {
         self.checkTraffic(written, &reading)
     }
 
-    private func checkPublicRules(_ reading: inout Reading) {
+    private func checkPublicRules(_ reading: inout DecodingContext) {
         let prefix = self.path?.value ?? "/"
         for rule in self.publicRules ?? [] {
             let path = rule.value.path

@@ -9,7 +9,7 @@ struct GatewayDraft: Sendable {
     var operations: Located<BindAddress>?
     var operationsHosts: [String]?
     var state: String?
-    var trustedProxies: [Located<AddressRange>]?
+    var trustedProxies: [Located<CIDRRange>]?
     var hsts: HSTSSetting?
     var secrets: [Secret]?
     var limits = LimitSettings()
@@ -23,7 +23,7 @@ struct ListenerDraft: Sendable {
     var certificates: Located<[CertificateDraft]>?
     var http2: Located<Bool>?
     var redirect: Located<ListenerRedirect>?
-    var proxyProtocol: [Located<AddressRange>]?
+    var proxyProtocol: [Located<CIDRRange>]?
 }
 
 /// What a listener does instead of serving.
@@ -86,7 +86,7 @@ extension Mapping<GatewayDraft> {
             Key(
                 "trusted_proxies",
                 \.trustedProxies,
-                .list(of: Shape<AddressRange>.network.located, named: "a list of networks"),
+                .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
                 .init(standard: .value([]), example: ["10.0.0.0/8"]),
                 "The networks whose X-Forwarded-* and Forwarded are believed."
             ),
@@ -171,7 +171,7 @@ extension Mapping<ListenerDraft> {
             Key(
                 "proxy_protocol",
                 \.proxyProtocol,
-                .list(of: Shape<AddressRange>.network.located, named: "a list of networks"),
+                .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
                 .init(standard: .value([]), example: ["10.0.0.0/8"]),
                 "The networks of the balancers in front whose connections start with a PROXY header, version 1 or 2, "
                     + "which tells the client's address. A connection from there without one is closed, and so is one "

@@ -63,7 +63,7 @@ extension HeaderEditsDraft {
         (self.set ?? []).map { Located(value: $0.name, mark: $0.mark) } + (self.remove ?? []) + (self.keep ?? [])
     }
 
-    fileprivate func check(_ written: Mapping<HeaderEditsDraft>.Written, _ reading: inout Reading) {
+    fileprivate func check(_ written: Mapping<HeaderEditsDraft>.Written, _ reading: inout DecodingContext) {
         let names = self.names
         if names.count > 64 { reading.error("more than 64 changes", at: written.mark) }
         var lines: [String: Int] = [:]
@@ -80,36 +80,38 @@ extension Shape<String> {
     ///
     /// RFC 9110 §5.5.
     static let fieldValue = single("a header value", pattern: "^[!-~]([ -~]{0,4094}[!-~])?$") {
-        text throws(Complaint) in
-        guard !text.isEmpty else { throw Complaint("is empty; to take a field away, list its name in 'remove'") }
+        text throws(InvalidValue) in
+        guard !text.isEmpty else { throw InvalidValue("is empty; to take a field away, list its name in 'remove'") }
         guard text.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
-            throw Complaint("has a line break or NUL in it, which would end the field; write it in one line")
+            throw InvalidValue("has a line break or NUL in it, which would end the field; write it in one line")
         }
         guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw Complaint("has a character that is not visible ASCII; encode it as the app expects it")
+            throw InvalidValue("has a character that is not visible ASCII; encode it as the app expects it")
         }
-        guard text.first != " ", text.last != " " else { throw Complaint("starts or ends with a space; remove that") }
-        guard text.utf8.count <= 4096 else { throw Complaint("is longer than 4096 bytes") }
+        guard text.first != " ", text.last != " " else {
+            throw InvalidValue("starts or ends with a space; remove that")
+        }
+        guard text.utf8.count <= 4096 else { throw InvalidValue("is longer than 4096 bytes") }
         return text
     }
 
     /// A header whose fields are taken away.
     static let removedHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
-        text throws(Complaint) in
-        guard let complaint = EditedHeader.complaint(about: text, isSet: false) else { return text }
-        throw Complaint("cannot be removed; \(complaint)")
+        text throws(InvalidValue) in
+        guard let complaint = HeaderEditRule.complaint(about: text, isSet: false) else { return text }
+        throw InvalidValue("cannot be removed; \(complaint)")
     }
 
     /// A header that is passed on although its name is one of identity headers.
     static let keptHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
-        text throws(Complaint) in
-        if let complaint = EditedHeader.complaint(about: text, isSet: false) {
-            throw Complaint("cannot be kept; \(complaint)")
+        text throws(InvalidValue) in
+        if let complaint = HeaderEditRule.complaint(about: text, isSet: false) {
+            throw InvalidValue("cannot be kept; \(complaint)")
         }
         let folded = text.lowercased()
         let isOfFamily = ["x-forwarded-", "x-envoy-", "x-original-", "x-rewrite-"].contains { folded.hasPrefix($0) }
-        guard !isOfFamily, !EditedHeader.ofConnection.contains(folded) else {
-            throw Complaint("cannot be kept; clients would choose the IP, URL or proxy that the app believes in")
+        guard !isOfFamily, !HeaderEditRule.ofConnection.contains(folded) else {
+            throw InvalidValue("cannot be kept; clients would choose the IP, URL or proxy that the app believes in")
         }
         return text
     }
@@ -118,12 +120,12 @@ extension Shape<String> {
 extension NameRule {
     /// A header whose value is given; two in different letter case are told apart with those in `remove`.
     static let setHeader = NameRule(subject: "a header to set", pattern: "^[A-Za-z0-9\\-]{1,64}$") { name in
-        EditedHeader.complaint(about: name, isSet: true)
+        HeaderEditRule.complaint(about: name, isSet: true)
     }
 }
 
 /// Which fields of a message may be changed.
-enum EditedHeader {
+enum HeaderEditRule {
     /// What frames a message or concerns one connection only.
     ///
     /// RFC 9110 §7.6.1, RFC 9112 §6, RFC 6455 §11.3.
@@ -152,7 +154,7 @@ enum EditedHeader {
             return "it belongs to the connection or the framing, which differ on both sides of the gateway"
         }
         guard folded != "host" else { return "write 'upstream_host' to change what the app sees" }
-        guard !HeaderName.isManaged(folded) else { return "the gateway sets it itself" }
+        guard !IdentityHeaderName.isManaged(folded) else { return "the gateway sets it itself" }
         guard !isSet || !self.credentials.contains(folded) else {
             return "it speaks for one person, and everybody would get the same; it can be removed only"
         }

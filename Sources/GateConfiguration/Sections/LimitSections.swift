@@ -26,7 +26,7 @@ extension Mapping<LimitSettings> {
         ),
         Key(
             "connections_per_address",
-            over: \.connectionsPerAddress,
+            over: \.connectionsPerClientIP,
             .number(0...1_000_000),
             .init(standard: .value(256)),
             "Open connections of one client address; 0 for no limit. Peers in `trusted_proxies` and `proxy_protocol` "
@@ -57,7 +57,7 @@ extension Mapping<LimitSettings> {
         Key(
             "memory",
             \.memory,
-            .size(LimitSettings.leastMemory...(1 << 40), shown: "64MiB to 1024GiB"),
+            .size(LimitSettings.minMemory...(1 << 40), shown: "64MiB to 1024GiB"),
             .init(standard: .words("the memory that the container or machine grants"), example: "1GiB"),
             "The memory of the process from which the stages of overload are reckoned: idle connections end earlier, new "
                 + "sign-ins wait, and at last requests get 503. What the process uses when it has just started, about "
@@ -123,7 +123,7 @@ extension Mapping<LimitSettings> {
 
 extension LimitSettings {
     /// A part is never larger than the whole; what is not written gives way.
-    fileprivate mutating func check(_ written: Mapping<LimitSettings>.Written, _ reading: inout Reading) {
+    fileprivate mutating func check(_ written: Mapping<LimitSettings>.Written, _ reading: inout DecodingContext) {
         guard written.isSound else { return }
         for (name, size) in [("header_field_bytes", self.headerFieldBytes), ("url_bytes", self.urlBytes)] {
             guard let mark = written.keys[name], size > self.headerBytes else { continue }

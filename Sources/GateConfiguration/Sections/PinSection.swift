@@ -71,7 +71,7 @@ extension Mapping<PinSetDraft> {
         path: String,
         summary: String,
         keys: [Key<PinSetDraft>],
-        check: @escaping @Sendable (inout PinSetDraft, Written, inout Reading) -> Void
+        check: @escaping @Sendable (inout PinSetDraft, Written, inout DecodingContext) -> Void
     ) {
         self.init(
             subject,

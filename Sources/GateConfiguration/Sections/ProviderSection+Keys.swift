@@ -5,7 +5,7 @@ internal import GateProviders
 
 extension Key.Traits {
     /// The traits of a key that only some types of provider have, or that only some need, as their catalogue says.
-    static func of(_ setting: ProviderSetting, standard: Standard? = nil, example: JSON? = nil) -> Self {
+    static func of(_ setting: ProviderSetting, standard: KeyDefault? = nil, example: JSON? = nil) -> Self {
         let everyone: Set<ProviderSetting> = [
             .authorizationEndpoint, .clientSecret, .privateKey, .keyID, .certificate,
         ]

@@ -15,10 +15,10 @@ struct ProviderDraft: Sendable {
     var certificate: String?
     var teamID: String?
     var issuer: String?
-    var baseURL: WebAddress?
-    var apiURL: WebAddress?
-    var authorizationEndpoint: WebAddress?
-    var tokenEndpoint: WebAddress?
+    var baseURL: WebURL?
+    var apiURL: WebURL?
+    var authorizationEndpoint: WebURL?
+    var tokenEndpoint: WebURL?
     var tenant: String?
     var tenants: Located<[String]>?
     var trustsEmail: Located<Bool>?
@@ -42,7 +42,7 @@ struct ProviderDraft: Sendable {
     var pushesAuthorization: Bool?
     var authorizationParameters: [Named<String>]?
     var tls: ProviderTLSDraft?
-    var proxy: WebAddress?
+    var proxy: WebURL?
     var profile: [Named<[Located<String>]>]?
 }
 

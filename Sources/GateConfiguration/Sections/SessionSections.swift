@@ -82,23 +82,23 @@ extension Mapping<AssertionDraft> {
 
 extension Shape<StoreSettings> {
     /// Where sessions are kept.
-    static let store = single("a session store", pattern: "^(memory:|sqlite:.+)$") { text throws(Complaint) in
+    static let store = single("a session store", pattern: "^(memory:|sqlite:.+)$") { text throws(InvalidValue) in
         guard text != "memory:" else { return .memory }
         let scheme = text.prefix { $0 != ":" }
         switch scheme {
         case "sqlite":
             let path = text.dropFirst("sqlite:".count)
             guard !path.isEmpty, !path.utf8.contains(0) else {
-                throw Complaint("has no path; write such as 'sqlite:/var/lib/gatehouse/sessions.db'")
+                throw InvalidValue("has no path; write such as 'sqlite:/var/lib/gatehouse/sessions.db'")
             }
-            guard !path.hasPrefix(":") else { throw Complaint("is not a session store; did you mean 'memory:'?") }
+            guard !path.hasPrefix(":") else { throw InvalidValue("is not a session store; did you mean 'memory:'?") }
             return .sqlite(path: String(path))
         case "redis", "rediss", "cookie":
-            throw Complaint("is not supported yet; write 'sqlite:/path' or 'memory:'")
+            throw InvalidValue("is not supported yet; write 'sqlite:/path' or 'memory:'")
         case "memory":
-            throw Complaint("is not a session store; did you mean 'memory:'?")
+            throw InvalidValue("is not a session store; did you mean 'memory:'?")
         default:
-            throw Complaint("is not a session store; write 'sqlite:/path' or 'memory:'")
+            throw InvalidValue("is not a session store; write 'sqlite:/path' or 'memory:'")
         }
     }
 }

@@ -5,52 +5,52 @@ internal import GateCore
 extension Shape<BindAddress> {
     /// A host and port to listen on.
     static let bindAddress = single("an address", pattern: #"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5}$"#) {
-        text throws(Complaint) in
+        text throws(InvalidValue) in
         if let address = BindAddress(text) { return address }
         let digits = text.drop { $0 == ":" }
         if !digits.isEmpty, digits.count <= 5, digits.allSatisfy(\.isNumber) {
-            throw Complaint("has no host; write '127.0.0.1:\(digits)', or '0.0.0.0:\(digits)' for every interface")
+            throw InvalidValue("has no host; write '127.0.0.1:\(digits)', or '0.0.0.0:\(digits)' for every interface")
         }
-        throw Complaint("is not an address and a port such as 127.0.0.1:8080 or [::1]:8080")
+        throw InvalidValue("is not an address and a port such as 127.0.0.1:8080 or [::1]:8080")
     }
 }
 
-extension Shape<AddressRange> {
+extension Shape<CIDRRange> {
     /// A network whose proxies are trusted.
-    static let network = single("a network", pattern: #"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"#) { text throws(Complaint) in
-        if let range = AddressRange(text) { return range }
+    static let network = single("a network", pattern: #"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"#) { text throws(InvalidValue) in
+        if let range = CIDRRange(text) { return range }
         let sides = text.split(separator: "/", omittingEmptySubsequences: false)
         if sides.count == 2, IPAddress(sides[0]) != nil, let bits = Int(sides[1]), (0...128).contains(bits) {
-            throw Complaint("has bits set behind its prefix, or a prefix that is too long; write such as 10.0.0.0/8")
+            throw InvalidValue("has bits set behind its prefix, or a prefix that is too long; write such as 10.0.0.0/8")
         }
-        throw Complaint("is not a network such as 10.0.0.0/8 or 192.0.2.7")
+        throw InvalidValue("is not a network such as 10.0.0.0/8 or 192.0.2.7")
     }
 }
 
 extension Shape<Origin> {
     /// The public origin: https, or http on loopback.
-    static let publicOrigin = single("an address", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(Complaint) in
-        let address = try SafeAddress.parse(text, example: "https://gate.example.com")
+    static let publicOrigin = single("an address", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://gate.example.com")
         guard address.path == "/", address.query == nil else {
-            throw Complaint("has a path; the gateway needs a host of its own, write '\(address.origin)'")
+            throw InvalidValue("has a path; the gateway needs a host of its own, write '\(address.origin)'")
         }
         return address.origin
     }
 }
 
-extension Shape<WebAddress> {
+extension Shape<WebURL> {
     /// The address of a provider's own server: https, or http on loopback.
-    static let baseURL = single("an address", pattern: #"^https?://[^?#@]+$"#) { text throws(Complaint) in
-        let address = try SafeAddress.parse(text, example: "https://github.example.com")
-        guard address.query == nil else { throw Complaint("has a query; write the address without it") }
+    static let baseURL = single("an address", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://github.example.com")
+        guard address.query == nil else { throw InvalidValue("has a query; write the address without it") }
         return address
     }
 
     /// An endpoint that browsers are sent to; it may have a query, which is kept.
     ///
     /// RFC 6749 §3.1.
-    static let endpoint = single("an address", pattern: #"^https?://[^#@]+$"#) { text throws(Complaint) in
-        try SafeAddress.parse(text, example: "https://id.example.com/authorize")
+    static let endpoint = single("an address", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
+        try SecureURL.parse(text, example: "https://id.example.com/authorize")
     }
 }
 
@@ -58,26 +58,26 @@ extension Shape<String> {
     /// An issuer, kept as it is spelled since it is compared byte by byte.
     ///
     /// OpenID Connect Discovery 1.0 §4.3.
-    static let issuer = single("an address", pattern: #"^https?://[^?#@]+$"#) { text throws(Complaint) in
-        let address = try SafeAddress.parse(text, example: "https://id.example.com")
-        guard address.query == nil else { throw Complaint("has a query; an issuer has none") }
+    static let issuer = single("an address", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://id.example.com")
+        guard address.query == nil else { throw InvalidValue("has a query; an issuer has none") }
         let known = "/.well-known/openid-configuration"
         guard !address.path.hasSuffix(known) else {
-            throw Complaint("is the discovery document; the issuer is '\(text.dropLast(known.count))'")
+            throw InvalidValue("is the discovery document; the issuer is '\(text.dropLast(known.count))'")
         }
         return text
     }
 }
 
 /// Reads web addresses that may be used only if nobody on the way can read along.
-enum SafeAddress {
-    static func parse(_ text: String, example: String) throws(Complaint) -> WebAddress {
-        guard let address = WebAddress(text) else {
+enum SecureURL {
+    static func parse(_ text: String, example: String) throws(InvalidValue) -> WebURL {
+        guard let address = WebURL(text) else {
             let help = text.contains("://") ? "such as \(example)" : "; it starts with https://, such as \(example)"
-            throw Complaint(text.contains("://") ? "is not an address \(help)" : "is not an address\(help)")
+            throw InvalidValue(text.contains("://") ? "is not an address \(help)" : "is not an address\(help)")
         }
         guard address.origin.isSecure || address.origin.isLoopback else {
-            throw Complaint("is plain http, which is accepted on loopback only; write 'https://…'")
+            throw InvalidValue("is plain http, which is accepted on loopback only; write 'https://…'")
         }
         return address
     }

@@ -5,11 +5,11 @@ internal import GatePolicy
 
 extension Shape<String> {
     /// The path prefix of an app, without a slash at its end unless it is `/`.
-    static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(Complaint) in
+    static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
         try CanonicalPath.check(text)
         let path = text.hasSuffix("/") ? String(text.dropLast()) : text
         guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {
-            throw Complaint("is the gateway's own; choose a path outside of /oauth2")
+            throw InvalidValue("is the gateway's own; choose a path outside of /oauth2")
         }
         return path.isEmpty ? "/" : path
     }
@@ -18,8 +18,8 @@ extension Shape<String> {
 extension Shape<Bool> {
     /// A switch.
     static let flag: Shape = {
-        let one = single("true or false") { text throws(Complaint) in
-            guard text == "true" || text == "false" else { throw Complaint("is neither true nor false") }
+        let one = single("true or false") { text throws(InvalidValue) in
+            guard text == "true" || text == "false" else { throw InvalidValue("is neither true nor false") }
             return text == "true"
         }
         return Shape(one.kind, schema: ["anyOf": [["type": "boolean"], Schema.reference]]) { node, reading in
@@ -32,16 +32,16 @@ extension Shape<Bool> {
 
 extension Shape<PublicRule> {
     /// A path that needs no sign-in, with or without a method.
-    static let publicRule = single("a path", pattern: "^([A-Z]+ )?/[^?# ]*$") { text throws(Complaint) in
+    static let publicRule = single("a path", pattern: "^([A-Z]+ )?/[^?# ]*$") { text throws(InvalidValue) in
         let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, let path = parts.last else {
-            throw Complaint("is not a path; write such as '/assets/' or 'GET /healthz'")
+            throw InvalidValue("is not a path; write such as '/assets/' or 'GET /healthz'")
         }
         let method = parts.count == 2 ? parts[0] : nil
         let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "LIST"]
         if let method, !known.contains(method) {
             let hint = Hint.nearest(to: method, in: known).map { "did you mean '\($0) \(path)'?" }
-            throw Complaint("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
+            throw InvalidValue("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
         }
         try CanonicalPath.check(path)
         return PublicRule(method: method, path: path)
@@ -50,28 +50,30 @@ extension Shape<PublicRule> {
 
 /// Paths in the one spelling that requests have after they were made canonical.
 enum CanonicalPath {
-    static func check(_ text: String) throws(Complaint) {
+    static func check(_ text: String) throws(InvalidValue) {
         if let sign = self.expressionSign(in: text) {
             let help = "a path is written as it is, and one that ends in '/' stands for all below it"
-            throw Complaint("has a '\(sign)', as regular expressions have, which are not supported; \(help)")
+            throw InvalidValue("has a '\(sign)', as regular expressions have, which are not supported; \(help)")
         }
         guard text.hasPrefix("/") else {
-            throw Complaint("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
+            throw InvalidValue("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
         }
         guard !text.contains("?"), !text.contains("#") else {
-            throw Complaint("has a query or fragment; only the path counts")
+            throw InvalidValue("has a query or fragment; only the path counts")
         }
-        guard !text.contains("*") else { throw Complaint("has a '*'; a path stands for all below it without one") }
+        guard !text.contains("*") else { throw InvalidValue("has a '*'; a path stands for all below it without one") }
         guard ReturnPath(text) != nil else {
-            throw Complaint(
+            throw InvalidValue(
                 "is not a plain path; it may hold no '//', '.', '..', '\\', space or character outside of ASCII"
             )
         }
         guard self.hasCanonicalEscapes(text) else {
-            throw Complaint("has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f")
+            throw InvalidValue(
+                "has an escape that is not needed or not in upper case; write 'a' for %61 and %2F for %2f"
+            )
         }
         guard !text.utf8.contains(where: { "\"<>^`{|}".utf8.contains($0) }) else {
-            throw Complaint("has a character that requests carry escaped; write its escape, such as %7C for '|'")
+            throw InvalidValue("has a character that requests carry escaped; write its escape, such as %7C for '|'")
         }
     }
 

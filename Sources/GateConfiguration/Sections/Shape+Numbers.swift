@@ -6,9 +6,9 @@ extension Shape<Int> {
     /// A whole number within bounds.
     static func number(_ bounds: ClosedRange<Int>) -> Shape {
         let shown = "\(bounds.lowerBound) to \(bounds.upperBound)"
-        let one = single("a number, \(shown)") { text throws(Complaint) in
-            guard let number = WholeNumber.parse(text) else { throw Complaint("is not a whole number, \(shown)") }
-            guard bounds.contains(number) else { throw Complaint("is out of range; it must be \(shown)") }
+        let one = single("a number, \(shown)") { text throws(InvalidValue) in
+            guard let number = WholeNumber.parse(text) else { throw InvalidValue("is not a whole number, \(shown)") }
+            guard bounds.contains(number) else { throw InvalidValue("is out of range; it must be \(shown)") }
             return number
         }
         return Shape(one.kind, schema: Schema.integer(bounds)) { one.read($0, &$1) }
@@ -18,9 +18,9 @@ extension Shape<Int> {
     static let redirectStatus: Shape = {
         let known = [301, 302, 303, 307, 308]
         let names = known.map(String.init).joined(separator: ", ")
-        let one = single("a status") { text throws(Complaint) in
+        let one = single("a status") { text throws(InvalidValue) in
             guard let number = WholeNumber.parse(text), known.contains(number) else {
-                throw Complaint("is no status of a redirect; write one of \(names)")
+                throw InvalidValue("is no status of a redirect; write one of \(names)")
             }
             return number
         }
@@ -45,10 +45,10 @@ extension Shape<Int> {
 extension Shape where Value: FixedWidthInteger {
     /// A number of bytes within bounds, which are shown as given.
     static func size(_ bounds: ClosedRange<Value>, shown: String) -> Shape {
-        let one = single("a size, \(shown)") { text throws(Complaint) in
+        let one = single("a size, \(shown)") { text throws(InvalidValue) in
             let bytes = try SizeText.parse(text)
             guard let size = Value(exactly: bytes), bounds.contains(size) else {
-                throw Complaint("is out of range; it must be \(shown)")
+                throw InvalidValue("is out of range; it must be \(shown)")
             }
             return size
         }
@@ -76,16 +76,16 @@ enum SizeText {
     private static let units = ["": 0, "KiB": 10, "MiB": 20, "GiB": 30]
 
     /// Reads `4096`, `32KiB`, `100MiB` or `1GiB`.
-    static func parse(_ text: String) throws(Complaint) -> Int {
+    static func parse(_ text: String) throws(InvalidValue) -> Int {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let unit = String(text[digits.endIndex...])
         guard let number = WholeNumber.parse(digits) else {
-            throw Complaint("is not a size; write bytes as a whole number, or with a unit: 32KiB, 100MiB, 1GiB")
+            throw InvalidValue("is not a size; write bytes as a whole number, or with a unit: 32KiB, 100MiB, 1GiB")
         }
         guard let shift = self.units[unit] else {
             let first = unit.drop { $0 == " " }.prefix(1).uppercased()
             let help = ["K", "M", "G"].contains(first) ? "; did you mean '\(digits)\(first)iB'?" : ""
-            throw Complaint("has no unit of sizes, which are KiB, MiB and GiB; bytes have none\(help)")
+            throw InvalidValue("has no unit of sizes, which are KiB, MiB and GiB; bytes have none\(help)")
         }
         let size = number.multipliedReportingOverflow(by: 1 << shift)
         return size.overflow ? .max : size.partialValue

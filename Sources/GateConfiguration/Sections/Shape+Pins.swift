@@ -19,7 +19,7 @@ extension Shape<Pin> {
             )
             return nil
         }
-        reading.error("\(scalar.shown) \(PinText.complaint(about: scalar.text))", at: scalar.mark)
+        reading.error("\(scalar.shown) \(PinSyntax.complaint(about: scalar.text))", at: scalar.mark)
         return nil
     }
 }
@@ -103,7 +103,7 @@ extension NameRule {
         pattern: #"^([A-Za-z0-9._\-]+|\[[0-9A-Fa-f:.]+\])$"#,
         complaint: { text in
             guard text.contains("://") || !text.contains("/") else { return "it has a path; write the host alone" }
-            do throws(Complaint) {
+            do throws(InvalidValue) {
                 _ = try HostName.parse(text)
                 return nil
             } catch {
@@ -116,13 +116,13 @@ extension NameRule {
 
 extension Shape<Instant> {
     /// A day, as its first instant in UTC.
-    static let date = single("a date", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$") { text throws(Complaint) in
-        guard let day = Instant(date: text) else { throw Complaint("is not a date such as 2027-06-01") }
+    static let date = single("a date", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$") { text throws(InvalidValue) in
+        guard let day = Instant(date: text) else { throw InvalidValue("is not a date such as 2027-06-01") }
         return day
     }
 }
 
-extension Shape<WebAddress> {
+extension Shape<WebURL> {
     /// The address of an HTTP proxy.
     static let proxy: Shape = {
         let one = single("an address", pattern: "^http://[^/?#@]+/?$", parse: proxyAddress)
@@ -138,23 +138,23 @@ extension Shape<WebAddress> {
         }
     }()
 
-    private static func proxyAddress(_ text: String) throws(Complaint) -> WebAddress {
+    private static func proxyAddress(_ text: String) throws(InvalidValue) -> WebURL {
         guard let mark = text.firstRange(of: "://") else {
-            let isAuthority = WebAddress("http://\(text)") != nil
-            throw Complaint(
+            let isAuthority = WebURL("http://\(text)") != nil
+            throw InvalidValue(
                 "is not an address; \(isAuthority ? "did you mean 'http://\(text)'?" : "write such as http://proxy:3128")"
             )
         }
         guard text[..<mark.lowerBound].lowercased() == "http" else {
-            throw Complaint(
+            throw InvalidValue(
                 "is not an http:// proxy, and others are not supported; what goes through it is https anyway"
             )
         }
-        guard let address = WebAddress(text) else {
-            throw Complaint("is not an address such as http://proxy.example.com:3128")
+        guard let address = WebURL(text) else {
+            throw InvalidValue("is not an address such as http://proxy.example.com:3128")
         }
         guard address.path == "/", address.query == nil else {
-            throw Complaint("has a path; a proxy is a host and a port, write '\(address.origin)'")
+            throw InvalidValue("has a path; a proxy is a host and a port, write '\(address.origin)'")
         }
         return address
     }

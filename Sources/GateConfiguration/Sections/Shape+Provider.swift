@@ -7,25 +7,25 @@ extension Shape<String> {
     /// One scope.
     ///
     /// RFC 6749 §3.3.
-    static let scope = single("a scope", pattern: #"^[!#-\[\]-~]+$"#) { text throws(Complaint) in
-        guard !text.contains(" ") else { throw Complaint("holds several scopes; write a list: [openid, email]") }
+    static let scope = single("a scope", pattern: #"^[!#-\[\]-~]+$"#) { text throws(InvalidValue) in
+        guard !text.contains(" ") else { throw InvalidValue("holds several scopes; write a list: [openid, email]") }
         let isToken = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
-        guard isToken, !text.isEmpty else { throw Complaint("is not a scope") }
+        guard isToken, !text.isEmpty else { throw InvalidValue("is not a scope") }
         return text
     }
 
     /// One value of the `aud` claim.
     ///
     /// RFC 7519 §4.1.3.
-    static let audience = single("an audience", pattern: "^[!-~]{1,255}$") { text throws(Complaint) in
+    static let audience = single("an audience", pattern: "^[!-~]{1,255}$") { text throws(InvalidValue) in
         guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw Complaint("is not an audience, such as https://api.example.com")
+            throw InvalidValue("is not an audience, such as https://api.example.com")
         }
         return text
     }
 
     /// A Microsoft tenant: its id, a verified domain, or one of the three names for many tenants.
-    static let tenant = single("a tenant", pattern: #"^[A-Za-z0-9.\-]+$"#) { text throws(Complaint) in
+    static let tenant = single("a tenant", pattern: #"^[A-Za-z0-9.\-]+$"#) { text throws(InvalidValue) in
         let names = ["organizations", "common", "consumers"]
         if names.contains(text) { return text }
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -33,7 +33,7 @@ extension Shape<String> {
         if isHexadecimal, groups.map(\.utf8.count) == [8, 4, 4, 4, 12] { return text.lowercased() }
         if let domain = Origin.normalHost(text), domain.contains("."), !domain.hasPrefix("[") { return domain }
         let hint = Hint.nearest(to: text, in: names).map { "; did you mean '\($0)'?" } ?? ""
-        throw Complaint("is not a tenant id, a domain, or one of \(names.joined(separator: ", "))\(hint)")
+        throw InvalidValue("is not a tenant id, a domain, or one of \(names.joined(separator: ", "))\(hint)")
     }
 
     /// One source of a profile's field.
@@ -41,10 +41,10 @@ extension Shape<String> {
         "a source",
         pattern: #"^((id_token|userinfo|callback):[/\[]|api:/[^#]*#[/\[]|const:).*$"#
     ) {
-        text throws(Complaint) in
-        if let complaint = ClaimSourceSyntax.complaint(about: text) { throw Complaint(complaint) }
+        text throws(InvalidValue) in
+        if let complaint = ClaimSourceSyntax.complaint(about: text) { throw InvalidValue(complaint) }
         guard text.hasPrefix("const:") || !text.contains("://") else {
-            throw Complaint("has '//' in its pointer; in the name of a claim write '~1' for each '/'")
+            throw InvalidValue("has '//' in its pointer; in the name of a claim write '~1' for each '/'")
         }
         return text
     }
@@ -53,30 +53,30 @@ extension Shape<String> {
 extension Shape<String> {
     /// The id of a Microsoft tenant.
     static let guid = single("a tenant id", pattern: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$") {
-        text throws(Complaint) in
+        text throws(InvalidValue) in
         guard IssuerRule.isGUID(text) else {
-            throw Complaint("is not a tenant id such as 8eae0000-2b34-4da1-9baa-8bc8c9d6a490")
+            throw InvalidValue("is not a tenant id such as 8eae0000-2b34-4da1-9baa-8bc8c9d6a490")
         }
         return text.lowercased()
     }
 
     /// The id of a Slack workspace.
-    static let workspace = single("a workspace id", pattern: "^T[A-Z0-9]{2,31}$") { text throws(Complaint) in
+    static let workspace = single("a workspace id", pattern: "^T[A-Z0-9]{2,31}$") { text throws(InvalidValue) in
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
         guard isPlain, (3...32).contains(text.utf8.count), text.hasPrefix("T") else {
-            throw Complaint("is not a workspace id such as T0123456789; the name of a workspace can change hands")
+            throw InvalidValue("is not a workspace id such as T0123456789; the name of a workspace can change hands")
         }
         return text
     }
 
     /// A version as it stands in addresses.
-    static let apiVersion = single("a version", pattern: "^v[0-9]{1,3}(\\.[0-9]{1,3})?$") { text throws(Complaint) in
+    static let apiVersion = single("a version", pattern: "^v[0-9]{1,3}(\\.[0-9]{1,3})?$") { text throws(InvalidValue) in
         let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         let isNumber = parts.allSatisfy { part in
             (1...3).contains(part.utf8.count) && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
         }
         guard text.hasPrefix("v"), (1...2).contains(parts.count), isNumber else {
-            throw Complaint("is not a version such as v23.0")
+            throw InvalidValue("is not a version such as v23.0")
         }
         return text
     }
@@ -94,7 +94,9 @@ extension Shape<String> {
         }
         guard !scalar.text.utf8.contains(0) else { return nil }
         let path = reading.path(scalar.text)
-        guard let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark) else { return nil }
+        guard let bytes = reading.bytes(of: path, limit: DecodingContext.certificateLimit, at: scalar.mark) else {
+            return nil
+        }
         if String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") {
             reading.warnOfSharedSecret(path, "a private key", at: scalar.mark)
         }

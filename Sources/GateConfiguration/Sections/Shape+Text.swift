@@ -4,17 +4,17 @@ internal import GateCore
 
 extension Shape<String> {
     /// A text of 1 to 512 characters without control characters.
-    static let text = single("a text") { text throws(Complaint) in
-        guard !text.isEmpty else { throw Complaint("is empty") }
+    static let text = single("a text") { text throws(InvalidValue) in
+        guard !text.isEmpty else { throw InvalidValue("is empty") }
         guard text.count <= 512, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-            throw Complaint("is longer than 512 characters or has a line break in it")
+            throw InvalidValue("is longer than 512 characters or has a line break in it")
         }
         return text
     }
 
     /// A path that the gateway writes to; taken as it is.
-    static let path = single("a path") { text throws(Complaint) in
-        guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else { throw Complaint("is no path") }
+    static let path = single("a path") { text throws(InvalidValue) in
+        guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else { throw InvalidValue("is no path") }
         return text
     }
 
@@ -25,7 +25,7 @@ extension Shape<String> {
             return nil
         }
         let path = reading.path(scalar.text)
-        let content = reading.bytes(of: path, limit: Reading.certificateLimit, at: scalar.mark)
+        let content = reading.bytes(of: path, limit: DecodingContext.certificateLimit, at: scalar.mark)
         return content.map { _ in path }
     }
 
@@ -39,7 +39,7 @@ extension Shape<String> {
     /// A file of PEM certificates that must be there.
     static let certificatesFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
         guard let path = existingFile.read(node, &reading) else { return nil }
-        let bytes = reading.bytes(of: path, limit: Reading.certificateLimit, at: node.mark) ?? []
+        let bytes = reading.bytes(of: path, limit: DecodingContext.certificateLimit, at: node.mark) ?? []
         guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
             reading.error("the file \(Scalar.quoted(path, limit: 4096)) holds no PEM certificate", at: node.mark)
             return nil
@@ -48,19 +48,19 @@ extension Shape<String> {
     }
 
     /// The name of a host, without scheme and port.
-    static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(Complaint) in
+    static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
         try HostName.parse(text)
     }
 
     /// The domain of e-mail addresses.
     static let domain = single("a domain", pattern: #"^[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]+)+\.?$"#) {
-        text throws(Complaint) in
+        text throws(InvalidValue) in
         if let sign = text.lastIndex(of: "@") {
             let rest = text[text.index(after: sign)...]
-            throw Complaint("is not a domain; write it without '@'\(rest.isEmpty ? "" : ": '\(rest)'")")
+            throw InvalidValue("is not a domain; write it without '@'\(rest.isEmpty ? "" : ": '\(rest)'")")
         }
         guard let domain = Origin.normalHost(text), domain.contains("."), !domain.hasPrefix("[") else {
-            throw Complaint("is not a domain such as example.com")
+            throw InvalidValue("is not a domain such as example.com")
         }
         return domain
     }
@@ -68,19 +68,19 @@ extension Shape<String> {
 
 /// Reads what stands for a host in the file.
 enum HostName {
-    static func parse(_ text: String) throws(Complaint) -> String {
+    static func parse(_ text: String) throws(InvalidValue) -> String {
         if let mark = text.firstRange(of: "://") {
-            throw Complaint(
+            throw InvalidValue(
                 "is an address; write the host alone: '\(text[mark.upperBound...].prefix { $0 != "/" && $0 != ":" })'"
             )
         }
-        guard !text.contains("/") else { throw Complaint("is not a host name; the path belongs to 'path'") }
-        guard !text.contains("*") else { throw Complaint("is not a host name; wildcards are not supported") }
+        guard !text.contains("/") else { throw InvalidValue("is not a host name; the path belongs to 'path'") }
+        guard !text.contains("*") else { throw InvalidValue("is not a host name; wildcards are not supported") }
         if let host = Origin.normalHost(text) { return host }
-        if let split = WebAddress.split(authority: text), split.port != nil {
-            throw Complaint("has a port; a host matches whatever the port, write '\(split.host)'")
+        if let split = WebURL.split(authority: text), split.port != nil {
+            throw InvalidValue("has a port; a host matches whatever the port, write '\(split.host)'")
         }
-        throw Complaint("is not a host name such as wiki.example.com")
+        throw InvalidValue("is not a host name such as wiki.example.com")
     }
 }
 
@@ -114,11 +114,11 @@ extension Shape<Duration> {
         let last = isFine ? "(ms|[smhdw])" : "[smhdw]"
         let examples = isFine ? "500ms, 30s, 15m or 1h30m" : "30s, 15m, 1h30m or 7d"
         let pattern = "^([0-9]{1,9}[wdhms])*[0-9]{1,9}\(last)$"
-        return single("a duration, \(shown)", pattern: pattern) { text throws(Complaint) in
+        return single("a duration, \(shown)", pattern: pattern) { text throws(InvalidValue) in
             guard let duration = DurationText.parse(text, takesMilliseconds: isFine) else {
-                throw Complaint("is not a duration; write whole numbers with units, such as \(examples)")
+                throw InvalidValue("is not a duration; write whole numbers with units, such as \(examples)")
             }
-            guard bounds.contains(duration) else { throw Complaint("is out of range; it must be \(shown)") }
+            guard bounds.contains(duration) else { throw InvalidValue("is out of range; it must be \(shown)") }
             return duration
         }
     }

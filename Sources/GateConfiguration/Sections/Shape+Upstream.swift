@@ -29,7 +29,7 @@ extension Shape<[UpstreamTarget]> {
         .whole
     }()
 
-    private static func check(_ targets: [Located<UpstreamTarget>], _ reading: inout Reading) {
+    private static func check(_ targets: [Located<UpstreamTarget>], _ reading: inout DecodingContext) {
         guard let first = targets.first else { return }
         var lines: [UpstreamTarget: Int] = [:]
         for target in targets {
@@ -68,23 +68,23 @@ extension Shape<UpstreamSettings> {
 
 extension Shape<String> {
     /// A host with or without a port, as `Host` carries it.
-    static let authority = single("a host", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(Complaint) in
+    static let authority = single("a host", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
         guard !text.contains("/") else {
-            throw Complaint("is not a host; write a name without scheme and path, such as app.internal")
+            throw InvalidValue("is not a host; write a name without scheme and path, such as app.internal")
         }
-        guard let parts = WebAddress.split(authority: text), let host = Origin.normalHost(parts.host) else {
-            throw Complaint("is not a host such as app.internal or app.internal:8080")
+        guard let parts = WebURL.split(authority: text), let host = Origin.normalHost(parts.host) else {
+            throw InvalidValue("is not a host such as app.internal or app.internal:8080")
         }
         return parts.port.map { "\(host):\($0)" } ?? host
     }
 
     /// What a health check asks for: a path, with or without a query.
-    static let healthPath = single("a path", pattern: "^/[^#]*$") { text throws(Complaint) in
+    static let healthPath = single("a path", pattern: "^/[^#]*$") { text throws(InvalidValue) in
         guard text.hasPrefix("/") else {
-            throw Complaint("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
+            throw InvalidValue("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
         }
         guard text.utf8.count <= 1024, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x23 }) else {
-            throw Complaint("is not a path; it may hold 1024 visible ASCII characters, but no '#'")
+            throw InvalidValue("is not a path; it may hold 1024 visible ASCII characters, but no '#'")
         }
         return text
     }
@@ -94,13 +94,15 @@ extension Shape<String> {
     /// RFC 9110 §9.2.2.
     static let retryMethod: Shape = {
         let known = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
-        let one = single("a method") { text throws(Complaint) in
+        let one = single("a method") { text throws(InvalidValue) in
             guard !known.contains(text) else { return text }
             guard !["POST", "PATCH"].contains(text.uppercased()) else {
-                throw Complaint("is never sent again, since the app may have done already what it asks for; remove it")
+                throw InvalidValue(
+                    "is never sent again, since the app may have done already what it asks for; remove it"
+                )
             }
             let hint = Hint.nearest(to: text, in: known).map { "did you mean '\($0)'?" }
-            throw Complaint("is no method to repeat; \(hint ?? "write one of \(known.joined(separator: ", "))")")
+            throw InvalidValue("is no method to repeat; \(hint ?? "write one of \(known.joined(separator: ", "))")")
         }
         let schema: JSON = ["anyOf": [["enum": .array(known.map(JSON.string))], Schema.reference]]
         return Shape(one.kind, schema: schema) { one.read($0, &$1) }
@@ -130,28 +132,28 @@ extension Shape {
 
 /// Reads where an app is, and says what to write instead of what is not supported.
 private enum TargetText {
-    static func parse(_ text: String) throws(Complaint) -> UpstreamTarget {
+    static func parse(_ text: String) throws(InvalidValue) -> UpstreamTarget {
         if let socket = text.firstRange(of: "unix:"),
             socket.lowerBound == text.startIndex || text[socket.upperBound...].hasPrefix("/")
         {
             return try self.socket(path: text[socket.upperBound...], how: text[..<socket.lowerBound])
         }
         guard let mark = text.firstRange(of: "://") else {
-            let isAuthority = WebAddress("http://\(text)") != nil
+            let isAuthority = WebURL("http://\(text)") != nil
             let help =
                 isAuthority
                 ? "did you mean 'http://\(text)'?" : "write such as http://10.0.0.5:8080 or unix:/run/app.sock"
-            throw Complaint("is not an upstream; \(help)")
+            throw InvalidValue("is not an upstream; \(help)")
         }
         let rest = text[mark.upperBound...]
         let (isSecure, isHTTP2) = try self.scheme(text[..<mark.lowerBound].lowercased(), rest)
-        guard let address = WebAddress("\(isSecure ? "https" : "http")://\(rest)") else {
-            throw Complaint("is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock")
+        guard let address = WebURL("\(isSecure ? "https" : "http")://\(rest)") else {
+            throw InvalidValue("is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock")
         }
         let place = UpstreamTarget.Place.tcp(host: address.origin.host, port: address.origin.port)
         let target = UpstreamTarget(place: place, isSecure: isSecure, isHTTP2: isHTTP2)
         guard address.path == "/", address.query == nil else {
-            throw Complaint("has a path; requests keep their own, so write '\(target)'")
+            throw InvalidValue("has a path; requests keep their own, so write '\(target)'")
         }
         return target
     }
@@ -159,7 +161,7 @@ private enum TargetText {
     private static func scheme(
         _ scheme: String,
         _ rest: Substring
-    ) throws(Complaint) -> (isSecure: Bool, isHTTP2: Bool) {
+    ) throws(InvalidValue) -> (isSecure: Bool, isHTTP2: Bool) {
         switch scheme {
         case "http": return (false, false)
         case "https": return (true, false)
@@ -167,30 +169,30 @@ private enum TargetText {
         case "h2": return (true, true)
         case "ws", "wss":
             let help = "write '\(scheme == "ws" ? "http" : "https")://\(rest.prefix(200))' and 'websocket: true'"
-            throw Complaint("is not an upstream; a WebSocket starts as a request, so \(help)")
+            throw InvalidValue("is not an upstream; a WebSocket starts as a request, so \(help)")
         case "grpc", "grpcs":
             let known = scheme == "grpc" ? "h2c" : "h2"
-            throw Complaint("is not an upstream; gRPC is HTTP/2, so write '\(known)://\(rest.prefix(200))'")
+            throw InvalidValue("is not an upstream; gRPC is HTTP/2, so write '\(known)://\(rest.prefix(200))'")
         default:
             let names = ["http", "https", "h2c", "h2"]
             let hint = Hint.nearest(to: scheme, in: names).map { "did you mean '\($0)://\(rest.prefix(200))'?" }
-            throw Complaint(
+            throw InvalidValue(
                 "is not an upstream; \(hint ?? "it starts with http://, https://, h2c://, h2:// or unix:/")"
             )
         }
     }
 
     /// The path of a socket has to fit `sun_path`, 108 bytes with its end.
-    private static func socket(path: Substring, how: Substring) throws(Complaint) -> UpstreamTarget {
+    private static func socket(path: Substring, how: Substring) throws(InvalidValue) -> UpstreamTarget {
         guard how.isEmpty else {
             let plain = "/" + path.drop { $0 == "/" }.prefix(107)
-            throw Complaint("asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:\(plain)'")
+            throw InvalidValue("asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:\(plain)'")
         }
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw Complaint("needs an absolute path, such as unix:/run/app.sock")
+            throw InvalidValue("needs an absolute path, such as unix:/run/app.sock")
         }
         guard path.utf8.count <= 107 else {
-            throw Complaint("is longer than the 107 bytes that a socket's path may have")
+            throw InvalidValue("is longer than the 107 bytes that a socket's path may have")
         }
         return UpstreamTarget(place: .unix(path: String(path)))
     }

@@ -86,16 +86,18 @@ extension Shape<String> {
     ///
     /// RFC 9110 §9.1.
     static let forwardedMethod = single("a method", pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$") {
-        text throws(Complaint) in
+        text throws(InvalidValue) in
         let isToken = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
-        guard isToken, (1...32).contains(text.utf8.count) else { throw Complaint("is not a method such as PROPFIND") }
+        guard isToken, (1...32).contains(text.utf8.count) else {
+            throw InvalidValue("is not a method such as PROPFIND")
+        }
         guard !["CONNECT", "TRACE", "TRACK", "PRI"].contains(text.uppercased()) else {
-            throw Complaint("is never forwarded; remove it")
+            throw InvalidValue("is never forwarded; remove it")
         }
         guard text == text.uppercased() || text != text.lowercased() else {
-            throw Complaint("is in small letters, and letter case matters; write '\(text.uppercased())'")
+            throw InvalidValue("is in small letters, and letter case matters; write '\(text.uppercased())'")
         }
         return text
     }
@@ -104,14 +106,14 @@ extension Shape<String> {
 extension Shape<WriteOrigin> {
     /// An origin, or an origin and a path.
     static let writeOrigin = single("an origin", pattern: #"^https?://[^/?#@ ]+/?( /[^?# ]*)?$"#) {
-        text throws(Complaint) in
+        text throws(InvalidValue) in
         let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count <= 2, let address = WebAddress(parts[0]) else {
-            throw Complaint("is not an origin such as https://portal.example.com")
+        guard parts.count <= 2, let address = WebURL(parts[0]) else {
+            throw InvalidValue("is not an origin such as https://portal.example.com")
         }
         guard address.path == "/", address.query == nil else {
             let help = "write '\(address.origin) \(address.path)' for that path only"
-            throw Complaint("has a path in the origin; \(help)")
+            throw InvalidValue("has a path in the origin; \(help)")
         }
         guard parts.count == 2 else { return WriteOrigin(origin: address.origin) }
         try CanonicalPath.check(parts[1])

@@ -71,7 +71,7 @@ extension Mapping<HealthSettings> {
 
 extension HealthSettings {
     /// Checks of one target never overlap; what is not written gives way.
-    fileprivate mutating func check(_ written: Mapping<HealthSettings>.Written, _ reading: inout Reading) {
+    fileprivate mutating func check(_ written: Mapping<HealthSettings>.Written, _ reading: inout DecodingContext) {
         guard written.isSound else { return }
         if let mark = written.keys["status"], self.statuses.isEmpty {
             reading.error("'status' lists none; remove it for 200 to 399", at: mark)

@@ -3,7 +3,7 @@
 internal import GateCore
 
 /// What holds where a key is not written.
-enum Standard: Sendable, ExpressibleByStringLiteral {
+enum KeyDefault: Sendable, ExpressibleByStringLiteral {
     /// A value that could as well be written.
     case value(JSON)
     /// Something that words must say, as Markdown.
@@ -35,7 +35,7 @@ struct Key<Owner: Sendable>: Sendable {
         /// Whether the mapping is an error without it.
         var isRequired = false
         /// What holds without the key.
-        var standard: Standard?
+        var standard: KeyDefault?
         /// A value that could stand in the file.
         var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
@@ -50,7 +50,7 @@ struct Key<Owner: Sendable>: Sendable {
     let summary: String
     let schema: JSON
     let sections: [Section]
-    private let body: @Sendable (YAMLNode, inout Owner, inout Reading) -> Void
+    private let body: @Sendable (YAMLNode, inout Owner, inout DecodingContext) -> Void
 
     /// A key whose value goes to `field`.
     init<Value: Sendable>(
@@ -123,7 +123,7 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// Reads the value into what owns it.
-    func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout Reading) {
+    func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)
     }
 

@@ -29,7 +29,7 @@ struct Mapping<Owner: Sendable>: Sendable {
     let alternatives: [String]
     private let byName: [String: Int]
     private let make: @Sendable () -> Owner
-    private let check: @Sendable (inout Owner, Written, inout Reading) -> Void
+    private let check: @Sendable (inout Owner, Written, inout DecodingContext) -> Void
 
     /// Describes a mapping; `check` sees a whole one, and what was written of it, before anybody else.
     init(
@@ -39,7 +39,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         make: @escaping @Sendable () -> Owner,
         keys: [Key<Owner>],
         alternatives: [String] = [],
-        check: @escaping @Sendable (inout Owner, Written, inout Reading) -> Void = { _, _, _ in }
+        check: @escaping @Sendable (inout Owner, Written, inout DecodingContext) -> Void = { _, _, _ in }
     ) {
         self.subject = subject
         self.path = path
@@ -95,7 +95,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         }
     }
 
-    private func read(_ node: YAMLNode, _ reading: inout Reading) -> Owner? {
+    private func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Owner? {
         guard case .mapping(let entries) = node.content else {
             reading.wrongType(node, kind: "\(self.subject) as a mapping of keys")
             return nil
@@ -116,7 +116,7 @@ struct Mapping<Owner: Sendable>: Sendable {
                 }
             }
         }
-        self.refuseSeveral(of: marks, &reading)
+        self.rejectSeveralAlternatives(of: marks, &reading)
         marks.merge(guessed) { written, _ in written }
         for key in self.keys where key.traits.isRequired && marks[key.name] == nil {
             reading.error("\(self.subject) needs '\(key.name)'\(self.example(of: key))", at: node.owner)
@@ -141,7 +141,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         return "\(names.prefix(1).joined())\(example); or \(names.dropFirst().joined(separator: " or "))"
     }
 
-    private func refuseSeveral(of marks: [String: YAMLMark], _ reading: inout Reading) {
+    private func rejectSeveralAlternatives(of marks: [String: YAMLMark], _ reading: inout DecodingContext) {
         let written = self.alternatives.compactMap { name in marks[name].map { (name: name, mark: $0) } }
             .sorted { $0.mark < $1.mark }
         for other in written.dropFirst() {
@@ -150,13 +150,13 @@ struct Mapping<Owner: Sendable>: Sendable {
         }
     }
 
-    private func refuse(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout Reading) {
+    private func refuse(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout DecodingContext) {
         if SecretNames.contains(entry.name) { reading.conceal(entry.value) }
         reading.error("\(Scalar.quoted(entry.name)) is here twice; first in line \(first.line)", at: entry.key.mark)
     }
 
     /// Says that a key is unknown; the answer is what was probably meant by it, and need not be asked for again.
-    private func refuse(unknown entry: YAMLEntry, _ reading: inout Reading) -> [String] {
+    private func refuse(unknown entry: YAMLEntry, _ reading: inout DecodingContext) -> [String] {
         let shown = "unknown key \(Scalar.quoted(entry.name)) in \(self.subject)"
         guard entry.name != "<<" else {
             reading.error("\(shown); merge keys are not supported, write the keys out", at: entry.key.mark)

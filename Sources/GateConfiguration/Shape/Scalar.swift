@@ -39,7 +39,7 @@ struct Scalar: Sendable {
 }
 
 /// Why a value is refused, in words that follow the value's own.
-struct Complaint: Error, Sendable {
+struct InvalidValue: Error, Sendable {
     let message: String
 
     init(_ message: String) {

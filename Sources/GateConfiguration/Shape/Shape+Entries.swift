@@ -31,18 +31,20 @@ extension Shape {
                 reading.error("there is nothing here; at least one entry is needed", at: node.owner)
                 return nil
             }
-            return entries.compactMap { Reading.named($0, rule, &reading) }.unique(by: rule, &reading).compactMap {
-                entry in
-                element.read(entry.value, &reading).map {
-                    Named(name: entry.name, mark: entry.key.mark, value: $0)
+            return entries.compactMap { DecodingContext.named($0, rule, &reading) }.unique(by: rule, &reading)
+                .compactMap {
+                    entry in
+                    element.read(entry.value, &reading).map {
+                        Named(name: entry.name, mark: entry.key.mark, value: $0)
+                    }
                 }
-            }
         }
     }
 }
 
-extension Reading {
-    fileprivate static func named(_ entry: YAMLEntry, _ rule: NameRule, _ reading: inout Reading) -> YAMLEntry? {
+extension DecodingContext {
+    fileprivate static func named(_ entry: YAMLEntry, _ rule: NameRule, _ reading: inout DecodingContext) -> YAMLEntry?
+    {
         guard let complaint = rule.complaint(entry.name) else { return entry }
         reading.error("\(Scalar.quoted(entry.name)) cannot be \(rule.subject); \(complaint)", at: entry.key.mark)
         return nil
@@ -50,7 +52,7 @@ extension Reading {
 }
 
 extension [YAMLEntry] {
-    fileprivate func unique(by rule: NameRule, _ reading: inout Reading) -> [YAMLEntry] {
+    fileprivate func unique(by rule: NameRule, _ reading: inout DecodingContext) -> [YAMLEntry] {
         var first: [String: YAMLEntry] = [:]
         return self.filter { entry in
             let identity = rule.identity(entry.name)

@@ -12,13 +12,13 @@ struct Shape<Value: Sendable>: Sendable {
     let schema: JSON
     /// What the reference has to explain in tables of their own.
     let sections: [Section]
-    private let body: @Sendable (YAMLNode, inout Reading) -> Value?
+    private let body: @Sendable (YAMLNode, inout DecodingContext) -> Value?
 
     init(
         _ kind: String,
         schema: JSON,
         sections: [Section] = [],
-        read: @escaping @Sendable (YAMLNode, inout Reading) -> Value?
+        read: @escaping @Sendable (YAMLNode, inout DecodingContext) -> Value?
     ) {
         self.kind = kind
         self.schema = schema
@@ -27,7 +27,7 @@ struct Shape<Value: Sendable>: Sendable {
     }
 
     /// The value of a node; nil, and a diagnostic, if it is none.
-    func read(_ node: YAMLNode, _ reading: inout Reading) -> Value? {
+    func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Value? {
         self.body(node, &reading)
     }
 
@@ -80,11 +80,11 @@ extension Shape {
     static func single(
         _ kind: String,
         pattern: String? = nil,
-        parse: @escaping @Sendable (String) throws(Complaint) -> Value
+        parse: @escaping @Sendable (String) throws(InvalidValue) -> Value
     ) -> Shape {
         Shape(kind, schema: Schema.text(pattern: pattern)) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
-            do throws(Complaint) {
+            do throws(InvalidValue) {
                 return try parse(scalar.text)
             } catch {
                 reading.error("\(scalar.shown) \(error.message)", at: scalar.mark)

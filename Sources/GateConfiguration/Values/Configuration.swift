@@ -50,7 +50,7 @@ package struct GatewaySettings: Sendable, Hashable {
     /// The folder for what the gateway makes itself.
     package var stateFolder: String
     /// The networks whose `X-Forwarded-*` and `Forwarded` are believed.
-    package var trustedProxies: [AddressRange]
+    package var trustedProxies: [CIDRRange]
     /// How long browsers remember to use https only; nil for no such field.
     package var hsts: Duration? = .seconds(180 * 86_400)
     /// The secrets, of which the first seals and all open; nil when the gateway makes one in `stateFolder`.
@@ -65,14 +65,14 @@ package struct GatewaySettings: Sendable, Hashable {
     /// Settings with the defaults for all but the public origin and the state folder.
     package init(publicURL: Origin, stateFolder: String) {
         self.publicURL = publicURL
-        self.listeners = [ListenerSettings(address: GatewaySettings.standardListener)]
-        self.operations = GatewaySettings.standardOperations
+        self.listeners = [ListenerSettings(address: GatewaySettings.defaultListener)]
+        self.operations = GatewaySettings.defaultOperations
         self.stateFolder = stateFolder
         self.trustedProxies = []
     }
 
-    static let standardListener = BindAddress(host: "127.0.0.1", port: 8080)
-    static let standardOperations = BindAddress(host: "127.0.0.1", port: 9901)
+    static let defaultListener = BindAddress(host: "127.0.0.1", port: 8080)
+    static let defaultOperations = BindAddress(host: "127.0.0.1", port: 9901)
 }
 
 /// One address that takes requests.
@@ -86,7 +86,7 @@ package struct ListenerSettings: Sendable, Hashable {
     /// Whether it serves nothing and redirects to https; never with certificates.
     package var redirectsToHTTPS = false
     /// The networks whose connections must start with a PROXY header; those of others must not.
-    package var proxyProtocol: [AddressRange] = []
+    package var proxyProtocol: [CIDRRange] = []
 
     /// Makes a listener, plain unless certificates are given, and then with HTTP/2.
     package init(address: BindAddress, certificates: [CertificateFiles] = []) {

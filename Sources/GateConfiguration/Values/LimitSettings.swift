@@ -5,7 +5,7 @@ package struct LimitSettings: Sendable, Hashable {
     /// Open connections; nil for 10,000, or half of the file descriptors less 200 if that is fewer.
     package var connections: Int?
     /// Open connections of one client address; 0 for no limit.
-    package var connectionsPerAddress = 256
+    package var connectionsPerClientIP = 256
     /// Requests in flight.
     package var requestsInFlight = 8000
     /// Requests on one connection, after which it is closed.
@@ -26,10 +26,10 @@ package struct LimitSettings: Sendable, Hashable {
     package var signInsPerMinute = 30
     /// Sign-ins of one client address that may fail in a minute; 0 for no limit.
     package var failedSignInsPerMinute = 20
-    /// Bytes of memory, at least ``leastMemory``; nil for what the container or machine grants.
+    /// Bytes of memory, at least ``minMemory``; nil for what the container or machine grants.
     package var memory: Int64?
     /// The least memory with which requests can be served: what the program itself needs, and a third more.
-    package static let leastMemory: Int64 = 64 << 20
+    package static let minMemory: Int64 = 64 << 20
 
     /// The defaults.
     package init() {}

@@ -9,20 +9,20 @@ package enum AppAction: Sendable, Hashable {
     /// It is sent elsewhere.
     case redirect(RedirectSettings)
     /// It is answered with a fixed text.
-    case answer(AnswerSettings)
+    case answer(FixedResponse)
 }
 
 /// Where the requests of an app are sent instead.
 package struct RedirectSettings: Sendable, Hashable {
     /// The address; without a query if `keepsPath`.
-    package var to: WebAddress
+    package var to: WebURL
     /// 301, 302, 303, 307 or 308.
     package var status: Int
     /// Whether path and query of the request follow the path of `to`, its slash at the end left out.
     package var keepsPath: Bool
 
     /// A permanent redirect that keeps path and method, unless told.
-    package init(to: WebAddress, status: Int = 308, keepsPath: Bool = true) {
+    package init(to: WebURL, status: Int = 308, keepsPath: Bool = true) {
         self.to = to
         self.status = status
         self.keepsPath = keepsPath
@@ -30,7 +30,7 @@ package struct RedirectSettings: Sendable, Hashable {
 }
 
 /// What the requests of an app are answered with.
-package struct AnswerSettings: Sendable, Hashable {
+package struct FixedResponse: Sendable, Hashable {
     /// 200 to 599, but none that redirects.
     package var status = 200
     /// The body, at most 64 KiB of UTF-8; empty with 204, 205 and 304.
@@ -45,7 +45,7 @@ package struct AnswerSettings: Sendable, Hashable {
 /// How requests and answers of an app are passed on.
 package struct TrafficSettings: Sendable, Hashable {
     /// The bytes that the body of a request may have unless the file says otherwise: 100 MiB.
-    package static let standardMaxBody: Int64 = 100 << 20
+    package static let defaultMaxBody: Int64 = 100 << 20
 
     /// Whether the app's path is removed before forwarding; never if that is `/`.
     package var stripsPrefix = false
@@ -56,7 +56,7 @@ package struct TrafficSettings: Sendable, Hashable {
     /// Changes to the fields of answers.
     package var responseHeaders = HeaderEdits()
     /// The most bytes of a request's body; nil for no limit.
-    package var maxBody: Int64? = TrafficSettings.standardMaxBody
+    package var maxBody: Int64? = TrafficSettings.defaultMaxBody
     /// Who may open a WebSocket; nil for nobody.
     package var webSocket: WebSocketSettings?
     /// Whether 103 is passed on.

@@ -21,22 +21,22 @@ struct YAMLComposer {
     }
 
     /// The document of a text, or the first thing that is wrong with it.
-    static func document(of bytes: [UInt8], bounds: Bounds = Bounds()) throws(YAMLProblem) -> YAMLNode {
+    static func document(of bytes: [UInt8], bounds: Bounds = Bounds()) throws(YAMLFailure) -> YAMLNode {
         guard bytes.count <= bounds.bytes else {
-            throw YAMLProblem(message: "the file is larger than \(bounds.bytes >> 20) MiB", mark: .start)
+            throw YAMLFailure(message: "the file is larger than \(bounds.bytes >> 20) MiB", mark: .start)
         }
         if let mark = SourceLines.firstInvalid(in: bytes) {
-            throw YAMLProblem(message: "the file is not UTF-8; save it as UTF-8", mark: mark)
+            throw YAMLFailure(message: "the file is not UTF-8; save it as UTF-8", mark: mark)
         }
         var composer = YAMLComposer(bytes, bounds: bounds)
         return try composer.document()
     }
 
-    private mutating func document() throws(YAMLProblem) -> YAMLNode {
+    private mutating func document() throws(YAMLFailure) -> YAMLNode {
         _ = try self.events.next()
         let start = try self.events.next()
         guard start.kind == .documentStart else {
-            throw YAMLProblem(
+            throw YAMLFailure(
                 message: "the file says nothing; it needs 'gateway', 'providers' and 'apps'",
                 mark: .start
             )
@@ -45,14 +45,14 @@ struct YAMLComposer {
         _ = try self.events.next()
         let after = try self.events.next()
         guard after.kind == .streamEnd else {
-            throw YAMLProblem(message: "a second document starts here; the file may hold one only", mark: after.mark)
+            throw YAMLFailure(message: "a second document starts here; the file may hold one only", mark: after.mark)
         }
         return root
     }
 
-    private mutating func node(from event: YAMLEvent, depth: Int) throws(YAMLProblem) -> YAMLNode {
+    private mutating func node(from event: YAMLEvent, depth: Int) throws(YAMLFailure) -> YAMLNode {
         guard !event.hasTag else {
-            throw YAMLProblem(message: "tags such as !!str have no meaning here; remove the tag", mark: event.mark)
+            throw YAMLFailure(message: "tags such as !!str have no meaning here; remove the tag", mark: event.mark)
         }
         if case .alias(let name) = event.kind { return try self.expansion(of: name, at: event, depth: depth) }
         try self.count(1, depth: depth, at: event.mark)
@@ -63,7 +63,7 @@ struct YAMLComposer {
             case .mappingStart: try self.mapping(from: event.mark, depth: depth)
             case .scalar(let text, let isPlain):
                 YAMLNode(.scalar(text, isPlain: isPlain), from: event.mark, to: event.end)
-            default: throw YAMLProblem(message: "this is not YAML: a value is missing", mark: event.mark)
+            default: throw YAMLFailure(message: "this is not YAML: a value is missing", mark: event.mark)
             }
         if let anchor = event.anchor {
             self.openAnchors.remove(anchor)
@@ -72,29 +72,29 @@ struct YAMLComposer {
         return node
     }
 
-    private mutating func count(_ count: Int, depth: Int, at mark: YAMLMark) throws(YAMLProblem) {
+    private mutating func count(_ count: Int, depth: Int, at mark: YAMLMark) throws(YAMLFailure) {
         guard depth <= self.bounds.depth else {
-            throw YAMLProblem(message: "more than \(self.bounds.depth) levels inside one another", mark: mark)
+            throw YAMLFailure(message: "more than \(self.bounds.depth) levels inside one another", mark: mark)
         }
         self.nodes += count
         guard self.nodes <= self.bounds.nodes else {
             let message = "more than \(self.bounds.nodes) values, counting what aliases stand for"
-            throw YAMLProblem(message: message, mark: mark)
+            throw YAMLFailure(message: message, mark: mark)
         }
     }
 
-    private mutating func expansion(of name: String, at event: YAMLEvent, depth: Int) throws(YAMLProblem) -> YAMLNode {
+    private mutating func expansion(of name: String, at event: YAMLEvent, depth: Int) throws(YAMLFailure) -> YAMLNode {
         guard !self.openAnchors.contains(name) else {
-            throw YAMLProblem(message: "'*\(name)' stands inside what it stands for", mark: event.mark)
+            throw YAMLFailure(message: "'*\(name)' stands inside what it stands for", mark: event.mark)
         }
         guard let node = self.anchors[name] else {
-            throw YAMLProblem(message: "'*\(name)' has no '&\(name)' above it", mark: event.mark)
+            throw YAMLFailure(message: "'*\(name)' has no '&\(name)' above it", mark: event.mark)
         }
         try self.count(node.count, depth: depth + node.depth - 1, at: event.mark)
         return node
     }
 
-    private mutating func sequence(from mark: YAMLMark, depth: Int) throws(YAMLProblem) -> YAMLNode {
+    private mutating func sequence(from mark: YAMLMark, depth: Int) throws(YAMLFailure) -> YAMLNode {
         var elements: [YAMLNode] = []
         while true {
             let event = try self.events.next()
@@ -103,14 +103,14 @@ struct YAMLComposer {
         }
     }
 
-    private mutating func mapping(from mark: YAMLMark, depth: Int) throws(YAMLProblem) -> YAMLNode {
+    private mutating func mapping(from mark: YAMLMark, depth: Int) throws(YAMLFailure) -> YAMLNode {
         var entries: [YAMLEntry] = []
         while true {
             let event = try self.events.next()
             guard event.kind != .mappingEnd else { return YAMLNode(.mapping(entries), from: mark, to: event.end) }
             let key = try self.node(from: event, depth: depth + 1)
             guard case .scalar(let name, _) = key.content else {
-                throw YAMLProblem(message: "a key must be a single text", mark: event.mark)
+                throw YAMLFailure(message: "a key must be a single text", mark: event.mark)
             }
             var value = try self.node(from: try self.events.next(), depth: depth + 1)
             value.owner = event.mark

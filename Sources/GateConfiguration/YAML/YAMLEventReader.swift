@@ -51,8 +51,8 @@ struct YAMLEvent {
     }
 
     /// The next step, or what is wrong with the text.
-    func next() throws(YAMLProblem) -> YAMLEvent {
-        guard self.isReady else { throw YAMLProblem(message: "out of memory", mark: .start) }
+    func next() throws(YAMLFailure) -> YAMLEvent {
+        guard self.isReady else { throw YAMLFailure(message: "out of memory", mark: .start) }
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(self.parser, &event) == 1 else { throw self.problem }
         defer { unsafe yaml_event_delete(&event) }
@@ -95,16 +95,16 @@ struct YAMLEvent {
     }
 
     /// Why the last step failed.
-    private var problem: YAMLProblem {
+    private var problem: YAMLFailure {
         let text = unsafe self.parser.pointee.problem.map { unsafe String(cString: $0) } ?? "out of memory"
         let context = unsafe self.parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLMark(self.parser.pointee.problem_mark)
         let began = unsafe YAMLMark(self.parser.pointee.context_mark)
         if unsafe self.parser.pointee.error == YAML_READER_ERROR {
             let offset = unsafe self.parser.pointee.problem_offset
-            return YAMLProblem(message: "control characters are not allowed", mark: self.mark(ofByte: offset))
+            return YAMLFailure(message: "control characters are not allowed", mark: self.mark(ofByte: offset))
         }
-        return YAMLComplaint.problem(text, context: context, at: place, began: began, byte: self.byte(at: place))
+        return YAMLFailureText.problem(text, context: context, at: place, began: began, byte: self.byte(at: place))
     }
 
     private func mark(ofByte offset: Int) -> YAMLMark {

@@ -13,7 +13,7 @@ struct YAMLMark: Sendable, Hashable, Comparable {
 }
 
 /// What is wrong with a text as YAML, and where; nothing behind it was read.
-struct YAMLProblem: Error, Sendable, Equatable {
+struct YAMLFailure: Error, Sendable, Equatable {
     let message: String
     let mark: YAMLMark
 }

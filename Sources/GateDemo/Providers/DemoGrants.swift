@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// What a person agreed to.
 struct DemoGrant: Sendable {
-    let person: DemoPerson
+    let person: DemoUser
     let redirect: String
     let scopes: [String]
     let nonce: String?
@@ -61,7 +61,7 @@ final class DemoGrants: Sendable {
 /// Client credentials of a token request, from the body or from HTTP Basic.
 ///
 /// RFC 6749 §2.3.1.
-struct DemoCredentials {
+struct RequestCredentials {
     let id: String?
     let secret: String?
 

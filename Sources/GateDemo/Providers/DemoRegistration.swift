@@ -18,7 +18,7 @@ struct DemoClient: Sendable {
 }
 
 /// Where a simulated provider is.
-struct DemoAddress: Sendable {
+struct SimulatorURLs: Sendable {
     /// What the gateway calls, https; the issuer too.
     let base: String
     /// What browsers are sent to: plain, as no browser knows the demo's certificate authority.
@@ -29,7 +29,7 @@ struct DemoAddress: Sendable {
 }
 
 /// A sample person of a simulated provider.
-struct DemoPerson: Sendable {
+struct DemoUser: Sendable {
     /// What the button of the sign-in page sends.
     let id: String
     let name: String

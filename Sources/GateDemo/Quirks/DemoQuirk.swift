@@ -19,7 +19,7 @@ package struct DemoQuirk: Sendable, Hashable {
     }
 
     /// Every quirk, those of one provider together, in the order of the catalogue.
-    package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + PinQuirk.quirks + DemoFaults.quirks
+    package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + PinQuirk.quirks + QuirkInjector.quirks
 }
 
 /// The quirks that are switched on.
@@ -44,7 +44,7 @@ package struct DemoQuirks: Sendable, Hashable {
             throw Failure(
                 .malformedRequest,
                 "demo.quirk",
-                "there is no quirk '\(name)'\(DemoHint.nearest(name, known))"
+                "there is no quirk '\(name)'\(SpellingSuggestion.nearest(name, known))"
             )
         }
         self.on = Set(names)
@@ -62,7 +62,7 @@ package struct DemoQuirks: Sendable, Hashable {
 }
 
 /// Helps with names that were mistyped.
-enum DemoHint {
+enum SpellingSuggestion {
     /// `; did you mean '…'?` with the name that takes the fewest changes, if it takes few.
     static func nearest(_ text: String, _ names: [String]) -> String {
         let ranked = names.map { (name: $0, distance: self.distance(text, $0)) }

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The app behind the gateway in the demo: says who it believes you are, and why it believes it.
 package final class SampleApp: Sendable {
-    private let check: AssertionCheck
+    private let check: AssertionVerifier
     private let jwks: @Sendable () async throws -> [UInt8]
     private let known = Mutex<JSON?>(nil)
 
@@ -22,7 +22,7 @@ package final class SampleApp: Sendable {
         clock: WallClock = .system,
         jwks: @escaping @Sendable () async throws -> [UInt8],
     ) {
-        self.check = AssertionCheck(issuer: issuer, audience: audience, clock: clock)
+        self.check = AssertionVerifier(issuer: issuer, audience: audience, clock: clock)
         self.jwks = jwks
     }
 
@@ -45,8 +45,8 @@ package final class SampleApp: Sendable {
         ])
     }
 
-    private func verdict(_ assertion: String) async -> AssertionCheck.Outcome {
-        let wanted = AssertionCheck.keyID(of: assertion)
+    private func verdict(_ assertion: String) async -> AssertionVerifier.Outcome {
+        let wanted = AssertionVerifier.keyID(of: assertion)
         let known = self.known.withLock { $0 }
         let isKnown = known?["keys"]?.array?.contains { $0["kid"]?.string == wanted } == true
         if isKnown, let known { return self.check.outcome(of: assertion, keys: known) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateSockets
+internal import GateNet
 internal import NIOCore
 
 /// The client connections of one event loop, of which an idle one can make room for a new one; confined to the loop.
@@ -15,7 +15,7 @@ final class ClientConnections {
         /// The client that it counts for; nil as long as that is not known.
         var client: ClientNetwork?
         /// What serves it; nil before that, during a TLS handshake for example.
-        var connection: (any Retiring)?
+        var connection: (any IdleClosable)?
         fileprivate var index = 0
 
         fileprivate init(_ channel: SocketChannel, accepted: NIODeadline) {
@@ -36,7 +36,7 @@ final class ClientConnections {
     }
 
     /// How many of those that have been idle longest are remembered from one look to the next.
-    private static let mostCandidates = 16
+    private static let maxCandidates = 16
 
     private var members: [Member] = []
     /// Those that were idle longest at the last look, the longest last.
@@ -107,7 +107,7 @@ final class ClientConnections {
             guard client == nil || member.client == client, member.channel.isOpen else { return nil }
             return member.idleSince.map { Candidate(member: member, since: $0) }
         }
-        let longest = idle.sorted { $0.since < $1.since }.prefix(ClientConnections.mostCandidates)
+        let longest = idle.sorted { $0.since < $1.since }.prefix(ClientConnections.maxCandidates)
         self.candidates = longest.reversed()
         self.candidatesClient = client
     }

@@ -22,10 +22,10 @@ final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
 
         """
 
-    private let gate: ConnectionGate
+    private let gate: ConnectionLimiter
     private var hasResponded = false
 
-    init(gate: ConnectionGate) {
+    init(gate: ConnectionLimiter) {
         self.gate = gate
     }
 

@@ -15,13 +15,13 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
     typealias Continuation = (IPAddress?) throws -> Void
 
     private let deadline: NIODeadline
-    private let gate: ConnectionGate
+    private let gate: ConnectionLimiter
     private let then: Continuation
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
     private var isDone = false
 
-    init(until deadline: NIODeadline, gate: ConnectionGate, then: @escaping Continuation) {
+    init(until deadline: NIODeadline, gate: ConnectionLimiter, then: @escaping Continuation) {
         self.deadline = deadline
         self.gate = gate
         self.then = then
@@ -41,9 +41,9 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         var more = self.unwrapInboundIn(data)
         guard !self.isDone else { return context.fireChannelRead(data) }
         self.bytes.writeBuffer(&more)
-        do throws(ProxyHeader.Refusal) {
+        do throws(ProxyProtocolHeader.Refusal) {
             let sent = self.bytes
-            guard let header = try ProxyHeader.read(sent.readableBytesUInt8Span) else { return }
+            guard let header = try ProxyProtocolHeader.read(sent.readableBytesUInt8Span) else { return }
             self.finish(header, context)
         } catch {
             self.refuse(context)
@@ -55,7 +55,7 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    private func finish(_ header: ProxyHeader, _ context: ChannelHandlerContext) {
+    private func finish(_ header: ProxyProtocolHeader, _ context: ChannelHandlerContext) {
         self.isDone = true
         self.timer?.cancel()
         do {

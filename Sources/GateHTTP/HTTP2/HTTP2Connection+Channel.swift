@@ -89,7 +89,7 @@ extension HTTP2Connection {
     /// When to look after the connection, see ``Expiring``.
     package var deadline: NIODeadline {
         min(
-            min(self.idleDeadline, self.headDeadline, self.farewellDeadline),
+            min(self.idleDeadline, self.headDeadline, self.shutdownDeadline),
             min(self.stallDeadline, self.lookDeadline)
         )
     }
@@ -103,10 +103,10 @@ extension HTTP2Connection {
         }
         if self.headDeadline <= now {
             self.headDeadline = .distantFuture
-            self.count(WireRefusal(408, "wire.too_slow"))
+            self.count(WireRejection(408, "wire.too_slow"))
             self.terminate(.enhanceYourCalm)
         }
-        if self.farewellDeadline <= now { self.farewellIsOver(now) }
+        if self.shutdownDeadline <= now { self.farewellIsOver(now) }
         if self.idleDeadline <= now {
             self.idleDeadline = .distantFuture
             self.announceEnd()
@@ -117,7 +117,7 @@ extension HTTP2Connection {
     private func farewellIsOver(_ now: NIODeadline) {
         switch self.farewell {
         case .announced: self.nameLastStream()
-        case .lingering where self.isStillTaking(now): self.farewellDeadline = now + self.setting.limits.linger
+        case .lingering where self.isStillTaking(now): self.shutdownDeadline = now + self.setting.limits.linger
         case .none, .final, .lingering, .closed: self.giveUp()
         }
     }

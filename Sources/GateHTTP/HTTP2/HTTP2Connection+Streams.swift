@@ -90,7 +90,7 @@ extension HTTP2Connection {
         self.served += 1
         self.idleDeadline = .distantFuture
         if self.lookDeadline == .distantFuture { self.lookDeadline = self.arrived + self.setting.limits.look }
-        if self.served >= self.setting.limits.streamsInAll || self.arrived - self.created > self.ageLimit {
+        if self.served >= self.setting.limits.maxRequestsPerConnection || self.arrived - self.created > self.ageLimit {
             self.announceEnd()
         }
         do {
@@ -100,7 +100,7 @@ extension HTTP2Connection {
         }
     }
 
-    private func refuse(_ refusal: BlockRefusal, on stream: HTTP2Stream, endsStream: Bool) {
+    private func refuse(_ refusal: HTTP2FieldsRejection, on stream: HTTP2Stream, endsStream: Bool) {
         var wire = refusal.refusal
         wire.wantsPage = self.block.wantsPage
         let answer = stream.responder.answer(to: wire)
@@ -119,7 +119,7 @@ extension HTTP2Connection {
     }
 
     /// Counts a refusal to which nothing can be answered.
-    func count(_ refusal: WireRefusal) {
+    func count(_ refusal: WireRejection) {
         let responder = self.freshResponder()
         _ = responder.answer(to: refusal)
         self.keep(responder)

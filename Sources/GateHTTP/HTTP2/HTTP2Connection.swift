@@ -34,14 +34,14 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
     /// When the bytes at hand arrived.
     package internal(set) var arrived = NIODeadline.now()
 
-    let setting: DownstreamSetting
+    let setting: DownstreamEnvironment
     let makeResponder: () -> any Responder
     let created = NIODeadline.now()
     let ageLimit: TimeAmount
     var context: ChannelHandlerContext?
     var session: HTTP2Session?
-    let block: RequestBlock
-    var flood: FloodGuard
+    let block: HTTP2RequestHeadBuilder
+    var flood: FloodLimiter
     /// The streams between their head and their end; each knows its place.
     var open: [HTTP2Stream] = []
     /// Those that have something for the session.
@@ -70,7 +70,7 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
     /// Until when the first request must have come, or the next one on an idle connection.
     var idleDeadline: NIODeadline
     var headDeadline = NIODeadline.distantFuture
-    var farewellDeadline = NIODeadline.distantFuture
+    var shutdownDeadline = NIODeadline.distantFuture
     var stallDeadline = NIODeadline.distantFuture
     /// When to look at the open streams again.
     var lookDeadline = NIODeadline.distantFuture
@@ -83,16 +83,16 @@ package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Fl
     ///   - setting: Its surroundings.
     ///   - peer: The address of the client.
     ///   - makeResponder: Makes what decides on the requests of one stream at a time.
-    package init(setting: DownstreamSetting, peer: IPAddress?, makeResponder: @escaping () -> any Responder) {
+    package init(setting: DownstreamEnvironment, peer: IPAddress?, makeResponder: @escaping () -> any Responder) {
         self.setting = setting
         self.peer = peer
         self.makeResponder = makeResponder
-        self.block = RequestBlock(
+        self.block = HTTP2RequestHeadBuilder(
             limits: setting.limits.head,
             isSecure: true,
             takesWebSockets: setting.takesWebSockets
         )
-        self.flood = FloodGuard(now: self.created)
+        self.flood = FloodLimiter(now: self.created)
         self.idleDeadline = self.created + setting.limits.firstByte
         let jitter = setting.limits.age.nanoseconds / 10
         self.ageLimit = .nanoseconds(setting.limits.age.nanoseconds + Int64.random(in: -jitter...jitter))
@@ -189,7 +189,7 @@ extension HTTP2Connection {
     func announceEnd() {
         guard case .none = self.farewell, let session else { return }
         self.farewell = .announced
-        self.farewellDeadline = .now() + self.setting.limits.farewell
+        self.shutdownDeadline = .now() + self.setting.limits.farewell
         session.announceEnd()
         self.scheduleFlush()
     }
@@ -198,7 +198,7 @@ extension HTTP2Connection {
     func nameLastStream() {
         guard case .announced = self.farewell, let session else { return }
         self.farewell = .final
-        self.farewellDeadline = .distantFuture
+        self.shutdownDeadline = .distantFuture
         session.submitLast()
         self.scheduleFlush()
     }
@@ -230,7 +230,7 @@ extension HTTP2Connection {
         self.session = nil
         self.idleDeadline = .distantFuture
         self.headDeadline = .distantFuture
-        self.farewellDeadline = .now() + self.setting.limits.linger
+        self.shutdownDeadline = .now() + self.setting.limits.linger
         self.context?.close(mode: .output, promise: nil)
     }
 
@@ -247,7 +247,7 @@ extension HTTP2Connection {
         self.session = nil
         self.idleDeadline = .distantFuture
         self.headDeadline = .distantFuture
-        self.farewellDeadline = .distantFuture
+        self.shutdownDeadline = .distantFuture
         self.stallDeadline = .distantFuture
         self.spare = []
     }

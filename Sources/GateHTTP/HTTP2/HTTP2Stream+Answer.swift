@@ -21,7 +21,7 @@ extension HTTP2Stream {
         self.connection.scheduleFlush()
     }
 
-    func respond(_ answer: Answer) {
+    func respond(_ answer: Response) {
         guard self.phase == .none else { return }
         let status = answer.head.status.code
         let hasBody = !self.isHeadRequest && status != 204 && status != 304
@@ -56,7 +56,7 @@ extension HTTP2Stream {
         self.start(head, framing: .untilClose, closes: false)
     }
 
-    func closeAfterAnswer() {}
+    func closeAfterResponse() {}
 
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool {
@@ -112,7 +112,7 @@ extension HTTP2Stream {
         self.phase = .ended
         self.giveUp(.internalError)
         // The responder may serve another stream next: it must be at rest.
-        if isUnanswered { self.responder.abandon() }
+        if isUnanswered { self.responder.cancel() }
     }
 
     func freshBuffer(capacity: Int) -> ByteBuffer { self.connection.setting.memory.take(capacity: capacity) }
@@ -224,7 +224,7 @@ extension HTTP2Stream {
             self.connection.session?.consume(self.unconsumed)
             self.unconsumed = 0
         }
-        if isUnanswered { self.responder.abandon() }
+        if isUnanswered { self.responder.cancel() }
     }
 
     /// Lets go of what has not become frames.

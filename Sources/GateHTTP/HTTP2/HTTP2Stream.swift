@@ -119,7 +119,7 @@ extension HTTP2Stream {
     }
 
     /// Answers what was a request, but none that may be passed on.
-    func refuse(_ answer: Answer, endsStream: Bool, isHead: Bool) {
+    func refuse(_ answer: Response, endsStream: Bool, isHead: Bool) {
         self.isHeadRequest = isHead
         self.isRequestComplete = endsStream
         self.isFinishTold = true
@@ -218,8 +218,8 @@ extension HTTP2Stream {
             self.giveUp(self.isAnswerSent ? .none : .cancel)
             return
         }
-        self.responder.abandon()
-        self.respond(self.responder.answer(to: WireRefusal(408, "wire.too_slow")))
+        self.responder.cancel()
+        self.respond(self.responder.answer(to: WireRejection(408, "wire.too_slow")))
     }
 
     /// The answer has gone out whole; if the request is still coming, nobody wants the rest.

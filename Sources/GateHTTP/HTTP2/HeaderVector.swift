@@ -26,7 +26,7 @@ package import NIOCore
     ) -> Value {
         unsafe head.withUnsafeReadableBytes { raw in
             let bytes = unsafe raw.bindMemory(to: UInt8.self)
-            let start = unsafe FlatLines.lineEnd(bytes.span, from: 0) + 2
+            let start = unsafe FieldLineReader.lineEnd(bytes.span, from: 0) + 2
             unsafe self.fields.removeAll(keepingCapacity: true)
             if bytes.count >= 12 { unsafe self.append(":status", bytes, 9..<12) }
             let end = unsafe self.appendLines(bytes, from: start)
@@ -48,7 +48,7 @@ package import NIOCore
     ) -> Value {
         unsafe head.withUnsafeReadableBytes { raw in
             let bytes = unsafe raw.bindMemory(to: UInt8.self)
-            let lineEnd = unsafe FlatLines.lineEnd(bytes.span, from: 0)
+            let lineEnd = unsafe FieldLineReader.lineEnd(bytes.span, from: 0)
             let methodEnd = unsafe bytes[..<lineEnd].firstIndex(of: 0x20) ?? lineEnd
             let targetEnd = unsafe bytes[..<lineEnd].lastIndex(of: 0x20) ?? lineEnd
             unsafe self.fields.removeAll(keepingCapacity: true)
@@ -84,8 +84,8 @@ extension HeaderVector {
         hostBecomes authority: StaticString? = nil
     ) -> Int {
         let early = unsafe self.fields.count
-        return unsafe FlatLines.forEach(of: bytes.span, from: start) { line in
-            if let authority, unsafe FlatLines.isNamed(bytes.span, line.name, "host") {
+        return unsafe FieldLineReader.forEach(of: bytes.span, from: start) { line in
+            if let authority, unsafe FieldLineReader.isNamed(bytes.span, line.name, "host") {
                 let field = unsafe HeaderVector.field(authority, bytes, line.value)
                 unsafe self.fields.insert(field, at: early)
                 return

@@ -12,7 +12,7 @@ struct AudienceRule: IDTokenRule {
     /// Who else may be in the audience.
     var trusted: Set<String> = []
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         let claim = token.claims["aud"]
         let audiences = claim?.array ?? (claim.map { [$0] } ?? [])
         guard audiences.contains(where: self.isOurs),
@@ -24,18 +24,18 @@ struct AudienceRule: IDTokenRule {
         return self.isOurs(party) ? nil : self.issuedToOthers(party)
     }
 
-    private func foreign(_ claim: JSON?) -> Refusal {
+    private func foreign(_ claim: JSON?) -> TokenRejection {
         let others = self.trusted.isEmpty ? "" : ", and with it none but \(ReceivedText.list(self.trusted.sorted()))"
         let detail = "aud is \(ReceivedText.shown(claim)), expected \(ReceivedText.quoted(self.clientID))\(others)"
         let isWithOthers = claim?.array?.contains(where: self.isOurs) ?? false
         let advice = isWithOthers ? "; list the others in trusted_audiences if they may have such tokens" : ""
-        return Refusal("id_token.audience", "OpenID Connect Core §3.1.3.7, rule 3", detail: detail + advice)
+        return TokenRejection("id_token.audience", "OpenID Connect Core §3.1.3.7, rule 3", detail: detail + advice)
     }
 
-    private func issuedToOthers(_ party: JSON?) -> Refusal {
+    private func issuedToOthers(_ party: JSON?) -> TokenRejection {
         let expected = ReceivedText.quoted(self.clientID)
         let detail = "azp is \(ReceivedText.shown(party)), expected \(expected)"
-        return Refusal("id_token.authorized_party", "OpenID Connect Core §3.1.3.7, rule 5", detail: detail)
+        return TokenRejection("id_token.authorized_party", "OpenID Connect Core §3.1.3.7, rule 5", detail: detail)
     }
 
     private func isOurs(_ audience: JSON) -> Bool {

@@ -10,12 +10,13 @@ struct IssuerClaimRule: IDTokenRule {
     let issuer: IssuerRule
     let discovered: String
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> Refusal? {
+    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         switch self.issuer.verdict(on: token.claims, discovered: self.discovered) {
         case .accepted: nil
-        case .foreign: Refusal("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2", detail: self.detail(token))
+        case .foreign:
+            TokenRejection("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2", detail: self.detail(token))
         case .tenantRefused:
-            Refusal(
+            TokenRejection(
                 "provider.tenant",
                 "the tenant that the configuration names",
                 .forbidden,

@@ -41,8 +41,8 @@ extension CatalogEntry {
     static func discovery(
         of settings: ProviderSettings
     ) throws(Failure) -> (issuer: String, signIn: ProviderDefinition.SignInProtocol) {
-        guard let issuer = settings.issuer, let address = WebAddress(issuer), address.query == nil else {
-            throw Failure(.internalFault, "provider.definition", "issuer: missing or no address")
+        guard let issuer = settings.issuer, let address = WebURL(issuer), address.query == nil else {
+            throw Failure(.internalError, "provider.definition", "issuer: missing or no address")
         }
         return (issuer, try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer))
     }
@@ -63,23 +63,23 @@ extension CatalogEntry {
         )
     }
 
-    static func address(_ text: String) throws(Failure) -> WebAddress {
-        guard let address = WebAddress(text) else {
-            throw Failure(.internalFault, "provider.definition", "this is no https address: \(text)")
+    static func address(_ text: String) throws(Failure) -> WebURL {
+        guard let address = WebURL(text) else {
+            throw Failure(.internalError, "provider.definition", "this is no https address: \(text)")
         }
         return try self.checked(address)
     }
 
     /// The address, if nobody on the way can read what is sent there.
-    static func checked(_ address: WebAddress) throws(Failure) -> WebAddress {
+    static func checked(_ address: WebURL) throws(Failure) -> WebURL {
         guard address.origin.isSecure || address.origin.isLoopback else {
-            throw Failure(.internalFault, "provider.definition", "this is no https address: \(address)")
+            throw Failure(.internalError, "provider.definition", "this is no https address: \(address)")
         }
         return address
     }
 
     /// A base address as text that paths can be appended to.
-    static func base(_ address: WebAddress?, else standard: String) -> String {
+    static func base(_ address: WebURL?, else standard: String) -> String {
         guard var text = address?.description else { return standard }
         while text.hasSuffix("/") { text.removeLast() }
         return text
@@ -96,7 +96,7 @@ extension CatalogEntry {
         let digits = version.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         let isNumber = digits.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         guard version.hasPrefix("v"), (1...2).contains(digits.count), isNumber, version.utf8.count <= 16 else {
-            throw Failure(.internalFault, "provider.definition", "api_version: this is no version, such as \(standard)")
+            throw Failure(.internalError, "provider.definition", "api_version: this is no version, such as \(standard)")
         }
         return version
     }

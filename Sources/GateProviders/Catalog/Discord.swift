@@ -11,7 +11,7 @@ extension ProviderType {
         "discord",
         title: "Discord",
         settings: [.baseURL, .apiURL, .apiVersion],
-        admitsTheWorld: { _ in true },
+        acceptsAnyAccount: { _ in true },
         entry: CatalogEntry.discord
     )
 }

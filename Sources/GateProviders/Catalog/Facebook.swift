@@ -12,7 +12,7 @@ extension ProviderType {
         "facebook",
         title: "Facebook",
         settings: [.baseURL, .apiURL, .apiVersion],
-        admitsTheWorld: { _ in true },
+        acceptsAnyAccount: { _ in true },
         entry: CatalogEntry.facebook
     )
 }

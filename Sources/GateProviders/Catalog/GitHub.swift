@@ -12,7 +12,7 @@ extension ProviderType {
         title: "GitHub",
         settings: [.baseURL, .apiURL, .app, .rejectNoreply],
         lookups: ["organizations", "teams"],
-        admitsTheWorld: { $0.isAt(publicHost: "github.com") },
+        acceptsAnyAccount: { $0.isAt(publicHost: "github.com") },
         entry: CatalogEntry.gitHub
     )
 }

@@ -13,7 +13,7 @@ extension ProviderType {
         title: "GitLab",
         settings: ProviderSetting.ownServer.union([.baseURL]),
         listsGroups: true,
-        admitsTheWorld: { $0.isAt(publicHost: "gitlab.com") },
+        acceptsAnyAccount: { $0.isAt(publicHost: "gitlab.com") },
         entry: CatalogEntry.gitLab
     )
 }

@@ -18,7 +18,7 @@ extension ProviderType {
             takesAddresses: false,
             takesPrivateNames: false
         ),
-        admitsTheWorld: { $0.hostedDomains.isEmpty },
+        acceptsAnyAccount: { $0.hostedDomains.isEmpty },
         entry: CatalogEntry.google
     )
 }

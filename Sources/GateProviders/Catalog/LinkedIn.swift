@@ -12,7 +12,7 @@ extension ProviderType {
         "linkedin",
         title: "LinkedIn",
         settings: ProviderSetting.openID.union([.baseURL]),
-        admitsTheWorld: { _ in true },
+        acceptsAnyAccount: { _ in true },
         entry: CatalogEntry.linkedIn
     )
 }

@@ -15,7 +15,7 @@ extension ProviderType {
         lookups: ["graph"],
         listsGroups: true,
         redirects: RedirectRule(plainHosts: ["localhost"], takesAddresses: true, takesPrivateNames: true),
-        admitsTheWorld: { settings in
+        acceptsAnyAccount: { settings in
             let open: Set = ["common", "consumers", "organizations", IssuerRule.consumerTenant]
             let isOpen = open.contains(settings.tenant ?? "common")
             return isOpen && (settings.tenants.isEmpty || settings.tenants.contains(IssuerRule.consumerTenant))

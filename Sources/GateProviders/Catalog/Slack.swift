@@ -11,7 +11,7 @@ extension ProviderType {
         "slack",
         title: "Slack",
         settings: ProviderSetting.openID.union([.baseURL, .workspaces]),
-        admitsTheWorld: { $0.workspaces.isEmpty },
+        acceptsAnyAccount: { $0.workspaces.isEmpty },
         entry: CatalogEntry.slack
     )
 }

@@ -2,14 +2,14 @@
 
 internal import GateCore
 package import GateHTTP
-internal import GateSockets
+internal import GateNet
 package import NIOCore
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
 /// What the connections of one event loop share.
-package struct UpstreamSetting {
+package struct UpstreamEnvironment {
     /// The loop.
     package let loop: any EventLoop
     /// Watches deadlines.
@@ -17,7 +17,7 @@ package struct UpstreamSetting {
     /// Flushes together what was written in one turn; nil flushes each at once.
     package let flushes: FlushBatch?
     /// Knows the addresses of names.
-    package let names: NameDirectory
+    package let names: DNSCache
     /// Hears what an operator wants to know.
     package let report: @Sendable (UpstreamEvent) -> Void
 
@@ -26,7 +26,7 @@ package struct UpstreamSetting {
         loop: any EventLoop,
         sweep: DeadlineSweep,
         flushes: FlushBatch? = nil,
-        names: NameDirectory = NameDirectory(),
+        names: DNSCache = DNSCache(),
         report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
     ) {
         self.loop = loop
@@ -54,18 +54,18 @@ package enum UpstreamEvent: Sendable {
 package struct UpstreamConnector {
     /// Where the connections lead.
     package let address: UpstreamAddress
-    let setting: UpstreamSetting
+    let setting: UpstreamEnvironment
     private let tls: UpstreamTLS?
     private let timeout: TimeAmount
-    private let namesLast: TimeAmount
+    private let dnsTTL: TimeAmount
 
     /// A connector to one target of a plan.
-    package init(to address: UpstreamAddress, plan: UpstreamPlan, setting: UpstreamSetting) {
+    package init(to address: UpstreamAddress, plan: UpstreamPlan, setting: UpstreamEnvironment) {
         self.address = address
         self.setting = setting
         self.tls = address.isSecure ? plan.tls : nil
         self.timeout = plan.limits.connect
-        self.namesLast = plan.namesLast
+        self.dnsTTL = plan.dnsTTL
     }
 
     /// Makes a connection.
@@ -107,7 +107,7 @@ package struct UpstreamConnector {
         let loop = self.setting.loop
         let promise = loop.makePromise(of: [IPBytes].self)
         let late = loop.scheduleTask(deadline: deadline) { promise.fail(ConnectFailure(.connectTimedOut)) }
-        self.setting.names.addresses(of: name, lifetime: self.namesLast, on: loop).whenSuccess { addresses in
+        self.setting.names.addresses(of: name, lifetime: self.dnsTTL, on: loop).whenSuccess { addresses in
             late.cancel()
             promise.succeed(addresses)
         }
@@ -125,7 +125,7 @@ package struct UpstreamConnector {
             return self.setting.loop.makeFailedFuture(ConnectFailure(.unreachable("the event loop has no sockets")))
         }
         let bound = NIOLoopBound(self, eventLoop: loop)
-        return SocketRace.connect(to: addresses, by: deadline, on: loop).flatMapThrowing { channel in
+        return HappyEyeballsConnector.connect(to: addresses, by: deadline, on: loop).flatMapThrowing { channel in
             channel.setWaterMarks(low: 32 * 1024, high: 128 * 1024)
             do {
                 try bound.value.prepare(channel)
@@ -149,22 +149,24 @@ extension UpstreamConnector {
         let name = tls.serverName ?? self.address.serverName
         guard tls.pins != nil else {
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-            try channel.pipeline.syncOperations.addHandlers([handler, HandshakeWatch(loop: channel.eventLoop)])
+            try channel.pipeline.syncOperations.addHandlers([
+                handler, HandshakeCompletionHandler(loop: channel.eventLoop),
+            ])
             return
         }
         let chain = BuiltChain()
         let handler = try chain.handler(context: context, serverName: name)
-        let watch = HandshakeWatch(loop: channel.eventLoop)
-        try channel.pipeline.syncOperations.addHandlers([handler, ChainKeeper(chain), watch])
+        let watch = HandshakeCompletionHandler(loop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandlers([handler, BuiltChainHandler(chain), watch])
     }
 
     /// Waits for the handshake, then looks at what was agreed and at the pins.
     private func secured(_ channel: any Channel, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
         guard self.address.isSecure else { return channel.eventLoop.makeSucceededFuture(channel) }
         let loop = channel.eventLoop
-        let watch: HandshakeWatch
+        let watch: HandshakeCompletionHandler
         do {
-            watch = try channel.pipeline.syncOperations.handler(type: HandshakeWatch.self)
+            watch = try channel.pipeline.syncOperations.handler(type: HandshakeCompletionHandler.self)
         } catch {
             return loop.makeFailedFuture(ConnectFailure(.untrusted("the connection was closed in the TLS handshake")))
         }
@@ -197,7 +199,7 @@ extension UpstreamConnector {
             throw ConnectFailure(.untrusted("it speaks no HTTP/2 over TLS"))
         }
         guard let pins = self.tls?.pins else { return }
-        let keeper = try channel.pipeline.syncOperations.handler(type: ChainKeeper.self)
+        let keeper = try channel.pipeline.syncOperations.handler(type: BuiltChainHandler.self)
         let chain = keeper.chain.certificates
         let demand = pins.demand(at: WallClock.system.now)
         if demand != .refuse, let chain, chain.matches(pins) { return }
@@ -216,7 +218,7 @@ extension UpstreamConnector {
     }
 
     /// What becomes of an error.
-    private static func problem(for error: any Error) -> UpstreamProblem {
+    private static func problem(for error: any Error) -> UpstreamFailure {
         switch error {
         case let failure as ConnectFailure:
             return failure.problem
@@ -229,7 +231,7 @@ extension UpstreamConnector {
 }
 
 /// Keeps the chain beside the TLS handler that builds it; confined to its channel's event loop.
-private final class ChainKeeper: ChannelInboundHandler {
+private final class BuiltChainHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     let chain: BuiltChain

@@ -101,7 +101,7 @@ extension HTTP2ClientSession {
     var mayRequest: Bool { unsafe nghttp2_session_check_request_allowed(self.raw) != 0 }
 
     /// How many streams the peer lets us have at a time.
-    var mostStreams: Int {
+    var maxStreams: Int {
         Int(unsafe nghttp2_session_get_remote_settings(self.raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 }

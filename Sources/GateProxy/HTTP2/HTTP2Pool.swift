@@ -8,7 +8,7 @@ internal import NIOCore
 ///
 /// A request goes over the first connection that has room. Only when none has is another one made, and requests wait in
 /// a line of bounded length meanwhile.
-final class HTTP2Pool: TargetPool {
+final class HTTP2Pool: UpstreamPool {
     let sweep: DeadlineSweep
     let flushes: FlushBatch?
     /// How the requests went; nil if nobody asks.
@@ -55,11 +55,11 @@ final class HTTP2Pool: TargetPool {
         self.leaveIfDone()
     }
 
-    func retire() {
+    func shutDown() {
         self.isRetired = true
         self.leaveIfDone()
         for connection in self.connections {
-            connection.retire()
+            connection.shutDown()
         }
     }
 
@@ -107,7 +107,7 @@ final class HTTP2Pool: TargetPool {
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.connections.append(connection)
             self.hasRoom(connection)
-            if self.isRetired { connection.retire() }
+            if self.isRetired { connection.shutDown() }
             self.connectIfNeeded()
         } catch {
             let problem = (error as? ConnectFailure)?.problem ?? .unreachable("\(error)")
@@ -117,12 +117,12 @@ final class HTTP2Pool: TargetPool {
     }
 
     /// Tells all who wait that there is no connection.
-    private func tellAll(_ problem: UpstreamProblem) {
+    private func tellAll(_ problem: UpstreamFailure) {
         let waiting = self.waiting
         self.waiting = []
         for one in waiting {
             one.sink.upstreamFailed(problem)
-            one.sink.upstreamPaused()
+            one.sink.upstreamReadComplete()
         }
         self.leaveIfDone()
     }
@@ -138,7 +138,7 @@ extension HTTP2Pool: Expiring {
         while let first = self.waiting.first, first.until <= now {
             self.waiting.removeFirst()
             first.sink.upstreamFailed(.overflow)
-            first.sink.upstreamPaused()
+            first.sink.upstreamReadComplete()
         }
         self.leaveIfDone()
     }

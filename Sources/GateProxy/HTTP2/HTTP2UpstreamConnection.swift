@@ -16,9 +16,9 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     /// How long new requests go over one connection, so that new addresses of a name come into use.
     private static let longest = TimeAmount.minutes(10)
     /// How many bytes of frames are handed to the channel at once.
-    private static let mostOutbound = 64 * 1024
+    private static let maxOutbound = 64 * 1024
     /// How many bytes may come that carry nothing.
-    private static let mostIdleBytes = 1 << 20
+    private static let maxIdleBytes = 1 << 20
 
     let limits: UpstreamLimits
     let pool: HTTP2Pool
@@ -34,9 +34,9 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var streams: [ObjectIdentifier: HTTP2UpstreamStream] = [:]
     /// Streams that have ended here and that the library still knows.
     var closing: [Int32: HTTP2UpstreamStream] = [:]
-    let block: ResponseBlock
+    let block: HTTP2ResponseHeadBuilder
     var reading: HTTP2UpstreamStream?
-    var flood = FloodGuard(now: .now())
+    var flood = FloodLimiter(now: .now())
     /// Bytes that have come since the last head or part of a body: the library does not tell of frames unknown to it.
     var idleBytes = 0
     /// Whether the peer has said how many streams it takes; until then it gets one.
@@ -51,7 +51,7 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
         self.pool = pool
         self.limits = limits
         self.isSecure = isSecure
-        self.block = ResponseBlock(limits: limits.head)
+        self.block = HTTP2ResponseHeadBuilder(limits: limits.head)
         self.session = HTTP2ClientSession(connection: self, headBytes: limits.head.bytes)
     }
 
@@ -62,7 +62,7 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     var isUsable: Bool {
         guard let session, self.context != nil, !self.isGoingAway, !self.isFlooded else { return false }
         let isYoung = NIODeadline.now() - self.began < HTTP2UpstreamConnection.longest
-        let most = self.hasSettings ? session.mostStreams : 1
+        let most = self.hasSettings ? session.maxStreams : 1
         return isYoung && self.active < most && session.mayRequest
     }
 
@@ -75,7 +75,7 @@ package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flu
     }
 
     /// Takes no more requests and closes when it is idle.
-    func retire() {
+    func shutDown() {
         self.isGoingAway = true
         self.closeIfDone()
     }
@@ -143,7 +143,7 @@ extension HTTP2UpstreamConnection {
         let bytes = self.unwrapInboundIn(data)
         self.idleBytes += bytes.readableBytes
         self.isReceiving = true
-        let isFine = session.receive(bytes) && self.idleBytes <= HTTP2UpstreamConnection.mostIdleBytes
+        let isFine = session.receive(bytes) && self.idleBytes <= HTTP2UpstreamConnection.maxIdleBytes
         self.isReceiving = false
         if !isFine || self.isFlooded {
             self.isFlooded = true
@@ -152,7 +152,7 @@ extension HTTP2UpstreamConnection {
             self.closeIfDone()
         }
         for sink in sinks {
-            sink.upstreamPaused()
+            sink.upstreamReadComplete()
         }
         self.flush()
     }
@@ -218,7 +218,7 @@ extension HTTP2UpstreamConnection {
         var hasWritten = false
         while context.channel.isWritable {
             var outbound = ByteBuffer()
-            session.fill(&outbound, upTo: HTTP2UpstreamConnection.mostOutbound)
+            session.fill(&outbound, upTo: HTTP2UpstreamConnection.maxOutbound)
             guard outbound.readableBytes > 0 else { break }
             context.write(self.wrapOutboundOut(outbound), promise: nil)
             hasWritten = true

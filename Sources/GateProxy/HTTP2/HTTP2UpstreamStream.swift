@@ -5,7 +5,7 @@ internal import GateWire
 package import NIOCore
 
 /// One request over an HTTP/2 connection to an upstream; confined to the connection's event loop.
-package final class HTTP2UpstreamStream: UpstreamLink {
+package final class HTTP2UpstreamStream: UpstreamStream {
     private enum Phase {
         /// The request has not been sent.
         case reserved
@@ -15,7 +15,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
     }
 
     /// How much of a request's body may wait here.
-    private static let mostPending = 64 * 1024
+    private static let maxPending = 64 * 1024
 
     /// Whether the connection has carried a request before, so that its end may be the upstream's idle time-out.
     package let isReused: Bool
@@ -24,7 +24,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
     private(set) var id: Int32?
     /// When to give up.
     private(set) var deadline = NIODeadline.distantFuture
-    private(set) var call = UpstreamCall(.get)
+    private(set) var call = UpstreamRequest(.get)
     private(set) var sink: (any UpstreamSink)?
     private var phase = Phase.reserved
     private var pending = CircularBuffer<ByteBuffer>()
@@ -46,7 +46,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
     }
 
     /// Whether more may be sent without piling up.
-    package var isWritable: Bool { self.pendingBytes < HTTP2UpstreamStream.mostPending }
+    package var isWritable: Bool { self.pendingBytes < HTTP2UpstreamStream.maxPending }
     private var limits: UpstreamLimits { self.connection.limits }
 }
 
@@ -54,7 +54,7 @@ package final class HTTP2UpstreamStream: UpstreamLink {
 
 extension HTTP2UpstreamStream {
     /// Sends the head of a request, without flushing.
-    package func send(_ head: ByteBuffer, for call: UpstreamCall) {
+    package func send(_ head: ByteBuffer, for call: UpstreamRequest) {
         guard case .reserved = self.phase else { return }
         self.call = call
         self.isPatient = call.isPatient
@@ -91,7 +91,7 @@ extension HTTP2UpstreamStream {
     }
 
     /// Gives the request up: nobody wants the answer any more.
-    package func abort() {
+    package func cancel() {
         self.sink = nil
         self.end(.cancel)
     }
@@ -126,7 +126,7 @@ extension HTTP2UpstreamStream {
 
     /// Tells the sink that more may be sent; called when no frames are being written.
     func tellIfWritable() {
-        guard self.isFull, self.pendingBytes <= HTTP2UpstreamStream.mostPending / 2 else { return }
+        guard self.isFull, self.pendingBytes <= HTTP2UpstreamStream.maxPending / 2 else { return }
         self.isFull = false
         self.sink?.upstreamWritabilityChanged(isWritable: true)
     }
@@ -149,25 +149,25 @@ extension HTTP2UpstreamStream {
         guard !head.isInterim else {
             // 101 has no meaning over HTTP/2 and is refused with the block.
             guard interim < self.limits.interim, !endsStream else {
-                self.refuse(WireRefusal(502, "upstream.unexpected_interim"))
+                self.refuse(WireRejection(502, "upstream.unexpected_interim"))
                 return
             }
             self.phase = .head(interim: interim + 1)
-            if head.status == 103 { self.sink?.upstreamHinted(head) }
+            if head.status == 103 { self.sink?.upstreamReceivedEarlyHints(head) }
             return
         }
         self.connection.pool.outcomes?.answered(head.status)
         self.isPatient = self.isPatient || head.isEventStream
         self.phase = .body
         self.awaitProgress()
-        self.sink?.upstreamAnswered(head)
+        self.sink?.upstreamReceivedHead(head)
         if endsStream { self.answerEnded() }
     }
 
     func received(trailers: ByteBuffer, endsStream: Bool) {
         guard case .body = self.phase else { return }
-        guard endsStream else { return self.refuse(WireRefusal(502, "upstream.framing")) }
-        self.sink?.upstreamTrailers(trailers)
+        guard endsStream else { return self.refuse(WireRejection(502, "upstream.framing")) }
+        self.sink?.upstreamReceivedTrailers(trailers)
         self.answerEnded()
     }
 
@@ -175,7 +175,7 @@ extension HTTP2UpstreamStream {
         guard case .body = self.phase else { return }
         self.untaken += body.readableBytes
         if !self.isPaused { self.awaitProgress() }
-        self.sink?.upstreamSent(body)
+        self.sink?.upstreamReceivedBody(body)
         if !self.isPaused { self.giveBack() }
     }
 
@@ -188,7 +188,7 @@ extension HTTP2UpstreamStream {
         let isWhole = self.call.framing == .none || self.isBodyDone
         self.end(isWhole ? nil : HTTP2ClientSession.Code.none)
         sink?.upstreamFinished()
-        sink?.upstreamPaused()
+        sink?.upstreamReadComplete()
     }
 
     /// The stream is no more, or the connection.
@@ -196,32 +196,34 @@ extension HTTP2UpstreamStream {
         switch self.phase {
         case .ended: break
         case .reserved: self.fail(.refusedStream, telling: nil)
-        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeAnswer, telling: nil)
-        case .body: self.fail(.closedInAnswer, telling: nil)
+        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeResponse, telling: nil)
+        case .body: self.fail(.closedInResponse, telling: nil)
         }
     }
 
-    func refuse(_ refusal: WireRefusal) {
+    func refuse(_ refusal: WireRejection) {
         self.fail(.refused(refusal), telling: .protocolError)
     }
 
     /// The deadline has passed.
     func expire(at now: NIODeadline) {
         let isOutOfTime = self.total.map { $0 <= now } ?? false
-        self.fail(isOutOfTime ? .outOfTime : .timedOut)
+        self.fail(isOutOfTime ? .clientDeadlineExceeded : .timedOut)
     }
 
     /// Ends the stream; who has closed it already is told nothing.
-    private func fail(_ problem: UpstreamProblem, telling code: HTTP2ClientSession.Code? = .cancel) {
+    private func fail(_ problem: UpstreamFailure, telling code: HTTP2ClientSession.Code? = .cancel) {
         guard !self.hasEnded else { return }
         let sink = self.sink
         self.sink = nil
-        if problem != .closedBeforeAnswer || !self.isReused, problem != .refusedStream, problem != .outOfTime {
+        if problem != .closedBeforeResponse || !self.isReused, problem != .refusedStream,
+            problem != .clientDeadlineExceeded
+        {
             self.connection.pool.outcomes?.failed()
         }
         self.end(code)
         sink?.upstreamFailed(problem)
-        sink?.upstreamPaused()
+        sink?.upstreamReadComplete()
     }
 
     /// Ends the stream here; the peer is told a code unless both sides are complete.
@@ -244,7 +246,7 @@ extension HTTP2UpstreamStream {
         if let total {
             self.deadline = total
         } else {
-            self.deadline = self.isPatient ? .distantFuture : .now() + self.limits.answerHead
+            self.deadline = self.isPatient ? .distantFuture : .now() + self.limits.responseHead
         }
     }
 

@@ -9,9 +9,9 @@ internal import NIOCore
 final class HealthChecker {
     private let target: UpstreamAddress
     private let question: HealthPlan
-    private let setting: UpstreamSetting
+    private let setting: UpstreamEnvironment
     private let health: TargetHealth
-    private let pool: any TargetPool
+    private let pool: any UpstreamPool
     private let head: ByteBuffer
     private var state: HealthState
     private var timer: Scheduled<Void>?
@@ -22,7 +22,7 @@ final class HealthChecker {
         _ target: UpstreamAddress,
         plan: UpstreamPlan,
         question: HealthPlan,
-        setting: UpstreamSetting,
+        setting: UpstreamEnvironment,
         health: TargetHealth
     ) {
         self.target = target
@@ -52,7 +52,7 @@ final class HealthChecker {
         self.timer?.cancel()
         self.probe?.giveUp()
         self.probe = nil
-        self.pool.retire()
+        self.pool.shutDown()
     }
 
     private func ask(in delay: TimeAmount) {
@@ -90,14 +90,14 @@ final class HealthChecker {
 private final class Probe: UpstreamSink {
     private let head: ByteBuffer
     private let question: HealthPlan
-    private let pool: any TargetPool
+    private let pool: any UpstreamPool
     private var done: ((Bool, String) -> Void)?
-    private var link: (any UpstreamLink)?
+    private var link: (any UpstreamStream)?
 
     init(
         _ head: ByteBuffer,
         question: HealthPlan,
-        pool: any TargetPool,
+        pool: any UpstreamPool,
         done: @escaping (Bool, String) -> Void
     ) {
         self.head = head
@@ -115,29 +115,29 @@ private final class Probe: UpstreamSink {
     func giveUp() {
         self.done = nil
         self.pool.cancel(self)
-        self.link?.abort()
+        self.link?.cancel()
         self.link = nil
     }
 
-    func upstreamReady(_ link: any UpstreamLink) {
-        guard self.done != nil else { return link.abort() }
+    func upstreamReady(_ link: any UpstreamStream) {
+        guard self.done != nil else { return link.cancel() }
         self.link = link
-        link.send(self.head, for: UpstreamCall(.get))
+        link.send(self.head, for: UpstreamRequest(.get))
         link.finishRequest()
         link.flush()
     }
 
-    func upstreamAnswered(_ head: ResponseHead) {
+    func upstreamReceivedHead(_ head: ResponseHead) {
         self.end(self.question.accepts(head.status), "status \(head.status)")
     }
 
-    func upstreamFailed(_ problem: UpstreamProblem) {
+    func upstreamFailed(_ problem: UpstreamFailure) {
         self.link = nil
         self.end(false, "\(problem)")
     }
 
-    func upstreamSent(_ body: ByteBuffer) {}
+    func upstreamReceivedBody(_ body: ByteBuffer) {}
     func upstreamFinished() {}
-    func upstreamPaused() {}
+    func upstreamReadComplete() {}
     func upstreamWritabilityChanged(isWritable: Bool) {}
 }

@@ -11,7 +11,7 @@ package struct UpstreamLimits: Sendable, Hashable {
     /// Until a connection is made, TLS included.
     package var connect = TimeAmount.seconds(5)
     /// From the end of the request to the head of the answer.
-    package var answerHead = TimeAmount.seconds(30)
+    package var responseHead = TimeAmount.seconds(30)
     /// Between two reads of an answer, or two writes of a request.
     package var inactivity = TimeAmount.seconds(60)
     /// Silence in a tunnel, both ways.

@@ -61,7 +61,7 @@ package struct UpstreamPlan: Sendable, Hashable {
     /// How long a target that comes back gets less than its share; zero for not at all.
     package var slowStart = TimeAmount.zero
     /// How long the addresses of a name are believed.
-    package var namesLast = TimeAmount.seconds(30)
+    package var dnsTTL = TimeAmount.seconds(30)
 
     /// A plan with the defaults of the documentation.
     package init(targets: [UpstreamAddress]) {
@@ -131,7 +131,7 @@ package struct RetryPlan: Sendable, Hashable {
     ///   - bodyBegan: Whether a byte of its body has been sent, and so is no longer at hand.
     /// - Returns: Whether to try again.
     package func allows(
-        _ problem: UpstreamProblem,
+        _ problem: UpstreamFailure,
         method: RequestMethod,
         wasReused: Bool,
         bodyBegan: Bool
@@ -139,8 +139,9 @@ package struct RetryPlan: Sendable, Hashable {
         switch problem {
         case .unreachable, .untrusted: true
         case .refusedStream: !bodyBegan
-        case .closedBeforeAnswer: wasReused && !bodyBegan && self.methods.contains(method)
-        case .connectTimedOut, .overflow, .pinMismatch, .closedInAnswer, .timedOut, .outOfTime, .refused: false
+        case .closedBeforeResponse: wasReused && !bodyBegan && self.methods.contains(method)
+        case .connectTimedOut, .overflow, .pinMismatch, .closedInResponse, .timedOut, .clientDeadlineExceeded, .refused:
+            false
         }
     }
 }

@@ -19,11 +19,11 @@ final class CertificateWatch: Sendable {
         var gauges: Set<GaugeSeriesName> = []
     }
 
-    private let log: SiteLog
+    private let log: GatewayLog
     private let clock: WallClock
     private let state = Mutex(State())
 
-    init(log: SiteLog, clock: WallClock) {
+    init(log: GatewayLog, clock: WallClock) {
         self.log = log
         self.clock = clock
     }

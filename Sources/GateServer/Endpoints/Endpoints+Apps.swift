@@ -10,7 +10,7 @@ extension Endpoints {
     private static let mostListed = 500
 
     /// The apps that the user may open, at the gateway's host.
-    func apps(_ request: OwnRequest) async throws(Failure) -> Answer {
+    func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/apps") }
         guard request.path != "/" || request.visitor.wantsPage else {
             throw Failure(.noSuchRoute, "route.none", "no app has / of \(request.origin.host)")
@@ -38,7 +38,7 @@ extension Endpoints {
     }
 
     /// Leads on to an address that was too long to travel through a sign-in.
-    func resume(_ request: OwnRequest) throws(Failure) -> Answer {
+    func resume(_ request: EndpointRequest) throws(Failure) -> Response {
         let place = (request.query?["to"]).flatMap {
             self.site.longPaths.place(of: $0, on: request.origin.host, now: request.now)
         }
@@ -52,7 +52,7 @@ extension Endpoints {
     }
 }
 
-extension SiteRoute {
+extension RuntimeRoute {
     /// Whether it is something to open, and not a text that the gateway returns itself.
     fileprivate var isListed: Bool { self.directAnswer.map(\.isRedirect) ?? true }
 

@@ -6,7 +6,7 @@ internal import GateSessions
 
 extension Endpoints {
     /// The two ends of a hand-over: the gate answers an app host's request with a code, the app's host takes the code.
-    func handover(_ request: OwnRequest) async throws(Failure) -> Answer {
+    func handover(_ request: EndpointRequest) async throws(Failure) -> Response {
         if self.isAtGate(request), let text = request.query?["request"] {
             return try await self.answerHandover(text, request)
         }
@@ -17,8 +17,8 @@ extension Endpoints {
     }
 
     /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
-    private func answerHandover(_ text: String, _ request: OwnRequest) async throws(Failure) -> Answer {
-        guard let wanted = HandoverRequest(sealed: text, by: self.site.sealer, now: request.now),
+    private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let wanted = SessionTransferRequest(sealed: text, by: self.site.sealer, now: request.now),
             self.site.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
@@ -35,17 +35,17 @@ extension Endpoints {
             return Rendering.redirect(to: address)
         }
         try self.site.transfers.admit(session.familyKey)
-        let code = HandoverCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
+        let code = SessionTransferCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
     }
 
     /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
-    private func takeHandover(_ text: String, _ request: OwnRequest) async throws(Failure) -> Answer {
-        guard let code = HandoverCode(sealed: text, by: self.site.sealer, now: request.now) else {
+    private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let code = SessionTransferCode(sealed: text, by: self.site.sealer, now: request.now) else {
             throw Failure(.malformedRequest, "handover.code", "the code is not ours or too old")
         }
-        let cookie = GateCookie.handover(code.tag, at: request.origin)
+        let cookie = GatewayCookie.handover(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?
         if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
         let issued = try await self.site.sessions.redeem(
@@ -65,7 +65,7 @@ extension Endpoints {
         }
         self.begun(issued)
         var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
-        answer.addCookie(GateCookie.session(at: request.origin).setting(issued.ticket.text))
+        answer.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
         if let cookie { answer.addCookie(cookie.deletion) }
         return answer
     }

@@ -7,7 +7,7 @@ internal import GateSessions
 
 extension Endpoints {
     /// Where the user was going when a request for an endpoint failed; nil if the request does not tell.
-    func place(of request: OwnRequest) -> PageContext.Place? {
+    func place(of request: EndpointRequest) -> PageContext.Place? {
         let origin = request.origin
         switch self.address(of: request) {
         case .callback:
@@ -28,13 +28,14 @@ extension Endpoints {
     }
 
     /// The place in a request or a code of a session transfer, which may be expired or spent.
-    private func placeOfHandover(_ request: OwnRequest) -> PageContext.Place? {
-        if let text = request.query?["request"], let wanted = HandoverRequest(sealed: text, by: self.site.sealer),
+    private func placeOfHandover(_ request: EndpointRequest) -> PageContext.Place? {
+        if let text = request.query?["request"],
+            let wanted = SessionTransferRequest(sealed: text, by: self.site.sealer),
             self.site.origin(of: wanted.origin.host) == wanted.origin
         {
             return PageContext.Place(origin: wanted.origin, path: wanted.path)
         }
-        if let text = request.query?["code"], let code = HandoverCode(sealed: text, by: self.site.sealer),
+        if let text = request.query?["code"], let code = SessionTransferCode(sealed: text, by: self.site.sealer),
             code.origin == request.origin
         {
             return PageContext.Place(origin: code.origin, path: code.path)
@@ -43,7 +44,7 @@ extension Endpoints {
     }
 
     /// The route of the app that a return path leads to, also when the way goes through a hand-over or a reference.
-    func destination(of path: ReturnPath, now: Instant) -> SiteRoute? {
+    func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
         guard let request = self.handoverRequest(in: path, now: now) else {
             return self.route(host: self.site.publicOrigin.host, path: path, now: now)
         }
@@ -51,15 +52,15 @@ extension Endpoints {
     }
 
     /// The route of a place on a host, references followed.
-    func route(host: String, path: ReturnPath, now: Instant) -> SiteRoute? {
+    func route(host: String, path: ReturnPath, now: Instant) -> RuntimeRoute? {
         let whole = self.site.longPaths.place(of: path, on: host, now: now)?.path
         return self.site.route(host: host, path: whole ?? path)
     }
 
-    private func handoverRequest(in path: ReturnPath, now: Instant) -> HandoverRequest? {
+    private func handoverRequest(in path: ReturnPath, now: Instant) -> SessionTransferRequest? {
         let sides = path.value.split(separator: "?", maxSplits: 1)
         guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
         guard let text = Form(encoded: sides[1])?["request"] else { return nil }
-        return HandoverRequest(sealed: text, by: self.site.sealer, now: now)
+        return SessionTransferRequest(sealed: text, by: self.site.sealer, now: now)
     }
 }

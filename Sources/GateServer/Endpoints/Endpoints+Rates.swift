@@ -8,7 +8,7 @@ extension Endpoints {
     ///
     /// Only what the browser sent wrongly counts as its failure: neither a provider that is down nor a person who may not
     /// enter is a sign of guessing.
-    func guardedCallback(_ request: OwnRequest, provider: String) async throws(Failure) -> Answer {
+    func guardedCallback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.site.signIns, self.site.limits.signIns)
         try signIns.refuseIfFailing(request.client, within: bounds)
         try signIns.enter(within: bounds)

@@ -9,7 +9,7 @@ internal import GateSessions
 
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
-    func signIn(_ request: OwnRequest) -> Answer {
+    func signIn(_ request: EndpointRequest) -> Response {
         let path = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
         let otherAccount = request.wantsOtherAccount
         guard self.isAtGate(request) else {
@@ -29,11 +29,11 @@ extension Endpoints {
     }
 
     private func buttons(
-        for providers: [SiteProvider],
+        for providers: [RuntimeProvider],
         returningTo path: ReturnPath,
         otherAccount: Bool = false
     ) -> [PageButton] {
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [OwnRequest.otherAccount] : [])).encoded
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [EndpointRequest.otherAccount] : [])).encoded
         return providers.map { provider in
             PageButton(
                 address: "\(self.site.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
@@ -43,12 +43,12 @@ extension Endpoints {
     }
 
     /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
-    func otherWays(for request: OwnRequest, after failure: Failure) -> [PageButton] {
+    func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
         let isBusy = failure.kind == .overloaded && failure.code.hasPrefix("provider.")
         guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
         let attempt =
-            parts[1] == OwnAddress.callback.rawValue
+            parts[1] == EndpointPath.callback.rawValue
             ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
         let asked = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
         let path = attempt?.returnPath ?? asked
@@ -57,7 +57,7 @@ extension Endpoints {
     }
 
     /// Begins an attempt with a provider and sends the browser there.
-    func start(_ request: OwnRequest, provider id: String) async throws(Failure) -> Answer {
+    func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
         guard let provider = self.site.provider(id) else {
             throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
@@ -86,10 +86,10 @@ extension Endpoints {
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
-            throw Failure(.internalFault, "openid.attempt_id", "an attempt without a proper id")
+            throw Failure(.internalError, "openid.attempt_id", "an attempt without a proper id")
         }
         var answer = Rendering.redirect(to: location)
-        for old in GateCookie.surplusAttempts(in: request.cookies, at: self.site.publicOrigin) {
+        for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.site.publicOrigin) {
             answer.addCookie(old.deletion)
         }
         answer.addCookie(cookie.setting(self.site.attempts.seal(attempt, cookie: cookie.name)))
@@ -97,7 +97,7 @@ extension Endpoints {
     }
 
     /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
-    func callback(_ request: OwnRequest, provider id: String, answer: Form?) async throws(Failure) -> Answer {
+    func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
         guard let provider = self.site.provider(id), self.isAtGate(request) else {
             throw Failure(.noSuchRoute, "provider.none", "a callback for a provider that there is not")
         }
@@ -127,8 +127,8 @@ extension Endpoints {
     private func enter(
         _ signIn: GateOpenID.SignIn,
         attempt: Attempt,
-        request: OwnRequest
-    ) async throws(Failure) -> Answer {
+        request: EndpointRequest
+    ) async throws(Failure) -> Response {
         var profile = signIn.profile
         self.site.keepGroups(of: &profile)
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
@@ -158,13 +158,13 @@ extension Endpoints {
         self.site.metrics.signIn(provider: profile.provider, result: "ok")
         self.site.log.signedIn(profile, session: issued.session.id)
         var answer = Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")
-        answer.addCookie(GateCookie.session(at: self.site.publicOrigin).setting(issued.ticket.text))
+        answer.addCookie(GatewayCookie.session(at: self.site.publicOrigin).setting(issued.ticket.text))
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { answer.addCookie(cookie.deletion) }
         return answer
     }
 
     /// A callback whose attempt is lost or spent: whoever has a session goes on, everybody else is told to start anew.
-    private func withoutAttempt(_ request: OwnRequest, to path: ReturnPath) async throws(Failure) -> Answer {
+    private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
         guard try await self.session(of: request) == nil else {
             return Rendering.redirect(to: "\(self.site.publicOrigin)\(path)")
         }
@@ -172,7 +172,7 @@ extension Endpoints {
     }
 
     /// The attempt that the callback's `state` names, if this browser holds it.
-    func attempt(named answer: Form, in request: OwnRequest) -> Attempt? {
+    func attempt(named answer: Form, in request: EndpointRequest) -> Attempt? {
         guard let state = answer["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id) else {
             return nil
         }
@@ -182,9 +182,9 @@ extension Endpoints {
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.
-    private func cookie(of attempt: String, isCrossSite: Bool = false) -> GateCookie? {
+    private func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return GateCookie.attempt(tag, at: self.site.publicOrigin, isCrossSite: isCrossSite)
+        return GatewayCookie.attempt(tag, at: self.site.publicOrigin, isCrossSite: isCrossSite)
     }
 }

@@ -12,7 +12,7 @@ extension Endpoints {
     private static let longestHint = 4096
 
     /// The page with the button; a mere link must not sign anybody out.
-    func signOutPage(_ request: OwnRequest) async throws(Failure) -> Answer {
+    func signOutPage(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard let session = try await self.session(of: request) else { return self.signedOutPage(request) }
         let path = request.returnPath
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
@@ -20,13 +20,13 @@ extension Endpoints {
             action: "\(request.origin)/oauth2/sign_out\(query)",
             user: self.site.user(of: session)
         )
-        let target = session.endSession.flatMap { WebAddress($0) }.map { " \($0.origin)" } ?? ""
+        let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
         let gate = self.isAtGate(request) ? "" : " \(self.site.publicOrigin)"
         return Rendering.page(200, html, formTargets: "'self'\(gate)\(target)")
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
-    private func signedOutPage(_ request: OwnRequest) -> Answer {
+    private func signedOutPage(_ request: EndpointRequest) -> Response {
         guard self.isAtGate(request) else {
             return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/sign_out")
         }
@@ -50,7 +50,7 @@ extension Endpoints {
     }
 
     /// Ends the session everywhere, first in the store, then in the browser, then at the provider if it can.
-    func signOut(_ request: OwnRequest) async throws(Failure) -> Answer {
+    func signOut(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard request.comesFromOurPages else {
             throw Failure(.forbidden, "request.cross_site", "another site posted to sign_out")
         }
@@ -61,7 +61,7 @@ extension Endpoints {
             self.site.log.signedOut(ended.profile.user, session: ended.id)
         }
         var answer = Rendering.redirect(to: self.afterwards(request, ended))
-        answer.addCookie(GateCookie.session(at: request.origin).deletion)
+        answer.addCookie(GatewayCookie.session(at: request.origin).deletion)
         // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
         answer.head.headerFields[.clearSiteData] = "\"cache\""
         return answer
@@ -81,10 +81,10 @@ extension Endpoints {
     }
 
     /// The provider's own end of session if it has one (OpenID Connect RP-Initiated Logout §2), else the page asked for.
-    private func afterwards(_ request: OwnRequest, _ session: Session?) -> String {
+    private func afterwards(_ request: EndpointRequest, _ session: Session?) -> String {
         let path = request.returnPath
         guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
-        let endpoint = session.endSession.flatMap { WebAddress($0) }
+        let endpoint = session.endSession.flatMap { WebURL($0) }
         let state = SignOutState(
             provider: session.provider,
             includesProvider: endpoint != nil,
@@ -107,6 +107,6 @@ extension Endpoints {
         form.append("post_logout_redirect_uri", "\(self.site.publicOrigin)/oauth2/sign_out")
         form.append(back.name, back.value)
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
-        return "\(WebAddress(origin: endpoint.origin, path: endpoint.path, query: query))"
+        return "\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))"
     }
 }

@@ -9,12 +9,12 @@ internal import HTTPTypes
 
 /// The gateway's own addresses, all below `/oauth2`.
 struct Endpoints: Sendable {
-    let site: Site
+    let site: RuntimeConfiguration
     /// Told of each session that begins, before the browser is.
     var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
     /// The answer to a request for one of them.
-    func answer(to request: OwnRequest) async -> Answer {
+    func answer(to request: EndpointRequest) async -> Response {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
@@ -25,7 +25,7 @@ struct Endpoints: Sendable {
     }
 
     /// What the page about a failure may offer: to go on where the user was going.
-    private func context(of request: OwnRequest, after failure: Failure) -> PageContext {
+    private func context(of request: EndpointRequest, after failure: Failure) -> PageContext {
         var context = PageContext()
         context.place = self.place(of: request)
         context.others = self.otherWays(for: request, after: failure)
@@ -33,23 +33,23 @@ struct Endpoints: Sendable {
     }
 
     /// The provider that the path of a sign-in names, if it is one of the file.
-    private func provider(of request: OwnRequest) -> String? {
+    private func provider(of request: EndpointRequest) -> String? {
         let parts = self.steps(of: request)
-        guard parts.count == 2, OwnAddress(rawValue: parts[0])?.takesProvider == true else { return nil }
+        guard parts.count == 2, EndpointPath(rawValue: parts[0])?.takesProvider == true else { return nil }
         return self.site.provider(parts[1])?.id
     }
 
     /// Whether the answer waits for nobody.
-    func isImmediate(_ request: OwnRequest) -> Bool {
+    func isImmediate(_ request: EndpointRequest) -> Bool {
         self.address(of: request)?.isImmediate ?? true
     }
 
     /// The endpoint that a path names; `/` is the list of apps where no app has it.
-    func address(of request: OwnRequest) -> OwnAddress? {
-        request.path == "/" ? .apps : self.steps(of: request).first.flatMap { OwnAddress(rawValue: $0) }
+    func address(of request: EndpointRequest) -> EndpointPath? {
+        request.path == "/" ? .apps : self.steps(of: request).first.flatMap { EndpointPath(rawValue: $0) }
     }
 
-    private func route(_ request: OwnRequest) async throws(Failure) -> Answer {
+    private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
         else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
@@ -72,7 +72,7 @@ struct Endpoints: Sendable {
     }
 
     /// What the path says behind `/oauth2/`.
-    func steps(of request: OwnRequest) -> [String] {
+    func steps(of request: EndpointRequest) -> [String] {
         let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return steps.dropFirst(2).map { String(Substring($0)) }
     }
@@ -80,7 +80,7 @@ struct Endpoints: Sendable {
     /// Says which methods the address takes.
     ///
     /// RFC 9110 §15.5.6.
-    private func wrongMethod(_ request: OwnRequest, at address: OwnAddress) -> Answer {
+    private func wrongMethod(_ request: EndpointRequest, at address: EndpointPath) -> Response {
         let failure = Failure(
             .methodNotAllowed,
             "endpoint.method",
@@ -92,20 +92,20 @@ struct Endpoints: Sendable {
     }
 
     /// The session of the browser on the host that was asked; nil if it has none.
-    func session(of request: OwnRequest) async throws(Failure) -> Session? {
+    func session(of request: EndpointRequest) async throws(Failure) -> Session? {
         guard let ticket = request.ticket else { return nil }
         return try await self.site.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
     /// Whether the request reached the gate's own host, where sign-ins happen.
-    func isAtGate(_ request: OwnRequest) -> Bool {
+    func isAtGate(_ request: EndpointRequest) -> Bool {
         request.origin.host == self.site.publicOrigin.host
     }
 
     /// The profile of the signed-in person.
     ///
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
-    private func userinfo(_ request: OwnRequest) async throws(Failure) -> Answer {
+    private func userinfo(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard let session = try await self.session(of: request) else {
             throw Failure(.signInRequired, "session.none", "userinfo without a session")
         }
@@ -115,19 +115,19 @@ struct Endpoints: Sendable {
     /// The keys that verify assertions.
     ///
     /// RFC 7517 §5.
-    private func jwks() -> Answer {
+    private func jwks() -> Response {
         var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
         fields[.cacheControl] = "public, max-age=60"
         fields[.eTag] = self.site.keys.entityTag
         fields[.accessControlAllowOrigin] = "*"
-        return Answer(200, fields: fields, body: self.site.keys.jwks)
+        return Response(200, fields: fields, body: self.site.keys.jwks)
     }
 
-    private func asset(_ type: String, _ text: String) -> Answer {
+    private func asset(_ type: String, _ text: String) -> Response {
         var fields: HTTPFields = [.contentType: type]
         fields[.cacheControl] = "public, max-age=3600"
         fields[.xContentTypeOptions] = "nosniff"
-        return Answer(200, fields: fields, body: Array(text.utf8))
+        return Response(200, fields: fields, body: Array(text.utf8))
     }
 }
 
@@ -139,7 +139,7 @@ extension Profile {
             "subject": .string(self.subject), "email_verified": .bool(self.emailVerified),
             "email_authoritative": .bool(self.emailAuthoritative), "groups": .array(self.groups.map { .string($0) }),
             "roles": .array(self.roles.map { .string($0) }),
-            "groups_complete": .bool(self.groupsComplete && self.groupsSought == nil),
+            "groups_complete": .bool(self.groupsComplete && self.groupsRequested == nil),
         ]
         let optional = [
             "tenant": self.tenant, "username": self.username, "name": self.name, "given_name": self.givenName,

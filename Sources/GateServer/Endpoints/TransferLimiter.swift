@@ -9,7 +9,7 @@ final class TransferLimiter: Sendable {
     static let perMinute = 60
     private static let capacity = 65_536
 
-    private let table = Mutex(RateTable<[UInt8]>(capacity: TransferLimiter.capacity))
+    private let table = Mutex(RateLimiter<[UInt8]>(capacity: TransferLimiter.capacity))
     private let began = ContinuousClock.now
 
     /// Takes note of one more.

@@ -33,7 +33,7 @@ extension Gateway {
         self.overload.begin()
         await self.workshop.start(withDescriptors: self.overload.openDescriptors)
         let settings = self.state.withLock { $0.configuration.gateway }
-        let limits = SiteLimits(
+        let limits = RuntimeLimits(
             settings,
             descriptors: self.descriptors,
             descriptorsAtStart: self.overload.openDescriptors
@@ -44,14 +44,14 @@ extension Gateway {
 
     /// Logs that the limit of memory leaves nothing for requests.
     func warnOfMemory() {
-        guard let limit = self.state.withLock({ $0.site.limits.memory }), limit < self.overload.leastMemory else {
+        guard let limit = self.state.withLock({ $0.site.limits.memory }), limit < self.overload.minMemory else {
             return
         }
         self.logger.warning(
             "memory limit is too low",
             metadata: [
                 "limit": "\(limit)", "at_start": "\(self.overload.memoryAtStart)",
-                "used_instead": "\(self.overload.leastMemory)",
+                "used_instead": "\(self.overload.minMemory)",
                 "detail": "the process itself needs nearly as much; raise gateway.limits.memory",
             ]
         )

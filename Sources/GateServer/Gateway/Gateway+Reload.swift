@@ -28,9 +28,9 @@ extension Gateway {
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
-                throw Failure(.internalFault, "gateway.configuration", result.firstError)
+                throw Failure(.internalError, "gateway.configuration", result.firstError)
             }
-            let plans = try Workshop.plans(for: configuration)
+            let plans = try RuntimeBuilder.plans(for: configuration)
             let site = try await self.workshop.site(for: configuration)
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)

@@ -23,7 +23,7 @@ extension Gateway {
             else {
                 let given = left.map(\.description).joined(separator: ", ")
                 throw Failure(
-                    .internalFault,
+                    .internalError,
                     "listener.no_socket",
                     "no socket was handed over for \(host):\(port); there is left: \(given.isEmpty ? "none" : given)"
                 )
@@ -32,7 +32,7 @@ extension Gateway {
         }
         guard left.isEmpty else {
             throw Failure(
-                .internalFault,
+                .internalError,
                 "listener.unwanted_socket",
                 "nothing in the file listens on \(left.map(\.description).joined(separator: ", "))"
             )

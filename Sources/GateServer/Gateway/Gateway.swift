@@ -3,8 +3,8 @@
 package import GateConfiguration
 package import GateCore
 package import GateHTTP
+internal import GateNet
 internal import GateSessions
-internal import GateSockets
 internal import GateWire
 package import Logging
 internal import Metrics
@@ -36,7 +36,7 @@ package final class Gateway: Sendable {
     struct State {
         var configuration: Configuration
         var files: FileStates
-        var site: Site
+        var site: RuntimeConfiguration
         var loadedAt: Instant
         var lastReloadFailed = false
         var isDraining = false
@@ -46,23 +46,23 @@ package final class Gateway: Sendable {
     let logger: Logger
     let group: SocketLoopGroup
     let operationsGroup: SocketLoopGroup
-    let workshop: Workshop
+    let workshop: RuntimeBuilder
     let pinWatch: PinWatch
     /// The listeners' own certificates.
     let certificates: CertificateWatch
-    let ways: UpstreamWays
-    let gate: ConnectionGate
-    let signIns: SignInGuard
-    let overload = OverloadMonitor(signs: MachineVitals())
-    let notice: ServiceNotice
+    let ways: UpstreamFactory
+    let gate: ConnectionLimiter
+    let signIns: SignInLimiter
+    let overload = OverloadMonitor(signs: MachineResourceUsage())
+    let notice: SystemdNotifier
     /// How many file descriptors the process may have open.
     let descriptors: Int
     /// Connections that were not taken.
     let refusals: Counted
-    let metrics = SiteMetrics()
+    let metrics = GatewayMetrics()
     let state: Mutex<State>
     let loops: [NIOLoopBound<LoopState>]
-    let pulses: [LoopPulse]
+    let pulses: [LoopLagProbe]
     let listeners = Mutex<[Listener]>([])
     let operations = Mutex<[Listener]>([])
     private let storeWatch = StoreWatch()
@@ -78,13 +78,13 @@ package final class Gateway: Sendable {
         options: GatewayOptions,
         logger: Logger,
         groups: (main: SocketLoopGroup, operations: SocketLoopGroup),
-        workshop: Workshop,
+        workshop: RuntimeBuilder,
         pinWatch: PinWatch,
-        ways: UpstreamWays,
-        signIns: SignInGuard,
+        ways: UpstreamFactory,
+        signIns: SignInLimiter,
         descriptors: Int,
         state: State,
-        loops: (states: [NIOLoopBound<LoopState>], pulses: [LoopPulse])
+        loops: (states: [NIOLoopBound<LoopState>], pulses: [LoopLagProbe])
     ) {
         self.options = options
         self.logger = logger
@@ -92,17 +92,17 @@ package final class Gateway: Sendable {
         self.operationsGroup = groups.operations
         self.workshop = workshop
         self.pinWatch = pinWatch
-        self.certificates = CertificateWatch(log: SiteLog(logger: logger), clock: .system)
+        self.certificates = CertificateWatch(log: GatewayLog(logger: logger), clock: .system)
         self.ways = ways
         self.signIns = signIns
         self.descriptors = descriptors
         self.state = Mutex(state)
         self.loops = loops.states
         self.pulses = loops.pulses
-        self.notice = ServiceNotice(environment: options.environment)
+        self.notice = SystemdNotifier(environment: options.environment)
         let (refusals, metrics) = (Counted(), AcceptMetrics())
         self.refusals = refusals
-        self.gate = ConnectionGate(state.site.limits.gate) { failure in
+        self.gate = ConnectionLimiter(state.site.limits.gate) { failure in
             refusals.add()
             metrics.failed(failure)
         }
@@ -122,17 +122,17 @@ package final class Gateway: Sendable {
         logger: Logger
     ) async throws(Failure) -> Gateway {
         guard let configuration = result.configuration else {
-            throw Failure(.internalFault, "gateway.configuration", "the configuration has errors")
+            throw Failure(.internalError, "gateway.configuration", "the configuration has errors")
         }
         _ = Gateway.registry
         AllocatorSetting.apply()
         let files = FileStates(of: result.files + [options.configurationFile])
-        let signIns = SignInGuard()
+        let signIns = SignInLimiter()
         let feed = RevocationFeed()
-        let log = SiteLog(logger: logger)
+        let log = GatewayLog(logger: logger)
         let pinWatch = PinWatch(log: log, clock: .system)
         let descriptors = DescriptorLimit.raised()
-        let workshop = Workshop(
+        let workshop = RuntimeBuilder(
             log: log,
             feed: feed,
             watch: pinWatch,
@@ -140,10 +140,10 @@ package final class Gateway: Sendable {
             descriptors: descriptors
         )
         let site = try await workshop.site(for: configuration)
-        let plans = try Workshop.plans(for: configuration)
-        let group = try SocketLoopGroup.started(Processors.allowed)
+        let plans = try RuntimeBuilder.plans(for: configuration)
+        let group = try SocketLoopGroup.started(ProcessorCount.allowed)
         let operationsGroup = try SocketLoopGroup.started(1)
-        let ways = UpstreamWays(on: operationsGroup.next(), log: log, metrics: SiteMetrics())
+        let ways = UpstreamFactory(on: operationsGroup.next(), log: log, metrics: GatewayMetrics())
         ways.adopt(site)
         let loops = await Gateway.loops(of: group, site: site, ways: ways)
         feed.subscribe { family in
@@ -172,7 +172,7 @@ package final class Gateway: Sendable {
     }
 
     /// What has become of the file of the session store; a change is logged.
-    func storeFault() -> StoreFault? {
+    func storeFault() -> StoreFileFailure? {
         let site = self.state.withLock { $0.site }
         return self.storeWatch.look(at: site.sessions.store, log: site.log)
     }
@@ -188,11 +188,11 @@ package final class Gateway: Sendable {
 
     private static func loops(
         of group: SocketLoopGroup,
-        site: Site,
-        ways: UpstreamWays
-    ) async -> (states: [NIOLoopBound<LoopState>], pulses: [LoopPulse]) {
+        site: RuntimeConfiguration,
+        ways: UpstreamFactory
+    ) async -> (states: [NIOLoopBound<LoopState>], pulses: [LoopLagProbe]) {
         var loops: [NIOLoopBound<LoopState>] = []
-        var pulses: [LoopPulse] = []
+        var pulses: [LoopLagProbe] = []
         let count = group.loops.count
         for (index, loop) in group.loops.enumerated() {
             let made = try? await loop.submit {
@@ -225,19 +225,19 @@ package final class Gateway: Sendable {
     }
 
     private static func connection(
-        of client: ClientAddress,
-        over way: DownstreamWay,
+        of client: ClientIP,
+        over way: DownstreamNegotiation,
         state: LoopState,
         redirects: Bool
-    ) -> any ChannelHandler & Retiring {
+    ) -> any ChannelHandler & IdleClosable {
         let makeResponder: () -> any Responder = {
             redirects
                 ? RedirectResponder(loop: state)
                 : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
         }
         var limits = state.site.limits.downstream
-        limits.streams = min(limits.streams, state.stage.mostStreams ?? .max)
-        let setting = DownstreamSetting(
+        limits.streams = min(limits.streams, state.stage.maxStreams ?? .max)
+        let setting = DownstreamEnvironment(
             limits: limits,
             names: { state.site.fieldNames },
             sweep: state.sweep,
@@ -249,7 +249,7 @@ package final class Gateway: Sendable {
         )
         switch way.speaks {
         case .http1:
-            return DownstreamConnection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
+            return HTTP1Connection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
         case .http2:
             return HTTP2Connection(setting: setting, peer: client.ip, makeResponder: makeResponder)
         }
@@ -257,8 +257,8 @@ package final class Gateway: Sendable {
 
     private func openOperations(on inherited: InheritedSocket?) async throws(Failure) {
         let address = self.state.withLock { $0.configuration.gateway.operations }
-        let report = GatewayReport(gateway: self)
-        let listener = try await SmallServer.open(
+        let report = StatusReport(gateway: self)
+        let listener = try await OperationsListener.open(
             host: address.host,
             port: address.port,
             on: self.operationsGroup,

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Logs when the file of the session store is deleted, replaced or cut short while the gateway uses it.
 final class StoreWatch: Sendable {
     private struct State {
-        var fault: StoreFault?
+        var fault: StoreFileFailure?
         var logged: ContinuousClock.Instant?
     }
 
@@ -16,7 +16,7 @@ final class StoreWatch: Sendable {
     private let state = Mutex(State())
 
     /// What has become of the file of a store; logs what is new, and what lasts every ten minutes.
-    func look(at store: any SessionStore, log: SiteLog) -> StoreFault? {
+    func look(at store: any SessionStore, log: GatewayLog) -> StoreFileFailure? {
         let fault = store.fault()
         let now = ContinuousClock.now
         let (isDue, before) = self.state.withLock { state in

@@ -11,7 +11,7 @@ enum DescriptorLimit {
     static func raised() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard unsafe getrlimit(resource, &limit) == 0 else { return MachineVitals().descriptorLimit }
+        guard unsafe getrlimit(resource, &limit) == 0 else { return MachineResourceUsage().descriptorLimit }
         let soft = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
         let isRaised = unsafe setrlimit(resource, &limit) == 0

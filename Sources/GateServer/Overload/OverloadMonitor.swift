@@ -12,7 +12,7 @@ final class OverloadMonitor: Sendable {
     /// What the latest look has shown.
     struct Sight: Sendable {
         var stage = OverloadStage.calm
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         /// How much of the scarcest is used.
         var share = 0.0
     }
@@ -25,12 +25,12 @@ final class OverloadMonitor: Sendable {
     /// The least memory for what comes on top of what the process uses at its start.
     static let memoryForRequests: Int64 = 16 << 20
 
-    private let signs: any VitalSigns
-    private let atStart = Mutex(Vitals())
+    private let signs: any ResourceUsageSource
+    private let atStart = Mutex(ResourceUsage())
     private let state = Mutex(State())
     private let began = ContinuousClock.now
 
-    init(signs: any VitalSigns) {
+    init(signs: any ResourceUsageSource) {
         self.signs = signs
     }
 
@@ -50,7 +50,7 @@ final class OverloadMonitor: Sendable {
     var openDescriptors: Int { self.atStart.withLock { $0.descriptors } }
 
     /// The least limit of memory that holds; a lower one would reject every request for ever.
-    var leastMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
+    var minMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
 
     /// Looks once.
     ///
@@ -60,13 +60,13 @@ final class OverloadMonitor: Sendable {
     ///   - now: The time of the look.
     /// - Returns: The stage that held before, and what is seen.
     func look(
-        at loops: [LoopPulse],
-        within limits: SiteLimits,
+        at loops: [LoopLagProbe],
+        within limits: RuntimeLimits,
         now: ContinuousClock.Instant = .now
     ) -> (before: OverloadStage, sight: Sight) {
         var vitals = self.signs.read(memoryLimit: limits.memory)
         vitals.memoryAtStart = self.memoryAtStart
-        if vitals.memoryLimit > 0 { vitals.memoryLimit = max(vitals.memoryLimit, self.leastMemory) }
+        if vitals.memoryLimit > 0 { vitals.memoryLimit = max(vitals.memoryLimit, self.minMemory) }
         vitals.requests = loops.reduce(0) { $0 + $1.requests }
         vitals.requestLimit = limits.requests
         let tick = NIODeadline.now()

@@ -43,7 +43,7 @@ enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
     var holdsAccepting: Bool { self >= .holding }
     var refusesRequests: Bool { self >= .shedding }
     /// How many streams an HTTP/2 connection may have at most; nil for as many as are configured.
-    var mostStreams: Int? { self >= .closing ? 10 : nil }
+    var maxStreams: Int? { self >= .closing ? 10 : nil }
 
     static func < (left: OverloadStage, right: OverloadStage) -> Bool { left.rawValue < right.rawValue }
 }

@@ -62,13 +62,13 @@ struct Advice {
         case .overloaded where failure.code == "route.maintenance":
             self.init("This app is being worked on", "It will be back; please try again in a few minutes.")
         case .overloaded: self.init("Not available right now", "Please try again in a few seconds.", [.retry])
-        case .internalFault:
+        case .internalError:
             self.init("Something went wrong", "The fault is ours, and the details are in the log.")
         }
     }
 
     /// Advice about bytes that are no request.
-    init(for refusal: WireRefusal) {
+    init(for refusal: WireRejection) {
         switch refusal.status {
         case 408: self.init("The request took too long", "The connection was too slow. Please try again.")
         case 414:

@@ -55,7 +55,7 @@ extension Advice.Step {
         case .signIn: return PageButton(address: address("sign_in", query), text: "Sign in")
         case .signInAgain: return PageButton(address: address("sign_in", query), text: "Sign in again")
         case .otherAccount:
-            let fields = query + [OwnRequest.otherAccount]
+            let fields = query + [EndpointRequest.otherAccount]
             return PageButton(address: address("sign_in", fields), text: "Sign in with another account")
         case .signOut: return PageButton(address: address("sign_out", []), text: "Sign out")
         case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", text: "Show my apps")

@@ -8,7 +8,7 @@ internal import HTTPTypes
 
 /// Turns failures into answers; the only place that knows which status a failure has.
 struct Rendering: Sendable {
-    let log: SiteLog
+    let log: GatewayLog
     let publicOrigin: Origin
     let random: RandomBytes
 
@@ -21,7 +21,7 @@ struct Rendering: Sendable {
     ///   - visitor: Who is to be told.
     ///   - context: What a page may say of the request.
     /// - Returns: The answer, complete.
-    func answer(to failure: Failure, for visitor: Visitor, context: PageContext = PageContext()) -> Answer {
+    func answer(to failure: Failure, for visitor: ClientKind, context: PageContext = PageContext()) -> Response {
         let incident = self.random.token(9)
         self.log.refused(failure, incident: incident, for: visitor, provider: context.provider)
         var answer =
@@ -56,10 +56,10 @@ struct Rendering: Sendable {
     }
 
     /// The response for scripts that come without a fitting session, with the address that a user would have to open.
-    func challenge(_ failure: Failure, signIn address: String) -> Answer {
+    func challenge(_ failure: Failure, signIn address: String) -> Response {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident, for: Visitor(wantsPage: false))
-        let cookie = GateCookie.session(at: self.publicOrigin).name
+        self.log.refused(failure, incident: incident, for: ClientKind(wantsPage: false))
+        let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
         let members: JSON = [
             "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
@@ -71,7 +71,7 @@ struct Rendering: Sendable {
     }
 
     /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
-    func answer(to refusal: WireRefusal, for visitor: Visitor) -> Answer {
+    func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
         let incident = self.random.token(9)
         self.log.refusedBytes(refusal, incident: incident, for: visitor)
         let advice = Advice(for: refusal)
@@ -89,7 +89,7 @@ struct Rendering: Sendable {
     }
 
     /// The answer with a page around it.
-    static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Answer {
+    static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -97,26 +97,26 @@ struct Rendering: Sendable {
         for (name, value) in Rendering.protections {
             fields[name] = value
         }
-        return Answer(status, fields: fields, body: Array(html.utf8))
+        return Response(status, fields: fields, body: Array(html.utf8))
     }
 
     /// An answer of JSON.
-    static func json(_ status: Int, _ value: JSON) -> Answer {
+    static func json(_ status: Int, _ value: JSON) -> Response {
         var fields: HTTPFields = [.contentType: "application/json"]
         fields[.xContentTypeOptions] = "nosniff"
-        return Answer(status, fields: fields, body: value.encoded + [0x0A])
+        return Response(status, fields: fields, body: value.encoded + [0x0A])
     }
 
     /// Sends the browser elsewhere with a `GET`.
     ///
     /// RFC 9110 §15.4.4.
-    static func redirect(to location: String) -> Answer {
+    static func redirect(to location: String) -> Response {
         var fields: HTTPFields = [.location: location]
         fields[.referrerPolicy] = "no-referrer"
-        return Answer(303, fields: fields)
+        return Response(303, fields: fields)
     }
 
-    private func page(_ failure: Failure, incident: String, context: PageContext) -> Answer {
+    private func page(_ failure: Failure, incident: String, context: PageContext) -> Response {
         let advice = Advice(for: failure, in: context)
         // The user is named where it matters which account was used.
         let isAboutAccount = failure.kind == .forbidden && failure.code.hasPrefix("policy.")
@@ -132,7 +132,7 @@ struct Rendering: Sendable {
         return Rendering.page(Rendering.status(of: failure), html)
     }
 
-    private static func json(_ status: Int, code: String, incident: String) -> Answer {
+    private static func json(_ status: Int, code: String, incident: String) -> Response {
         self.json(status, ["error": .string(code), "incident": .string(incident)])
     }
 
@@ -151,7 +151,7 @@ struct Rendering: Sendable {
         case .providerFailed, .upstreamFailed: 502
         case .upstreamTimedOut: 504
         case .overloaded: 503
-        case .internalFault: 500
+        case .internalError: 500
         }
     }
 

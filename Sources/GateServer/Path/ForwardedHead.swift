@@ -129,7 +129,7 @@ struct ForwardedHead {
     }
 
     /// The name that an app may read in an irregular one.
-    private static func regularName(of field: FieldSlot, in message: MessageHead) -> String {
+    private static func regularName(of field: FieldLine, in message: MessageHead) -> String {
         String(message.text(field.nameRange).lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" })
     }
 
@@ -217,7 +217,7 @@ struct ForwardedHead {
         return writer.finish()
     }
 
-    private static func isKept(_ field: FieldSlot, of message: MessageHead, removing options: Set<String>) -> Bool {
+    private static func isKept(_ field: FieldLine, of message: MessageHead, removing options: Set<String>) -> Bool {
         switch field.name {
         case .managed, .host, .cookie, .contentLength, .expect, .forwarded, .xForwardedFor, .xForwardedProto,
             .xForwardedHost, .xRequestID, .irregular, .disguised:
@@ -232,13 +232,13 @@ struct ForwardedHead {
         }
     }
 
-    private static func isNamed(_ field: FieldSlot, of message: MessageHead, in options: Set<String>) -> Bool {
+    private static func isNamed(_ field: FieldLine, of message: MessageHead, in options: Set<String>) -> Bool {
         guard !options.isEmpty else { return false }
         return options.contains(message.text(field.nameRange).lowercased())
     }
 
-    static func isOurs(_ field: FieldSlot, of message: MessageHead) -> Bool {
-        GateCookie.mayBeReadAsOurs(message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
+    static func isOurs(_ field: FieldLine, of message: MessageHead) -> Bool {
+        GatewayCookie.mayBeReadAsOurs(message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
     /// The client's cookies without ours.

@@ -11,7 +11,7 @@ extension GatewayResponder {
     /// Answers a request that is not to be forwarded, because the route says so or because its body is too long.
     ///
     /// - Returns: Whether it was answered.
-    func answersDirectly(_ request: RequestHead, on route: SiteRoute, isOpen: Bool) -> Bool {
+    func answersDirectly(_ request: RequestHead, on route: RuntimeRoute, isOpen: Bool) -> Bool {
         if let direct = route.directAnswer {
             let answer = direct.answer(to: request, isOpen: isOpen)
             self.answer(answer, on: route)
@@ -23,7 +23,7 @@ extension GatewayResponder {
     }
 
     /// Sends an answer of our own that counts as one of the route.
-    private func answer(_ answer: Answer, on route: SiteRoute) {
+    private func answer(_ answer: Response, on route: RuntimeRoute) {
         let spent = (NIODeadline.now() - self.began).nanoseconds
         route.metrics.answered(answer.head.status.code, nanoseconds: spent)
         self.answer(answer)

@@ -9,7 +9,7 @@ internal import GateWire
 extension GatewayResponder {
     /// Answers a request that may not pass.
     func refuse(_ failure: Failure, _ request: RequestHead) {
-        let visitor = Visitor(request, self)
+        let visitor = ClientKind(request, self)
         var context = PageContext()
         if visitor.wantsPage {
             context.isOurHost = self.site.serves(request.authority.host)
@@ -30,7 +30,7 @@ extension GatewayResponder {
     }
 
     /// Sends a browser without a fitting session to sign in, and tells a script that it needs one.
-    func invite(_ request: RequestHead, to route: SiteRoute) {
+    func invite(_ request: RequestHead, to route: RuntimeRoute) {
         let (way, proxies) = (self.way, self.site.trustedProxies)
         self.answer(
             self.site.invitation.answer(

@@ -73,7 +73,7 @@ extension GatewayResponder {
     func answerOwnEndpoint() {
         guard let request else { return }
         let body = self.held.flatMap { Array($0.readableBytesView) }
-        let own = OwnRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
+        let own = EndpointRequest(request, body: body, way: self.way, site: self.site, now: self.loop.clock.now)
         let loop = self.loop.loop
         let bound = NIOLoopBound((state: self.loop, sessions: self.site.sessions), eventLoop: loop)
         // Most browsers come back at once and on the same connection: the store need not be asked what it was just told.

@@ -2,9 +2,9 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateProxy
 internal import GateSessions
-internal import GateSockets
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
@@ -14,12 +14,12 @@ final class GatewayResponder: Responder {
     let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
-    let tls: TLSFacts?
+    let tls: NegotiatedTLS?
 
     /// Where the answer goes, as long as a request is under way.
     var connection: (any DownstreamExchange)?
     var request: RequestHead?
-    var site: Site
+    var site: RuntimeConfiguration
     var way: ForwardedHead.Way
     private var givenID: RequestID?
     /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
@@ -35,7 +35,7 @@ final class GatewayResponder: Responder {
     private var isRequestComplete = false
     private var isOwnEndpoint = false
 
-    init(loop: LoopState, peer: IPAddress?, peerText: String, tls: TLSFacts?) {
+    init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
         self.loop = loop
         self.peer = peer
         self.peerText = peerText
@@ -99,7 +99,7 @@ extension GatewayResponder {
             self.refuseWebSocket()
         case .refused(let failure): self.refuse(failure, request)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
-        case .answered(let status): self.answer(Answer(status))
+        case .answered(let status): self.answer(Response(status))
         case .signInNeeded(let route): self.invite(request, to: route)
         case .needsSession(let ticket):
             self.holdBody()
@@ -122,13 +122,13 @@ extension GatewayResponder {
     /// The app takes other methods, which the response lists.
     ///
     /// RFC 9110 §15.5.6.
-    private func refuseMethod(of request: RequestHead, on route: SiteRoute) {
+    private func refuseMethod(of request: RequestHead, on route: RuntimeRoute) {
         let failure = Failure(
             .methodNotAllowed,
             "route.method",
             "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
         )
-        var answer = self.site.rendering.answer(to: failure, for: Visitor(request, self))
+        var answer = self.site.rendering.answer(to: failure, for: ClientKind(request, self))
         answer.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
         self.answer(answer)
     }
@@ -147,8 +147,8 @@ extension GatewayResponder {
         }
         guard self.connection != nil else { return }
         self.heldBytes += body.readableBytes
-        guard !self.isOwnEndpoint || self.heldBytes <= OwnRequest.bodyLimit else {
-            let failure = Failure(.tooLarge, "request.body_too_large", "over \(OwnRequest.bodyLimit) bytes")
+        guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.bodyLimit else {
+            let failure = Failure(.tooLarge, "request.body_too_large", "over \(EndpointRequest.bodyLimit) bytes")
             self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
             return
         }
@@ -164,8 +164,8 @@ extension GatewayResponder {
         }
     }
 
-    func abandon() {
-        self.exchange?.abort()
+    func cancel() {
+        self.exchange?.cancel()
         self.finish(status: 499)
     }
 
@@ -183,13 +183,13 @@ extension GatewayResponder {
         self.exchange?.downstreamDrained()
     }
 
-    func answer(to refusal: WireRefusal) -> Answer {
+    func answer(to refusal: WireRejection) -> Response {
         self.site.metrics.refused(refusal.reason)
-        return self.site.rendering.answer(to: refusal, for: Visitor(wantsPage: refusal.wantsPage))
+        return self.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 
     /// Sends an answer of our own and ends the request.
-    func answer(_ answer: Answer) {
+    func answer(_ answer: Response) {
         guard let connection else { return }
         var answer = answer
         if answer.head.status.code >= 300, let request, self.isCall(request) { answer = GRPC.answer(for: answer) }
@@ -217,10 +217,10 @@ extension GatewayResponder {
         return id
     }
 
-    var visitor: Visitor { Visitor(self.request, self) }
+    var visitor: ClientKind { ClientKind(self.request, self) }
 
     /// The answer is the tunnel that begins now, however long it lasts.
-    func tunnelBegan(on route: SiteRoute) {
+    func tunnelBegan(on route: RuntimeRoute) {
         route.metrics.answered(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
     }
 
@@ -245,16 +245,16 @@ extension GatewayResponder {
 // MARK: Forwarding
 
 extension GatewayResponder {
-    private func forward(to route: SiteRoute, identity: ByteBuffer?) {
+    private func forward(to route: RuntimeRoute, identity: ByteBuffer?) {
         guard let request, let connection else { return }
-        var opening: TunnelOpening?
+        var opening: PendingTunnel?
         if route.webSocket != nil {
             switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
             case .none: break
             case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
-        } else if WebSocketOffer.isAsked(by: request) {
+        } else if WebSocketHandshake.isAsked(by: request) {
             self.site.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.way.sendsForwarded = route.sendsForwarded
@@ -284,7 +284,7 @@ extension GatewayResponder {
     }
 
     /// Who the person is, signed anew for a second try; nil if the person may not enter any more.
-    func identityAnew(for request: RequestHead, on route: SiteRoute) -> ByteBuffer? {
+    func refreshedIdentity(for request: RequestHead, on route: RuntimeRoute) -> ByteBuffer? {
         let path = RequestPath(site: self.site, loop: self.loop)
         guard
             case .forwarded(let again, .some(let identity)) = path.verdict(
@@ -300,7 +300,7 @@ extension GatewayResponder {
     /// The head for the app; a second try gets a new one.
     func upstreamHead(
         for request: RequestHead,
-        on route: SiteRoute,
+        on route: RuntimeRoute,
         identity: ByteBuffer?,
         endsConnection: Bool
     ) -> ByteBuffer {

@@ -17,7 +17,7 @@ struct IdentityLines: Sendable {
     /// The lines of one session for one route.
     ///
     /// - Throws: When the assertion cannot be signed; the request must then not be forwarded.
-    func lines(for session: Session, on route: SiteRoute, now: Instant) throws(Failure) -> ByteBuffer {
+    func lines(for session: Session, on route: RuntimeRoute, now: Instant) throws(Failure) -> ByteBuffer {
         var profile = session.profile
         profile.groups = route.route.sharedGroups(of: profile)
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)

@@ -30,12 +30,12 @@ struct LineEdits: Sendable {
     }
 
     /// Whether a line whose name is one of identity headers is passed on all the same.
-    func keeps(_ field: FieldSlot, of message: MessageHead) -> Bool {
+    func keeps(_ field: FieldLine, of message: MessageHead) -> Bool {
         self.kept.contains { message.spells(field.nameRange, $0) }
     }
 
     /// Whether a line of a message has no place any more.
-    func takesAway(_ field: FieldSlot, of message: MessageHead) -> Bool {
+    func takesAway(_ field: FieldLine, of message: MessageHead) -> Bool {
         let range = field.nameRange
         guard self.lengths & LineEdits.bit(of: range.count) != 0 else { return false }
         return self.names.contains { message.spells(range, $0) }

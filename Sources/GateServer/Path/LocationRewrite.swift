@@ -77,7 +77,7 @@ struct LocationRewrite: Sendable {
 
     /// Whether a URL with this authority leads to the app.
     private func isApp(_ authority: Substring, _ scheme: String) -> Bool {
-        guard let sides = WebAddress.split(authority: String(authority)), let host = Origin.normalHost(sides.host)
+        guard let sides = WebURL.split(authority: String(authority)), let host = Origin.normalHost(sides.host)
         else {
             return false
         }

@@ -28,13 +28,13 @@ final class RedirectResponder: Responder {
 
     func finishRequest() { self.respond() }
 
-    func abandon() { self.connection = nil }
+    func cancel() { self.connection = nil }
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRefusal) -> Answer {
+    func answer(to refusal: WireRejection) -> Response {
         self.loop.site.metrics.refused(refusal.reason)
-        return self.loop.site.rendering.answer(to: refusal, for: Visitor(wantsPage: refusal.wantsPage))
+        return self.loop.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 
     private func respond() {
@@ -44,6 +44,6 @@ final class RedirectResponder: Responder {
             return connection.respond(.text(404, "No app is configured for this host.\n"))
         }
         let target = request.isAsterisk ? "" : request.target
-        connection.respond(Answer(308, fields: [.location: "\(origin)\(target)"]))
+        connection.respond(Response(308, fields: [.location: "\(origin)\(target)"]))
     }
 }

@@ -14,7 +14,7 @@ struct ResponseChanges: Sendable {
         private(set) var isHTML = false
 
         /// Takes note of the media type.
-        mutating func note(type field: FieldSlot, of message: MessageHead) {
+        mutating func note(type field: FieldLine, of message: MessageHead) {
             let html = "text/html"
             let value = field.valueRange
             guard value.count >= html.utf8.count else { return }
@@ -63,12 +63,12 @@ struct ResponseChanges: Sendable {
 
     /// Whether a line is a cookie of the app where cookies are mapped: all of them are written in their order then, because
     /// of two with the same name the last one counts.
-    private func movesCookie(_ field: FieldSlot, in message: MessageHead) -> Bool {
+    private func movesCookie(_ field: FieldLine, in message: MessageHead) -> Bool {
         field.name == .setCookie && self.locations?.mapsCookies == true && !ForwardedHead.isOurs(field, of: message)
     }
 
     /// The mapped value of a line that changes; nil for one that is copied as it is.
-    func value(of field: FieldSlot, in message: MessageHead) -> String? {
+    func value(of field: FieldLine, in message: MessageHead) -> String? {
         guard let locations, field.valueRange.count <= LocationRewrite.maxBytes else { return nil }
         switch field.name {
         case .location, .contentLocation:

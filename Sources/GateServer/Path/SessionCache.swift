@@ -12,7 +12,7 @@ struct CookieKey: Hashable {
 
     /// Reads the 56 characters of a ticket, or the 43 of one without a tag; nil for any other length.
     init?(_ text: Span<UInt8>) {
-        guard text.count == Ticket.textCount || text.count == Ticket.bareTextCount else { return nil }
+        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
         func word(_ start: Int) -> UInt64 {
             var value: UInt64 = 0
             guard start < text.count else { return 0 }
@@ -27,7 +27,10 @@ struct CookieKey: Hashable {
     /// A number that is the same for this cookie in every process, and never 0.
     var number: UInt64 {
         let words = self.words
-        return max(1, Mix.mix(Mix.mix(words.0 ^ words.3) ^ Mix.mix(words.1 ^ words.4) ^ words.2 ^ words.5))
+        return max(
+            1,
+            StableHash.mix(StableHash.mix(words.0 ^ words.3) ^ StableHash.mix(words.1 ^ words.4) ^ words.2 ^ words.5)
+        )
     }
 
     static func == (left: CookieKey, right: CookieKey) -> Bool {
@@ -55,7 +58,7 @@ final class SessionCache {
 
     private var entries: [CookieKey: CachedSession] = [:]
     private var families: [[UInt8]: Set<CookieKey>] = [:]
-    private var ended = EndedFamilies()
+    private var ended = RevokedFamilies()
 
     /// The number of entries.
     var count: Int { self.entries.count }
@@ -113,7 +116,7 @@ final class SessionCache {
 }
 
 /// How a session stands on a route.
-enum Standing {
+enum RouteAuthorization {
     /// The route does not accept the session's provider.
     case signInNeeded
     /// The person may not enter.
@@ -126,9 +129,9 @@ enum Standing {
 final class CachedSession {
     let session: Session
     let freshUntil: NIODeadline
-    private var standings: [Int: (route: SiteRoute, standing: Standing, remakeAt: Instant)] = [:]
+    private var standings: [Int: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)] = [:]
     /// The standing asked for last; a person stays in one app for many requests.
-    private var last: (route: SiteRoute, standing: Standing, remakeAt: Instant)?
+    private var last: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)?
     private static let mostStandings = 64
 
     init(_ session: Session, freshUntil: NIODeadline) {
@@ -140,14 +143,18 @@ final class CachedSession {
     ///
     /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
     /// entry, so it need not be made anew for each request.
-    func standing(on route: SiteRoute, site: Site, now: Instant) throws(Failure) -> Standing {
+    func standing(
+        on route: RuntimeRoute,
+        site: RuntimeConfiguration,
+        now: Instant
+    ) throws(Failure) -> RouteAuthorization {
         // The same position may be another app's after a reload, which a request of before can outlive.
         if let last, last.route === route, now < last.remakeAt { return last.standing }
         if let known = self.standings[route.index], known.route === route, now < known.remakeAt {
             self.last = known
             return known.standing
         }
-        let standing: Standing
+        let standing: RouteAuthorization
         switch route.route.decision(about: self.session.profile) {
         case .signInNeeded: standing = .signInNeeded
         case .refused(let refusal):
@@ -161,7 +168,7 @@ final class CachedSession {
     }
 
     /// Has the decision on one route made anew.
-    func forgetStanding(on route: SiteRoute) {
+    func forgetStanding(on route: RuntimeRoute) {
         self.last = nil
         self.standings[route.index] = nil
     }

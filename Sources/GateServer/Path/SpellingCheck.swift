@@ -10,8 +10,8 @@ internal import GateWire
 /// slash for a separator, drop parameters, or do not tell upper from lower case. What is checked here is every reading that
 /// some server is known to have, so that rules hold whatever the app does.
 struct SpellingCheck {
-    let site: Site
-    let route: SiteRoute
+    let site: RuntimeConfiguration
+    let route: RuntimeRoute
 
     /// Why the request is rejected; nil if every reading of its path leads to the same app and rule.
     ///
@@ -131,7 +131,8 @@ struct SpellingCheck {
     /// A path that is another app's once letter case is left aside.
     private func foldedFailure(_ path: [UInt8], of request: RequestHead) -> Failure? {
         let spellings = self.site.spellings
-        guard let other = spellings.folded.entry(host: request.authority.host, path: PathFolding.folded(path).span),
+        guard
+            let other = spellings.folded.entry(host: request.authority.host, path: PathNormalization.folded(path).span),
             other != self.route.index, self.site.routes[other].guardsSpellings
         else { return nil }
         return self.failure(other, path)

@@ -3,7 +3,7 @@
 internal import GateProxy
 internal import GateWire
 
-extension UpstreamCall {
+extension UpstreamRequest {
     /// Takes what only HTTP/2 carries from a request.
     mutating func take(_ request: RequestHead) {
         let message = request.message

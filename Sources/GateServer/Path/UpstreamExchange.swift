@@ -10,19 +10,19 @@ internal import NIOCore
 ///
 /// Bodies pass as they arrive: whoever cannot take more makes the other side stop reading.
 final class UpstreamExchange: UpstreamSink {
-    let route: SiteRoute
+    let route: RuntimeRoute
     private let way: Upstream
     let responder: GatewayResponder
     let connection: any DownstreamExchange
     let request: RequestHead
     /// What the client offers if it asks for a WebSocket, and why it may.
-    private let opening: TunnelOpening?
+    private let opening: PendingTunnel?
     private(set) var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     var hasSwitched = false
     private var identity: ByteBuffer?
-    private var call: UpstreamCall
-    private(set) var link: (any UpstreamLink)?
+    private var call: UpstreamRequest
+    private(set) var link: (any UpstreamStream)?
     /// The position of the target that was asked last.
     private var target = 0
     private var waiting: [ByteBuffer] = []
@@ -42,9 +42,9 @@ final class UpstreamExchange: UpstreamSink {
         responder: GatewayResponder,
         connection: any DownstreamExchange,
         request: RequestHead,
-        route: SiteRoute,
+        route: RuntimeRoute,
         identity: ByteBuffer?,
-        opening: TunnelOpening? = nil
+        opening: PendingTunnel? = nil
     ) {
         self.responder = responder
         self.connection = connection
@@ -53,7 +53,7 @@ final class UpstreamExchange: UpstreamSink {
         self.way = responder.loop.way(for: route)
         self.identity = identity
         self.opening = opening
-        self.call = UpstreamCall(request.method, framing: request.framing)
+        self.call = UpstreamRequest(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.mostBody : .max
         self.call.opensTunnel = opening != nil
@@ -135,7 +135,7 @@ extension UpstreamExchange {
 
     /// The body is longer than it may be: the app is left, and the client told if that is still possible.
     private func refuseBody() {
-        self.abort()
+        self.cancel()
         let answer = self.responder.site.rendering.answer(to: self.route.bodyTooLarge, for: self.responder.visitor)
         guard self.hasAnswered else { return self.responder.answer(answer) }
         self.responder.finish(status: 413)
@@ -143,7 +143,7 @@ extension UpstreamExchange {
     }
 
     /// The client is gone.
-    func abort() {
+    func cancel() {
         guard !self.isOver else { return }
         self.isOver = true
         if let tunnel = self.tunnel.take() {
@@ -154,7 +154,7 @@ extension UpstreamExchange {
             tunnel.leave()
         }
         if let link {
-            link.abort()
+            link.cancel()
             self.link = nil
         } else {
             self.way.cancel(self)
@@ -165,9 +165,9 @@ extension UpstreamExchange {
 // MARK: From the app
 
 extension UpstreamExchange {
-    func upstreamReady(_ link: any UpstreamLink) {
+    func upstreamReady(_ link: any UpstreamStream) {
         guard !self.isOver else {
-            link.abort()
+            link.cancel()
             return
         }
         self.link = link
@@ -192,14 +192,14 @@ extension UpstreamExchange {
         if link.isWritable, self.opening == nil { self.connection.resumeReading() }
     }
 
-    func upstreamHinted(_ head: ResponseHead) {
+    func upstreamReceivedEarlyHints(_ head: ResponseHead) {
         guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
         let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
         guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: room) else { return }
         self.connection.sendInterim(hints)
     }
 
-    func upstreamAnswered(_ head: ResponseHead) {
+    func upstreamReceivedHead(_ head: ResponseHead) {
         guard !self.isOver else { return }
         self.hasAnswered = true
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
@@ -227,13 +227,13 @@ extension UpstreamExchange {
         self.connection.start(bytes, framing: framing, closes: closes)
     }
 
-    func upstreamSent(_ body: ByteBuffer) {
+    func upstreamReceivedBody(_ body: ByteBuffer) {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.fromApp(body) }
         if !self.connection.write(body) { self.link?.pauseReading() }
     }
 
-    func upstreamTrailers(_ trailers: ByteBuffer) {
+    func upstreamReceivedTrailers(_ trailers: ByteBuffer) {
         self.trailers = trailers
     }
 
@@ -251,7 +251,7 @@ extension UpstreamExchange {
         }
     }
 
-    func upstreamPaused() {
+    func upstreamReadComplete() {
         self.connection.flush()
     }
 
@@ -265,7 +265,7 @@ extension UpstreamExchange {
         }
     }
 
-    func upstreamFailed(_ problem: UpstreamProblem) {
+    func upstreamFailed(_ problem: UpstreamFailure) {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.cut() }
         let wasReused = self.link?.isReused ?? false
@@ -288,18 +288,18 @@ extension UpstreamExchange {
     }
 
     /// Once, where the rule and the budget allow it, and only if the person may still enter: who it is is signed anew.
-    private func tryAgain(after problem: UpstreamProblem, wasReused: Bool) -> Bool {
-        let isDetour = self.way.mayDetour(after: problem)
+    private func tryAgain(after problem: UpstreamFailure, wasReused: Bool) -> Bool {
+        let isDetour = self.way.mayTryOtherTarget(after: problem)
         guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasAnswered else { return false }
         guard
-            self.way.mayRepeat(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
+            self.way.mayRetry(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
         else { return false }
         if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
         if self.identity != nil {
-            guard let anew = self.responder.identityAnew(for: self.request, on: self.route) else { return false }
+            guard let anew = self.responder.refreshedIdentity(for: self.request, on: self.route) else { return false }
             self.identity = anew
         }
-        self.target = self.way.leaseAgain(
+        self.target = self.way.leaseForRetry(
             to: self,
             key: self.responder.sessionKey(of: self.request),
             avoiding: self.target,

@@ -6,7 +6,7 @@ internal import GateWire
 
 extension Failure {
     /// What a problem with an app's target means for its visitors.
-    init(_ problem: UpstreamProblem, of app: String, at target: UpstreamAddress) {
+    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamAddress) {
         let place = "\(app) at \(target)"
         switch problem {
         case .unreachable(let why):
@@ -21,13 +21,13 @@ extension Failure {
             self.init(.overloaded, "upstream.overflow", "too many requests wait for \(place)")
         case .refusedStream:
             self.init(.upstreamFailed, "upstream.refused_stream", "\(place) did not take the request")
-        case .closedBeforeAnswer:
+        case .closedBeforeResponse:
             self.init(.upstreamFailed, "upstream.closed", "\(place) closed the connection without an answer")
-        case .closedInAnswer:
+        case .closedInResponse:
             self.init(.upstreamFailed, "upstream.cut", "\(place) closed the connection in the middle of an answer")
         case .timedOut:
             self.init(.upstreamTimedOut, "upstream.timed_out", "\(place) did not answer in time")
-        case .outOfTime:
+        case .clientDeadlineExceeded:
             self.init(.upstreamTimedOut, "upstream.out_of_time", "\(place) took longer than the client allowed")
         case .refused(let refusal):
             self.init(.upstreamFailed, "upstream.refused", "\(place) sent what is no HTTP answer: \(refusal.reason)")

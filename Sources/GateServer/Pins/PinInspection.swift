@@ -31,7 +31,7 @@ package struct PinInspection: Sendable {
     package static func of(
         _ origin: Origin,
         caFile: String?,
-        proxy: WebAddress?
+        proxy: WebURL?
     ) async throws(Failure) -> PinInspection {
         var trust = ProviderTrust(proxy: proxy)
         if let caFile { trust.authorities = try ProviderTrust.authorities(in: caFile) }
@@ -53,7 +53,7 @@ package struct PinInspection: Sendable {
             definition: definition,
             settings: settings,
             redirectURI: "",
-            transport: ProviderSwitchboard([settings.id: line]),
+            transport: ProviderTransports([settings.id: line]),
             clock: .system,
             random: .system
         )

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Keeps an eye on the keys that providers show: what matched, what did not, what ends soon; outlives reloads.
 ///
-/// Told of every handshake by the transports and of whole chains by ``PinSurvey``.
+/// Told of every handshake by the transports and of whole chains by ``PinScan``.
 final class PinWatch: Sendable {
     struct State: Sendable {
         var policies: [String: PinPolicy?] = [:]
@@ -21,10 +21,10 @@ final class PinWatch: Sendable {
 
     let state = Mutex(State())
     let clock: WallClock
-    private let log: SiteLog
-    private let metrics = SiteMetrics()
+    private let log: GatewayLog
+    private let metrics = GatewayMetrics()
 
-    init(log: SiteLog, clock: WallClock) {
+    init(log: GatewayLog, clock: WallClock) {
         self.log = log
         self.clock = clock
     }

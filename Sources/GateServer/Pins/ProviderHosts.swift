@@ -13,17 +13,17 @@ enum ProviderHosts {
     }
 
     /// Each host once, in the order in which a sign-in meets them, given the endpoints that the gateway calls.
-    static func called(_ endpoints: [WebAddress], _ definition: ProviderDefinition) -> [Origin] {
+    static func called(_ endpoints: [WebURL], _ definition: ProviderDefinition) -> [Origin] {
         self.needed(endpoints, definition, and: definition.lookups.map(\.address))
     }
 
     /// Those of them without which nobody can sign in: look-ups of groups may fail.
     static func needed(
-        _ endpoints: [WebAddress],
+        _ endpoints: [WebURL],
         _ definition: ProviderDefinition,
-        and more: [WebAddress] = []
+        and more: [WebURL] = []
     ) -> [Origin] {
-        var addresses: [WebAddress] = []
+        var addresses: [WebURL] = []
         if case .openID(let discovery) = definition.signIn { addresses.append(discovery) }
         addresses += endpoints + definition.apiCalls.map(\.address) + more
         var origins: [Origin] = []

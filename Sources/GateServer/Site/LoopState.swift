@@ -19,7 +19,7 @@ final class LoopState {
     /// The configuration in force.
     ///
     /// A request takes it once, at its start.
-    private(set) var site: Site
+    private(set) var site: RuntimeConfiguration
     private(set) var isDraining = false
     /// How short of memory and descriptors the process is.
     private(set) var stage = OverloadStage.calm
@@ -28,7 +28,7 @@ final class LoopState {
     /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
     private(set) var mostInFlight = Int.max
     /// Tells others how this loop is.
-    let pulse = LoopPulse()
+    let pulse = LoopLagProbe()
     /// How many loops share the bounds.
     private let loops: Int
     /// When the request at hand arrived.
@@ -42,11 +42,11 @@ final class LoopState {
     var ownRequests = 0
     /// Requests between their head and the end of their answer.
     var inFlight = 0
-    private let ways: UpstreamWays
+    private let ways: UpstreamFactory
     private var upstreams: [UpstreamPlan: Upstream] = [:]
-    private var upstreamsOfRoutes: [(route: SiteRoute, upstream: Upstream)?] = []
+    private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
     /// Memory for heads and other small pieces of output.
-    let memory = HeadMemory(mostSpare: HeadMemory.mostOfLoop)
+    let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
     /// The `Date` of responses that have none.
@@ -55,9 +55,9 @@ final class LoopState {
 
     init(
         loop: any EventLoop,
-        site: Site,
+        site: RuntimeConfiguration,
         clock: WallClock,
-        ways: UpstreamWays = UpstreamWays(),
+        ways: UpstreamFactory = UpstreamFactory(),
         sharedBy loops: Int = 1
     ) {
         self.loop = loop
@@ -78,10 +78,10 @@ final class LoopState {
         self.sweep.start(on: self.loop)
         self.pulse.begin(at: .now())
         let bound = NIOLoopBound(self, eventLoop: self.loop)
-        self.loop.scheduleRepeatedTask(initialDelay: LoopPulse.interval, delay: LoopPulse.interval) { _ in
+        self.loop.scheduleRepeatedTask(initialDelay: LoopLagProbe.interval, delay: LoopLagProbe.interval) { _ in
             let state = bound.value
             let lag = state.pulse.tick(at: .now(), requests: state.inFlight)
-            if lag > LoopPulse.alarming { blocked(lag) }
+            if lag > LoopLagProbe.alarming { blocked(lag) }
         }
     }
 
@@ -98,7 +98,7 @@ final class LoopState {
     }
 
     /// The way to a route's app; found by the route's position, which costs no hash.
-    func way(for route: SiteRoute) -> Upstream {
+    func way(for route: RuntimeRoute) -> Upstream {
         let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
         if let known, known.route === route { return known.upstream }
         let upstream = self.way(for: route.upstream)
@@ -141,7 +141,7 @@ final class LoopState {
     }
 
     /// Puts another configuration in force; requests that have begun keep theirs.
-    func replace(with site: Site) {
+    func replace(with site: RuntimeConfiguration) {
         self.site = site
         self.weigh()
         self.sessions.adopt { site.sessions.admits($0) }
@@ -149,7 +149,7 @@ final class LoopState {
         self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
         for (plan, upstream) in self.upstreams where !used.contains(plan) {
-            upstream.retire()
+            upstream.shutDown()
             self.upstreams[plan] = nil
         }
     }
@@ -180,8 +180,8 @@ final class LoopState {
     func endIdle(for time: TimeAmount, atMost most: Int = .max) -> Int {
         var ended = 0
         var left = 0
-        self.sweep.forEach((any Retiring).self) { connection in
-            if ended < most, connection.endIfIdle(for: time) {
+        self.sweep.forEach((any IdleClosable).self) { connection in
+            if ended < most, connection.closeIfIdle(for: time) {
                 ended += 1
             } else if connection.isIdle {
                 left += 1
@@ -201,7 +201,7 @@ final class LoopState {
     func cutAll() {
         self.sweep.forEach((any ClientConnection).self) { $0.cut() }
         for upstream in self.upstreams.values {
-            upstream.retire()
+            upstream.shutDown()
         }
         self.sweep.stop()
     }

@@ -22,14 +22,14 @@ struct RouteSpellings: Sendable {
     private let publicRules: [[PublicRule]]
 
     /// Reads the routes of a configuration.
-    init(_ routes: [SiteRoute]) {
+    init(_ routes: [RuntimeRoute]) {
         let hosts = routes.map { $0.route.origin.host }
-        let decoded = routes.map { PathFolding.decoded($0.route.path) }
-        let folded = decoded.map { String(decoding: PathFolding.folded(Array($0.utf8)), as: UTF8.self) }
+        let decoded = routes.map { PathNormalization.decoded($0.route.path) }
+        let folded = decoded.map { String(decoding: PathNormalization.folded(Array($0.utf8)), as: UTF8.self) }
         self.decoded = RouteTable(Array(zip(hosts, decoded)))
         self.folded = RouteTable(Array(zip(hosts, folded)))
         self.publicRules = routes.map { route in
-            route.route.publicRules.map { PublicRule(method: $0.method, path: PathFolding.decoded($0.path)) }
+            route.route.publicRules.map { PublicRule(method: $0.method, path: PathNormalization.decoded($0.path)) }
         }
         self.facts = hosts.map { host in
             let onHost = hosts.indices.filter { hosts[$0] == host }

@@ -34,14 +34,14 @@ extension UpstreamPlan {
         self.limits.pending = settings.limits.pending
         self.limits.requests = settings.limits.requests
         self.limits.connect = TimeAmount(settings.timeouts.connect)
-        self.limits.answerHead = TimeAmount(settings.timeouts.answer)
+        self.limits.responseHead = TimeAmount(settings.timeouts.answer)
         self.limits.inactivity = TimeAmount(settings.timeouts.idle)
         self.limits.tunnel = TimeAmount(settings.timeouts.tunnel)
         self.limits.idle = TimeAmount(settings.timeouts.keepAlive)
         self.retry.methods = settings.retry.methods.compactMap { RequestMethod(rawValue: $0) }
         self.retry.budget = settings.retry.budget
         self.slowStart = TimeAmount(settings.slowStart)
-        self.namesLast = TimeAmount(settings.dnsTTL)
+        self.dnsTTL = TimeAmount(settings.dnsTTL)
     }
 }
 

@@ -8,11 +8,11 @@ internal import HTTPTypes
 internal import NIOCore
 
 /// Whether a request asks for a WebSocket.
-enum WebSocketWish {
+enum WebSocketUpgrade {
     /// It does not, or the app takes none, and it is forwarded as any other.
     case none
-    case opening(TunnelOpening)
-    case refused(Answer)
+    case opening(PendingTunnel)
+    case refused(Response)
 }
 
 extension GatewayResponder {
@@ -20,13 +20,13 @@ extension GatewayResponder {
     private static let mostOfSession = 64
 
     /// What a request that may enter asks for.
-    func webSocketWish(of request: RequestHead, on route: SiteRoute, isProtected: Bool) -> WebSocketWish {
-        guard let rule = route.webSocket, WebSocketOffer.isAsked(by: request) else { return .none }
+    func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
+        guard let rule = route.webSocket, WebSocketHandshake.isAsked(by: request) else { return .none }
         // Whatever comes behind a handshake is no request.
-        self.connection?.closeAfterAnswer()
-        let offer: WebSocketOffer
-        do throws(WebSocketOffer.Fault) {
-            offer = try WebSocketOffer(of: request)
+        self.connection?.closeAfterResponse()
+        let offer: WebSocketHandshake
+        do throws(WebSocketHandshake.Fault) {
+            offer = try WebSocketHandshake(of: request)
         } catch {
             return .refused(self.refusal(error))
         }
@@ -39,11 +39,11 @@ extension GatewayResponder {
             let detail = "the session has \(GatewayResponder.mostOfSession) open"
             return .refused(self.refusal(.tooMany, "request.too_many_websockets", detail))
         }
-        let pass = TunnelPass(request: request, route: route, tls: self.tls, session: session)
-        return .opening(TunnelOpening(offer, pass))
+        let pass = TunnelAuthorization(request: request, route: route, tls: self.tls, session: session)
+        return .opening(PendingTunnel(offer, pass))
     }
 
-    private func refusal(_ fault: WebSocketOffer.Fault) -> Answer {
+    private func refusal(_ fault: WebSocketHandshake.Fault) -> Response {
         switch fault {
         case .malformed(let why):
             return self.refusal(.malformedRequest, "request.websocket", why)
@@ -63,19 +63,19 @@ extension GatewayResponder {
         self.answer(self.refusal(.malformedRequest, "request.no_websocket", "\(place) takes no WebSockets"))
     }
 
-    private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Answer {
+    private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Response {
         self.site.rendering.answer(to: Failure(kind, code, detail), for: self.visitor)
     }
 
     /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.
-    func handshakeHead(_ head: ByteBuffer, _ offer: WebSocketOffer) -> ByteBuffer {
+    func handshakeHead(_ head: ByteBuffer, _ offer: WebSocketHandshake) -> ByteBuffer {
         var lines = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
         if !offer.isKeyOfClient { lines += "Sec-WebSocket-Key: \(offer.key)\r\n" }
         return self.head(head, with: lines)
     }
 
     /// The head of the answer that begins a tunnel.
-    func tunnelHead(_ answer: ResponseHead, for request: RequestHead, on route: SiteRoute) -> ByteBuffer {
+    func tunnelHead(_ answer: ResponseHead, for request: RequestHead, on route: RuntimeRoute) -> ByteBuffer {
         var head = ForwardedHead.answer(
             answer,
             to: request,

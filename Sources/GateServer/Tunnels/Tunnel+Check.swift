@@ -7,10 +7,10 @@ internal import GateWire
 internal import NIOCore
 
 /// Why a tunnel was opened: what is looked at again as long as it lasts.
-struct TunnelPass {
+struct TunnelAuthorization {
     let request: RequestHead
-    let route: SiteRoute
-    let tls: TLSFacts?
+    let route: RuntimeRoute
+    let tls: NegotiatedTLS?
     /// Nil on paths that are open to all.
     let session: Session?
 }

@@ -24,12 +24,12 @@ final class Tunnel {
 
     /// The session's family; nil on paths that are open to all.
     let family: [UInt8]?
-    let pass: TunnelPass
+    let pass: TunnelAuthorization
     let loop: LoopState
     private let connection: any DownstreamExchange
     private let silence: TimeAmount
     private unowned let exchange: UpstreamExchange
-    private var link: (any UpstreamLink)?
+    private var link: (any UpstreamStream)?
     private var phase = Phase.opening
     private var toClient = WebSocketFrames()
     private var toApp = WebSocketFrames()
@@ -46,7 +46,7 @@ final class Tunnel {
     /// How long the rest of a frame may take, or the app, when the tunnel ends.
     private static let endTime = TimeAmount.seconds(1)
 
-    init(_ pass: TunnelPass, exchange: UpstreamExchange, connection: any DownstreamExchange, loop: LoopState) {
+    init(_ pass: TunnelAuthorization, exchange: UpstreamExchange, connection: any DownstreamExchange, loop: LoopState) {
         self.pass = pass
         self.family = pass.session?.familyKey
         self.loop = loop
@@ -73,7 +73,7 @@ final class Tunnel {
 
 extension Tunnel {
     /// The app has agreed.
-    func open(over link: any UpstreamLink) {
+    func open(over link: any UpstreamStream) {
         self.link = link
         self.phase = .open
         self.lastMove = .now()
@@ -177,7 +177,7 @@ extension Tunnel {
         let link = self.link
         self.leave()
         self.exchange.tunnelEnded()
-        link?.abort()
+        link?.cancel()
         self.connection.cut()
     }
 

@@ -8,7 +8,7 @@ internal import NIOCore
 
 extension UpstreamExchange {
     /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
-    func openTunnel(_ head: ResponseHead, _ offer: WebSocketOffer) {
+    func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
         guard let tunnel, let link else { return }
         if let objection = offer.objection(to: head) {
             let place = "\(self.route.name) at \(self.targetText)"
@@ -34,7 +34,7 @@ extension UpstreamExchange {
         let link = self.link
         self.tunnel?.leave()
         self.end()
-        link?.abort()
+        link?.cancel()
         self.responder.site.log.upstreamFailed(
             failure,
             app: self.route.name,

@@ -37,26 +37,26 @@ def up(place, size):
         wire.socket.sendall(head.encode())
         for _ in range(size):
             wire.socket.sendall(BLOCK)
-        answer = wire.answer()
-    if answer.status != 200 or answer.body != b"%d" % (size * MIB):
-        raise Trouble(f"{place.url}: a body of {size} MiB was answered with {answer.status} {answer.body[:60]}")
+        response = wire.response()
+    if response.status != 200 or response.body != b"%d" % (size * MIB):
+        raise Trouble(f"{place.url}: a body of {size} MiB was answered with {response.status} {response.body[:60]}")
     return size
 
 
-def large(stand):
+def large(own_gateway):
     """1 GiB down and up beside nginx, and the memory that it takes"""
-    size = stand.options.bulk
+    size = own_gateway.options.bulk
     for direction, move in (("down", down), ("up", up)):
-        with stand.gateway() as gateway:
-            ours, theirs = gateway.place(), stand.beside.place()
+        with own_gateway.gateway() as gateway:
+            ours, theirs = gateway.place(), own_gateway.beside.place()
             move(ours, 16)
             before = rss_kib(gateway.pid)
             forget_peak(gateway.pid)
             subjects = {
-                "nginx": lambda: cost_of(stand.beside.pid, lambda: move(theirs, size)),
+                "nginx": lambda: cost_of(own_gateway.beside.pid, lambda: move(theirs, size)),
                 "ours": lambda: cost_of(gateway.pid, lambda: move(ours, size)),
             }
-            found = rounds(subjects, stand.options.rounds)
+            found = rounds(subjects, own_gateway.options.rounds)
             grown = (peak_kib(gateway.pid) - before) / 1024
         mine, nginx = found["ours"], found["nginx"]
         shown = [f"{microseconds(one.cost)}, {one.rate:.0f} MiB/s" for one in (mine, nginx)]

@@ -14,13 +14,13 @@ from .protocols import requests
 FLAT = 1.1
 
 
-def compared(stand, name, what, few, many, places=(None, None)):
+def compared(own_gateway, name, what, few, many, places=(None, None)):
     """The cost of a request at two gateways that differ in one thing."""
     subjects = {
-        "few": requests(stand, few.pid, places[0] or few.place()),
-        "many": requests(stand, many.pid, places[1] or many.place()),
+        "few": requests(own_gateway, few.pid, places[0] or few.place()),
+        "many": requests(own_gateway, many.pid, places[1] or many.place()),
     }
-    found = rounds(subjects, stand.options.rounds)
+    found = rounds(subjects, own_gateway.options.rounds)
     yield Row(
         name, f"CPU for each request, {what}", microseconds(found["many"].cost),
         f"Gatehouse with one {microseconds(found['few'].cost)}", ratio(found["many"].costs, found["few"].costs),
@@ -28,18 +28,18 @@ def compared(stand, name, what, few, many, places=(None, None)):
     )
 
 
-def routes(stand):
+def routes(own_gateway):
     """one route against 10,000"""
-    many = stand.options.routes
-    with stand.gateway() as one, stand.gateway(routes=many) as other:
-        yield from compared(stand, "routes", f"{many:,} routes against one", one, other)
+    many = own_gateway.options.routes
+    with own_gateway.gateway() as one, own_gateway.gateway(routes=many) as other:
+        yield from compared(own_gateway, "routes", f"{many:,} routes against one", one, other)
 
 
-def providers(stand):
+def providers(own_gateway):
     """one provider against 200"""
-    many = stand.options.providers
-    with stand.gateway() as one, stand.gateway(providers=many) as other:
-        yield from compared(stand, "providers", f"{many:,} providers against one", one, other)
+    many = own_gateway.options.providers
+    with own_gateway.gateway() as one, own_gateway.gateway(providers=many) as other:
+        yield from compared(own_gateway, "providers", f"{many:,} providers against one", one, other)
 
 
 def fill(path, wanted):
@@ -66,13 +66,13 @@ def fill(path, wanted):
         return database.execute("SELECT COUNT(*) FROM session").fetchone()[0]
 
 
-def sessions(stand):
+def sessions(own_gateway):
     """one stored session against 1,000,000; the requests are of one person"""
-    with stand.gateway() as one, stand.gateway() as other:
+    with own_gateway.gateway() as one, own_gateway.gateway() as other:
         other.stop()
-        stored = fill(other.database, stand.options.stored)
+        stored = fill(other.database, own_gateway.options.stored)
         other.start()
-        yield from compared(stand, "sessions", f"{stored:,} stored sessions against one", one, other)
+        yield from compared(own_gateway, "sessions", f"{stored:,} stored sessions against one", one, other)
 
 
 def signed_in(gateway, count):
@@ -86,11 +86,11 @@ def signed_in(gateway, count):
         return tuple(pool.map(one, range(count)))
 
 
-def many_sessions(stand):
+def many_sessions(own_gateway):
     """requests of one person against requests of many people in turn"""
-    many = stand.options.people
-    with stand.gateway() as one, stand.gateway() as other:
+    many = own_gateway.options.people
+    with own_gateway.gateway() as one, own_gateway.gateway() as other:
         cookies = signed_in(other, many)
         # Two cookies of one session, so that wrk does the same work for both.
         places = one.place(cookies=[one.cookie, one.cookie]), other.place(cookies=cookies)
-        yield from compared(stand, "many-sessions", f"{many:,} people in turn against one", one, other, places)
+        yield from compared(own_gateway, "many-sessions", f"{many:,} people in turn against one", one, other, places)

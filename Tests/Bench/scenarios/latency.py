@@ -11,11 +11,11 @@ def percentile(values, part):
     return values[min(len(values) - 1, int(len(values) * part))]
 
 
-def half_load(stand):
+def half_load(own_gateway):
     """99th percentile of the time to an answer, at half of the load that both can take"""
-    options, generator = stand.options, stand.generator
-    with stand.gateway() as gateway:
-        places = {"nginx": stand.beside.place(), "ours": gateway.place()}
+    options, generator = own_gateway.options, own_gateway.generator
+    with own_gateway.gateway() as gateway:
+        places = {"nginx": own_gateway.beside.place(), "ours": gateway.place()}
         fastest = {name: generator.wrk(place, 2) for name, place in places.items()}
         rate = min(one["requests"] / one["seconds"] for one in fastest.values()) / 2
         slowest, middle = {"nginx": [], "ours": []}, {"nginx": [], "ours": []}

@@ -11,14 +11,14 @@ from .protocols import requests
 BODY = "a=1&" * 256
 
 
-def small(stand):
+def small(own_gateway):
     """POST with 1 KiB beside nginx, by `upstream.reuse`"""
-    with stand.gateway() as careful, stand.gateway(reuse="always") as trusting:
-        nginx = replace(stand.beside.place(), body=BODY)
-        subjects = {"nginx": requests(stand, stand.beside.pid, nginx)}
+    with own_gateway.gateway() as careful, own_gateway.gateway(reuse="always") as trusting:
+        nginx = replace(own_gateway.beside.place(), body=BODY)
+        subjects = {"nginx": requests(own_gateway, own_gateway.beside.pid, nginx)}
         for name, one in (("without_bodies", careful), ("always", trusting)):
-            subjects[name] = requests(stand, one.pid, replace(one.place(), body=BODY))
-        found = rounds(subjects, stand.options.rounds)
+            subjects[name] = requests(own_gateway, one.pid, replace(one.place(), body=BODY))
+        found = rounds(subjects, own_gateway.options.rounds)
     beside = found.pop("nginx")
     for name, ours in found.items():
         yield Row(

@@ -20,13 +20,13 @@ def sign_ins(gateway, count, at_once):
     return count
 
 
-def whole(stand):
+def whole(own_gateway):
     """CPU for each sign-in, and how many one core can do"""
-    count = stand.options.sign_ins
-    with stand.gateway() as gateway:
+    count = own_gateway.options.sign_ins
+    with own_gateway.gateway() as gateway:
         sign_ins(gateway, max(20, count // 10), 4)
         subjects = {"ours": lambda: cost_of(gateway.pid, lambda: sign_ins(gateway, count, 4))}
-        ours = rounds(subjects, stand.options.rounds)["ours"]
+        ours = rounds(subjects, own_gateway.options.rounds)["ours"]
     yield Row(
         "sign-ins", f"CPU for a whole sign-in, {count} people, 4 at a time",
         f"{milliseconds(ours.cost)}; {ours.rate:.0f}/s here, the browsers being the slower part, "

@@ -17,9 +17,9 @@ def answered(port):
         return False
 
 
-def first_answer(stand):
+def first_answer(own_gateway):
     """seconds from starting the program to its first answer"""
-    with stand.gateway() as gateway:
+    with own_gateway.gateway() as gateway:
         times = []
         for _ in range(5):
             gateway.stop()

@@ -44,8 +44,8 @@ end
 class Crowd:
     """Some people with many connections; wrk runs in slices, so that a failure is seen before the end."""
 
-    def __init__(self, stand, people, rate):
-        self.stand, self.people = stand, people
+    def __init__(self, own_gateway, people, rate):
+        self.own_gateway, self.people = own_gateway, people
         self.slices, self.lost = 0, 0
         self.connections = max(len(people), int(rate * (PAUSE + 1) / 1000))
 
@@ -67,10 +67,10 @@ class Crowd:
     def load(self, tally, seconds):
         users = ",".join(json.dumps(person.user) for person in self.people)
         cookies = ",".join(json.dumps(person.fields["Cookie"]) for person in self.people)
-        script = self.stand.write("crowd.lua", SCRIPT % (users, cookies, 2 * PAUSE))
+        script = self.own_gateway.write("crowd.lua", SCRIPT % (users, cookies, 2 * PAUSE))
         amount = [f"-t{len(self.people)}", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s"]
         address = Place(self.people[0].gateway.port, path="/who").url
-        status, output = run([program("wrk"), *amount, "-s", script, address], seconds + 30, self.stand.clients)
+        status, output = run([program("wrk"), *amount, "-s", script, address], seconds + 30, self.own_gateway.clients)
         found = re.search(r"^RESULT (.*)$", output, re.M)
         if status or not found:
             raise Trouble(f"wrk failed:\n{output[-1500:]}")

@@ -70,11 +70,11 @@ class Kept:
         self.person, self.wire = person, person.wire()
 
     def ask(self, method, target, fields=(), body=None):
-        answer = self.wire.ask(method, target, {**self.person.fields, **dict(fields)}, body)
-        if (answer.first("connection") or "").lower() == "close":
+        response = self.wire.ask(method, target, {**self.person.fields, **dict(fields)}, body)
+        if (response.first("connection") or "").lower() == "close":
             self.wire.close()
             self.wire = self.person.wire()
-        return answer
+        return response
 
     def __enter__(self):
         return self
@@ -88,10 +88,10 @@ def pages(person, tally):
     with Kept(person) as kept:
         for number in range(100):
             if number % 2:
-                answer, wanted = kept.ask("GET", "/who"), person.user
+                response, wanted = kept.ask("GET", "/who"), person.user
             else:
-                answer, wanted = kept.ask("GET", "/live/who"), f"{person.user} 0 0"
-            expect((answer.status, answer.body.decode()), (200, wanted), "a page")
+                response, wanted = kept.ask("GET", "/live/who"), f"{person.user} 0 0"
+            expect((response.status, response.body.decode()), (200, wanted), "a page")
             tally.add("pages")
             if tally.stop.wait(random.uniform(0, 0.02)):
                 return
@@ -108,11 +108,11 @@ def uploads(person, tally):
                     part = body[start:start + 50000]
                     kept.wire.socket.sendall(b"%x\r\n%s\r\n" % (len(part), part))
                 kept.wire.socket.sendall(b"0\r\n\r\n")
-                answer = kept.wire.answer()
+                response = kept.wire.response()
             else:
-                answer = kept.ask("PUT", "/live/up", body=body)
+                response = kept.ask("PUT", "/live/up", body=body)
             wanted = f"{person.user} {len(body)} {zlib.crc32(body)}"
-            expect((answer.status, answer.body.decode()), (200, wanted), "an upload")
+            expect((response.status, response.body.decode()), (200, wanted), "an upload")
             tally.add("uploads")
             if tally.stop.wait(random.uniform(0, 0.2)):
                 return
@@ -129,9 +129,9 @@ def downloads(person, tally):
     with Kept(person) as kept:
         for _ in range(10):
             size = random.choice([1, 5000, 70000, 2000000])
-            answer = kept.ask("GET", f"/live/down/{size}")
-            expect((answer.status, answer.first("x-told")), (200, person.user), "a download")
-            expect(zlib.crc32(answer.body), zlib.crc32((PATTERN * (size // len(PATTERN) + 1))[:size]), "its bytes")
+            response = kept.ask("GET", f"/live/down/{size}")
+            expect((response.status, response.first("x-told")), (200, person.user), "a download")
+            expect(zlib.crc32(response.body), zlib.crc32((PATTERN * (size // len(PATTERN) + 1))[:size]), "its bytes")
             tally.add("downloads")
             if tally.stop.wait(random.uniform(0, 0.2)):
                 return
@@ -140,9 +140,9 @@ def downloads(person, tally):
 def events(person, tally):
     """Server-sent events, each at its time."""
     with Kept(person) as kept:
-        answer = kept.ask("GET", "/live/events/50", {"Accept": "text/event-stream"})
+        response = kept.ask("GET", "/live/events/50", {"Accept": "text/event-stream"})
         wanted = "".join(f"id: {number}\ndata: {person.user} {number}\n\n" for number in range(50))
-        expect((answer.status, answer.body.decode()), (200, wanted), "a stream of events")
+        expect((response.status, response.body.decode()), (200, wanted), "a stream of events")
         tally.add("events", 50)
 
 
@@ -191,7 +191,7 @@ HTTP2_PACKAGES = ("httpx", "h2")
 def http2_unchecked(person, tally):
     """Some seconds of h2load, which looks at the status of the answers only."""
     place = Place(person.gateway.secure_port, True, (person.fields["Cookie"], ), "/who")
-    tally.add("http2", person.gateway.stand.generator.h2load(place, 3, ["-c", 2, "-m", 4, "--rps", 100]))
+    tally.add("http2", person.gateway.own_gateway.generator.h2load(place, 3, ["-c", 2, "-m", 4, "--rps", 100]))
 
 
 def http2(person, tally):
@@ -210,9 +210,9 @@ def http2_checked(person, tally):
 
     async def one(client, number):
         body = os.urandom(1024) * (number % 5)
-        answer = await client.put(f"{address}/live/up", content=body)
+        response = await client.put(f"{address}/live/up", content=body)
         wanted = ("HTTP/2", 200, f"{person.user} {len(body)} {zlib.crc32(body)}")
-        expect((answer.http_version, answer.status_code, answer.text), wanted, "an answer over HTTP/2")
+        expect((response.http_version, response.status_code, response.text), wanted, "an answer over HTTP/2")
         tally.add("http2")
 
     async def several():

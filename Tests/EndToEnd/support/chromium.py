@@ -25,8 +25,8 @@ class Chromium:
         ready = folder / "profile" / "DevToolsActivePort"
         eventually(lambda: ready.exists() and ready.read_text().count("\n"), "chromium is up", 30)
         port = ready.read_text().splitlines()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as answer:
-            page = next(page for page in json.load(answer) if page["type"] == "page")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as response:
+            page = next(page for page in json.load(response) if page["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], suppress_origin=True, timeout=30)
         self.number, self.problems, self.loads = 0, [], 0
         for domain in ("Page", "Runtime", "Log", "Network"):

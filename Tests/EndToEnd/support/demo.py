@@ -48,8 +48,8 @@ class Demo:
 
 def requests_at(pages):
     """How often a simulated provider was asked for what."""
-    with urllib.request.urlopen(pages + "/-/requests", timeout=10) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(pages + "/-/requests", timeout=10) as response:
+        return json.load(response)
 
 
 def demo(*options):

@@ -94,8 +94,8 @@ class Glewlwyd:
             self.api(admin, "client", {**more, **client})
 
     def api(self, session, path, body):
-        answer = session.post(f"{self.origin}/api/{path}/", json=body, timeout=10)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text)
+        response = session.post(f"{self.origin}/api/{path}/", json=body, timeout=10)
+        assert response.status_code == 200, (path, response.status_code, response.text)
 
     @staticmethod
     def openssl(*arguments, input=None):
@@ -111,8 +111,8 @@ class Glewlwyd:
 
     def post(self, browser, path, body, method="POST"):
         fields = {"Content-Type": "application/json"}
-        answer = browser.send(method, f"{self.origin}/api/{path}", json.dumps(body).encode(), fields, navigates=False)
-        assert answer.status == 200, answer
+        response = browser.send(method, f"{self.origin}/api/{path}", json.dumps(body).encode(), fields, navigates=False)
+        assert response.status == 200, response
 
     def stop(self):
         if self.process:

@@ -40,7 +40,7 @@ class Connection:
     def send(self, data):
         self.socket.sendall(data)
 
-    def answer(self, stream, status=200, fields=(), body=b"", trailers=None):
+    def response(self, stream, status=200, fields=(), body=b"", trailers=None):
         with self.lock:
             ends = not body and trailers is None
             self.h2.send_headers(stream.number, [(":status", str(status)), *fields], end_stream=ends)
@@ -93,7 +93,7 @@ class Connection:
 
 def echo(connection, stream):
     """Answers the request's path and body."""
-    connection.answer(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
+    connection.response(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
 
 
 class H2Server:

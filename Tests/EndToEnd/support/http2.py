@@ -7,7 +7,7 @@ import struct
 
 import hpack
 
-from .raw import Answer, tls_context
+from .raw import Response, tls_context
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
@@ -61,11 +61,11 @@ class Stream:
         self.is_ended, self.reset = False, None
 
     @property
-    def answer(self):
+    def response(self):
         final = [fields for fields in self.heads if fields[0][1][:1] != "1"]
         if not final:
             return None
-        return Answer(int(final[0][0][1]), final[0][1:], bytes(self.body), "HTTP/2")
+        return Response(int(final[0][0][1]), final[0][1:], bytes(self.body), "HTTP/2")
 
     @property
     def is_over(self):
@@ -169,17 +169,17 @@ class Client:
         self.wait(lambda: self.stream(number).is_over)
         return self.stream(number)
 
-    def answer(self, number):
+    def response(self, number):
         stream = self.over(number)
-        assert stream.answer is not None, f"{stream}, GOAWAY {self.goaways}, closed {self.is_closed}"
-        return stream.answer
+        assert stream.response is not None, f"{stream}, GOAWAY {self.goaways}, closed {self.is_closed}"
+        return stream.response
 
     def exchange(self, number, fields, body=None):
         """One request and its answer."""
         self.request(number, fields, end=body is None)
         if body is not None:
             self.data(number, body, end=True)
-        return self.answer(number)
+        return self.response(number)
 
     def end(self):
         """Everything until the other side closes; the code of the last GOAWAY."""

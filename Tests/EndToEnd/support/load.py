@@ -47,16 +47,16 @@ class Load:
                 return
             try:
                 wire.send(self.request)
-                answer = wire.answer()
+                response = wire.response()
             except (OSError, AssertionError, ValueError) as error:
                 self.failed.append(repr(error))
                 return
             self.count += 1
             sent += 1
-            if answer is None or answer.status != 200:
-                self.failed.append("no answer" if answer is None else answer.status)
+            if response is None or response.status != 200:
+                self.failed.append("no answer" if response is None else response.status)
                 return
-            if answer.get("connection", "").lower() == "close" or sent == self.each:
+            if response.get("connection", "").lower() == "close" or sent == self.each:
                 return
             if self.pause:
                 self.ended.wait(self.pause)

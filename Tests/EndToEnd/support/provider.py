@@ -32,7 +32,7 @@ class Realm:
         self.make = lambda claims, realm: token(realm.key, claims)
         self.userinfo = lambda person: person
         self.callback = lambda parameters: parameters
-        self.token_answer = lambda answer: answer
+        self.token_response = lambda response: response
         self.documents = {}
         self.metadata = {}
         self.holds = {}
@@ -75,10 +75,10 @@ class Realm:
                     query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.person,
             }
         )
-        answer = {
+        response = {
             "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self),
         }
-        return 200, self.token_answer(answer)
+        return 200, self.token_response(response)
 
 
 def realm_kind(realm):
@@ -92,15 +92,15 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.answer(b"")
+        self.response(b"")
 
     def do_HEAD(self):
-        self.answer(b"")
+        self.response(b"")
 
     def do_POST(self):
-        self.answer(self.rfile.read(int(self.headers.get("content-length", 0))))
+        self.response(self.rfile.read(int(self.headers.get("content-length", 0))))
 
-    def answer(self, body):
+    def response(self, body):
         parts = urlsplit(self.path)
         name, _, path = parts.path.lstrip("/").partition("/")
         realm = self.server.realms.get(name)

@@ -7,7 +7,7 @@ import ssl
 import time
 
 
-class Answer:
+class Response:
     """One answer as it came."""
     def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
         self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
@@ -90,7 +90,7 @@ class Wire:
         head, self.buffer = self.buffer.split(mark, 1)
         return head
 
-    def answer(self, method="GET", interim=None):
+    def response(self, method="GET", interim=None):
         """The next final answer, or None if the connection closes first."""
         while True:
             head = self._until(b"\r\n\r\n")
@@ -99,18 +99,18 @@ class Wire:
             lines = head.decode("latin-1").split("\r\n")
             version, status, reason = (lines[0] + "  ").split(" ", 2)
             fields = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:]]
-            answer = Answer(int(status), fields, b"", version, reason.strip())
-            if answer.status >= 200:
+            response = Response(int(status), fields, b"", version, reason.strip())
+            if response.status >= 200:
                 break
             if interim is not None:
-                interim.append(answer.status)
-        answer.body = self._body(answer, method)
-        return answer
+                interim.append(response.status)
+        response.body = self._body(response, method)
+        return response
 
-    def _body(self, answer, method):
-        if method == "HEAD" or answer.status in (204, 304):
+    def _body(self, response, method):
+        if method == "HEAD" or response.status in (204, 304):
             return b""
-        if answer.get("transfer-encoding", "").lower() == "chunked":
+        if response.get("transfer-encoding", "").lower() == "chunked":
             body = b""
             while True:
                 size = self._until(b"\r\n")
@@ -124,7 +124,7 @@ class Wire:
                 self.buffer = self.buffer[count + 2:]
                 if count == 0:
                     return body
-        length = answer.get("content-length")
+        length = response.get("content-length")
         if length is None:
             return self.rest()
         while len(self.buffer) < int(length):
@@ -161,9 +161,9 @@ def request(port, target="/", host="gate.localhost", method="GET", fields=(), bo
         lines.append(f"Content-Length: {len(body)}")
     with Wire(port, timeout, **tls) as wire:
         wire.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
-        answer = wire.answer(method)
-        assert answer is not None, f"no answer to {method} {target}"
-        return answer
+        response = wire.response(method)
+        assert response is not None, f"no answer to {method} {target}"
+        return response
 
 
 def until(seconds):

@@ -63,9 +63,9 @@ class Idpy(RealProvider):
         return [entry for entry in entries if path in (None, entry["path"])]
 
     @staticmethod
-    def agree(browser, page, user="ada", answer="yes"):
+    def agree(browser, page, user="ada", choice="yes"):
         """Fills in the form and presses a button; gives the page at the end."""
-        return press(browser, page, username=user, password=user, answer=answer)
+        return press(browser, page, username=user, password=user, **{"answer": choice})
 
 
 class Toolkit(RealProvider):
@@ -78,12 +78,12 @@ class Toolkit(RealProvider):
         self.issuer = f"{self.origin}/o"
 
     @staticmethod
-    def agree(browser, page, user="ada", answer="yes"):
+    def agree(browser, page, user="ada", choice="yes"):
         if 'name="password"' in page.text:
             page = press(browser, page, username=user, password=user)
         if 'name="allow"' not in page.text:
             return page
-        return press(browser, page, allow="Authorize" if answer == "yes" else None)
+        return press(browser, page, allow="Authorize" if choice == "yes" else None)
 
 
 class Canaille(RealProvider):
@@ -102,7 +102,7 @@ class Canaille(RealProvider):
             elif 'name="password"' in page.text:
                 page = press(browser, page, password=user)
             elif 'value="accept"' in page.text:
-                page = press(browser, page, answer="accept")
+                page = press(browser, page, **{"answer": "accept"})
             else:
                 break
         return page

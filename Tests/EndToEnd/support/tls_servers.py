@@ -147,10 +147,10 @@ class TLSServer:
         self.close()
 
 
-class Answering(Handler):
+class ResponseHandler(Handler):
     """Lets the server's function answer."""
-    def answer(self, body):
-        self.reply(*self.server.answer(self.command, self.path, dict(self.headers), body))
+    def response(self, body):
+        self.reply(*self.server.response(self.command, self.path, dict(self.headers), body))
 
 
 class RecordingServer(TLSServer, ThreadingHTTPServer):
@@ -158,10 +158,10 @@ class RecordingServer(TLSServer, ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, cert, key, answer=lambda *request: (200, {}, b""), version=None, host="localhost", port=None):
+    def __init__(self, cert, key, response=lambda *request: (200, {}, b""), version=None, host="localhost", port=None):
         TLSServer.__init__(self, cert, key, version)
-        self.answer = answer
-        ThreadingHTTPServer.__init__(self, ("127.0.0.1", port or free_port()), Answering)
+        self.response = response
+        ThreadingHTTPServer.__init__(self, ("127.0.0.1", port or free_port()), ResponseHandler)
         self.port = self.server_address[1]
         self.origin = f"https://{host}:{self.port}"
         threading.Thread(target=self.serve_forever, args=(0.05, ), daemon=True).start()

@@ -5,11 +5,11 @@ import NIOCore
 import Testing
 
 @testable import GateHTTP
-@testable import GateSockets
+@testable import GateNet
 
 @Suite struct ClientConnectionsTests {
     /// What serves a connection, idle since the time that the test says.
-    private final class FakeConnection: Retiring {
+    private final class FakeConnection: IdleClosable {
         var idleSince: NIODeadline?
         var isIdle: Bool { self.idleSince != nil }
         let deadline = NIODeadline.distantFuture
@@ -19,7 +19,7 @@ import Testing
         }
 
         func expire() {}
-        func endIfIdle(for time: TimeAmount) -> Bool { false }
+        func closeIfIdle(for time: TimeAmount) -> Bool { false }
     }
 
     private static func at(_ seconds: UInt64) -> NIODeadline { .uptimeNanoseconds(seconds * 1_000_000_000) }

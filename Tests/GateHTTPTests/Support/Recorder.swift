@@ -19,7 +19,7 @@ final class Recorder: Responder {
     private var request: RequestHead?
 
     /// How often the request was given up.
-    var abandonments: Int { self.events.count { $0 == "abandon" } }
+    var abandonments: Int { self.events.count { $0 == "cancel" } }
 
     func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.events.append("begin \(request.method.rawValue) \(request.target)")
@@ -43,11 +43,11 @@ final class Recorder: Responder {
         if let request, let connection { self.whenFinished?(request, connection) }
     }
 
-    func abandon() { self.events.append("abandon") }
+    func cancel() { self.events.append("cancel") }
 
     func downstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
 
-    func answer(to refusal: WireRefusal) -> Answer {
+    func answer(to refusal: WireRejection) -> Response {
         self.events.append("refused \(refusal.reason)")
         return .text(refusal.status, refusal.reason)
     }

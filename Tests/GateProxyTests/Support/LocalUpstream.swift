@@ -2,7 +2,7 @@
 
 import GateCore
 import GateHTTP
-import GateSockets
+import GateNet
 import GateWire
 import NIOCore
 import NIOPosix
@@ -16,7 +16,7 @@ final class LocalUpstream: Sendable {
     private let loops: SocketLoopGroup
     private let loop: SocketLoop
     private let server: any Channel
-    private let pool: NIOLoopBound<UpstreamPool>
+    private let pool: NIOLoopBound<HTTP1Pool>
 
     /// Numbers the connections; confined to the loop.
     private final class Count {
@@ -46,8 +46,8 @@ final class LocalUpstream: Sendable {
             let address: UpstreamAddress = origin.map { .http($0) } ?? .unix(path: "/nowhere")
             var plan = UpstreamPlan(targets: [address])
             plan.limits = limits
-            let setting = UpstreamSetting(loop: loop, sweep: DeadlineSweep())
-            let pool = UpstreamPool(UpstreamConnector(to: address, plan: plan, setting: setting), limits: limits)
+            let setting = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
+            let pool = HTTP1Pool(UpstreamConnector(to: address, plan: plan, setting: setting), limits: limits)
             return NIOLoopBound(pool, eventLoop: loop)
         }.get()
     }
@@ -76,7 +76,7 @@ final class LocalUpstream: Sendable {
     /// Gives the pool up and ends the server.
     func close() async throws {
         let pool = self.pool
-        try await self.loop.submit { pool.value.retire() }.get()
+        try await self.loop.submit { pool.value.shutDown() }.get()
         try? await self.server.close().get()
         try await self.loops.shutdownGracefully()
         try await self.group.shutdownGracefully()
@@ -110,7 +110,7 @@ final class Request: UpstreamSink, Sendable {
     private let loop: any EventLoop
     private let isReady: EventLoopPromise<Void>
     private let isOver: EventLoopPromise<String>
-    private let state: NIOLoopBoundBox<(connection: (any UpstreamLink)?, body: String)>
+    private let state: NIOLoopBoundBox<(connection: (any UpstreamStream)?, body: String)>
 
     init(_ target: String, waits: Bool, on loop: any EventLoop) {
         self.target = target
@@ -132,22 +132,25 @@ final class Request: UpstreamSink, Sendable {
 
     private func sendNow() {
         guard let connection = self.state.value.connection else { return }
-        connection.send(ByteBuffer(string: "GET \(self.target) HTTP/1.1\r\nHost: a\r\n\r\n"), for: UpstreamCall(.get))
+        connection.send(
+            ByteBuffer(string: "GET \(self.target) HTTP/1.1\r\nHost: a\r\n\r\n"),
+            for: UpstreamRequest(.get)
+        )
         connection.finishRequest()
         connection.flush()
     }
 
-    func upstreamReady(_ connection: any UpstreamLink) {
+    func upstreamReady(_ connection: any UpstreamStream) {
         self.state.value.connection = connection
         if !self.waits { self.sendNow() }
         self.isReady.succeed()
     }
 
-    func upstreamAnswered(_ head: ResponseHead) {}
-    func upstreamSent(_ body: ByteBuffer) { self.state.value.body += String(buffer: body) }
+    func upstreamReceivedHead(_ head: ResponseHead) {}
+    func upstreamReceivedBody(_ body: ByteBuffer) { self.state.value.body += String(buffer: body) }
     func upstreamFinished() { self.isOver.succeed(self.state.value.body) }
 
-    func upstreamFailed(_ problem: UpstreamProblem) {
+    func upstreamFailed(_ problem: UpstreamFailure) {
         self.isReady.succeed()
         if case .unreachable = problem {
             self.isOver.succeed("unreachable")
@@ -156,6 +159,6 @@ final class Request: UpstreamSink, Sendable {
         }
     }
 
-    func upstreamPaused() {}
+    func upstreamReadComplete() {}
     func upstreamWritabilityChanged(isWritable: Bool) {}
 }

@@ -8,27 +8,27 @@ import NIOCore
 final class Recorder: UpstreamSink {
     /// What happened, in order; the parts of one body are joined, pauses left out.
     private(set) var events: [String] = []
-    private(set) var problem: UpstreamProblem?
-    private(set) var connection: (any UpstreamLink)?
+    private(set) var problem: UpstreamFailure?
+    private(set) var connection: (any UpstreamStream)?
     private(set) var pauses = 0
     /// The statuses of interim answers that were passed on.
     private(set) var hints: [Int] = []
     /// What to do with a part of a body.
-    var whenSent: ((any UpstreamLink) -> Void)?
+    var whenSent: ((any UpstreamStream) -> Void)?
     /// What to do when the connection is there.
-    var whenReady: ((any UpstreamLink) -> Void)?
+    var whenReady: ((any UpstreamStream) -> Void)?
 
-    func upstreamReady(_ connection: any UpstreamLink) {
+    func upstreamReady(_ connection: any UpstreamStream) {
         self.events.append("ready")
         self.connection = connection
         self.whenReady?(connection)
     }
 
-    func upstreamHinted(_ head: ResponseHead) { self.hints.append(head.status) }
+    func upstreamReceivedEarlyHints(_ head: ResponseHead) { self.hints.append(head.status) }
 
-    func upstreamAnswered(_ head: ResponseHead) { self.events.append("head \(head.status)") }
+    func upstreamReceivedHead(_ head: ResponseHead) { self.events.append("head \(head.status)") }
 
-    func upstreamSent(_ body: ByteBuffer) {
+    func upstreamReceivedBody(_ body: ByteBuffer) {
         let text = String(buffer: body)
         if let last = self.events.last, last.hasPrefix("body ") {
             self.events[self.events.count - 1] = last + text
@@ -40,12 +40,12 @@ final class Recorder: UpstreamSink {
 
     func upstreamFinished() { self.events.append("finished") }
 
-    func upstreamFailed(_ problem: UpstreamProblem) {
+    func upstreamFailed(_ problem: UpstreamFailure) {
         self.events.append("failed")
         self.problem = problem
     }
 
-    func upstreamPaused() { self.pauses += 1 }
+    func upstreamReadComplete() { self.pauses += 1 }
 
     func upstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
 }

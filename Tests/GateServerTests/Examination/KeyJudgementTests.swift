@@ -12,7 +12,7 @@ import Testing
         "kty": "RSA", "kid": "old", "e": "AQAB", "n": .string(Base64URL.encode([UInt8](repeating: 0xFF, count: 128))),
     ]
 
-    private func line(_ keys: JSON, _ changes: [String: JSON?] = [:]) async throws -> ExaminationLine {
+    private func line(_ keys: JSON, _ changes: [String: JSON?] = [:]) async throws -> ProviderFinding {
         let provider = try await StubProvider.examined(
             document: StubProvider.json(StubProvider.document(changes)),
             keys: StubProvider.json(["keys": keys]),

@@ -58,7 +58,7 @@ final class StubProvider: ProviderTransport {
         document: ProviderResponse,
         keys: ProviderResponse = StubProvider.json(["keys": [StubProvider.key]]),
         changing change: (inout ProviderSettings) -> Void = { _ in },
-    ) async throws -> ExaminedProvider {
+    ) async throws -> ProviderChecks {
         var settings = ProviderSettings(id: "staff", type: .oidc, clientID: "me", clientSecret: Secret(text: "hush"))
         settings.issuer = StubProvider.issuer
         change(&settings)
@@ -70,8 +70,8 @@ final class StubProvider: ProviderTransport {
         _ settings: ProviderSettings,
         over transport: StubProvider,
         clockDifferences: [Duration] = [],
-        hosts: [ExaminedProvider.Host] = [],
-    ) async throws -> ExaminedProvider {
+        hosts: [ProviderChecks.Host] = [],
+    ) async throws -> ProviderChecks {
         let definition = try ProviderDefinition(settings)
         let redirectURI = "https://gate.example.com/oauth2/callback/\(settings.id)"
         let party = try RelyingParty(
@@ -82,7 +82,7 @@ final class StubProvider: ProviderTransport {
             clock: .fixed(StubProvider.now),
             random: .system,
         )
-        return ExaminedProvider(
+        return ProviderChecks(
             settings: settings,
             definition: definition,
             redirectURI: redirectURI,

@@ -12,8 +12,8 @@ import Testing
 @Suite struct TrustJudgementTests {
     private func provider(
         clock: [Duration] = [],
-        hosts: [ExaminedProvider.Host] = [],
-    ) async throws -> ExaminedProvider {
+        hosts: [ProviderChecks.Host] = [],
+    ) async throws -> ProviderChecks {
         let settings = ProviderSettings(id: "hub", type: .github, clientID: "me", clientSecret: Secret(text: "hush"))
         return try await StubProvider.examined(settings, over: StubProvider([:]), clockDifferences: clock, hosts: hosts)
     }
@@ -27,10 +27,10 @@ import Testing
         )
     }
 
-    private func chain(_ certificates: [ProviderCertificate]) async throws -> ExaminationLine {
+    private func chain(_ certificates: [ProviderCertificate]) async throws -> ProviderFinding {
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
-        let greeting = ProviderGreeting(certificates: certificates, answer: ProviderResponse(status: 404))
-        let lines = try await self.provider(hosts: [(origin, .success(greeting))]).lines
+        let probe = HostProbe(certificates: certificates, answer: ProviderResponse(status: 404))
+        let lines = try await self.provider(hosts: [(origin, .success(probe))]).lines
         return try #require(lines.last { $0.topic == .tls })
     }
 
@@ -38,11 +38,11 @@ import Testing
         arguments: [
             ([0], .good), ([30], .good), ([-30], .good), ([31], .warning), ([-31], .warning), ([60], .warning),
             ([61], .failure), ([-61], .failure), ([-600], .failure), ([-600, 2], .good), ([], .unasked),
-        ] as [([Int64], ExaminationLine.Verdict)]
+        ] as [([Int64], ProviderFinding.Verdict)]
     )
     func `a clock that differs by over 30 s is a warning, by over 60 s a failure`(
         seconds: [Int64],
-        verdict: ExaminationLine.Verdict,
+        verdict: ProviderFinding.Verdict,
     ) async throws {
         let line = try await self.provider(clock: seconds.map { .seconds($0) }).clock
         #expect(line.verdict == verdict)
@@ -57,12 +57,12 @@ import Testing
         arguments: [
             (90, 60, .good), (90, 15, .good), (90, 14, .good), (90, 13, .warning), (90, 0, .warning),
             (7, 6, .good), (7, 3, .good), (7, 2, .warning),
-        ] as [(Int64, Int64, ExaminationLine.Verdict)]
+        ] as [(Int64, Int64, ProviderFinding.Verdict)]
     )
     func `less than 14 days are short, unless the certificate was made for less than that`(
         lifetime: Int64,
         left: Int64,
-        verdict: ExaminationLine.Verdict,
+        verdict: ProviderFinding.Verdict,
     ) async throws {
         let root = self.certificate("CN=Root", lifetime: 3650, left: 2000)
         let line = try await self.chain([self.certificate("CN=id", lifetime: lifetime, left: left), root])
@@ -82,7 +82,7 @@ import Testing
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
         let failure = Failure(.providerFailed, "provider.tls", "https://id.example.com: expired")
         let line = try #require(try await self.provider(hosts: [(origin, .failure(failure))]).lines.last)
-        #expect(line == ExaminationLine("hub", .tls, .failure, "https://id.example.com: expired"))
+        #expect(line == ProviderFinding("hub", .tls, .failure, "https://id.example.com: expired"))
     }
 
     @Test func `plain http on this machine is said to be so`() async throws {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateSockets
+import GateNet
 import NIOCore
 import Synchronization
 import Testing
@@ -11,7 +11,7 @@ import Testing
 @Suite struct BlockedLoopTests {
     @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
         let loop = try SocketLoop.start(named: "blocked")
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
         let site = rig.site
         try await loop.submit {

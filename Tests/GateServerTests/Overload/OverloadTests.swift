@@ -20,7 +20,7 @@ import Testing
     func `a stage does what those before it do`(stage: OverloadStage) {
         #expect(stage.refusesSignIns == (stage >= .guarded))
         #expect(stage.closesConnections == (stage >= .closing))
-        #expect((stage.mostStreams == 10) == (stage >= .closing))
+        #expect((stage.maxStreams == 10) == (stage >= .closing))
         #expect(stage.holdsAccepting == (stage >= .holding))
         #expect(stage.refusesRequests == (stage == .shedding))
     }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `the scarcest of memory and descriptors counts`() {
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         #expect(vitals.share == 0)
         (vitals.memory, vitals.memoryLimit) = (50, 100)
         #expect(vitals.share == 0.5)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `late loops and many requests keep people from signing in and nothing more`() {
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         vitals.lag = .milliseconds(499)
         #expect(OverloadStage(at: vitals.share) == .hurried)
         vitals.lag = .milliseconds(500)
@@ -87,10 +87,10 @@ import Testing
         #expect(OverloadStage(at: vitals.share) == .guarded)
     }
 
-    private final class FakeSigns: VitalSigns {
-        let vitals: Vitals
-        init(_ vitals: Vitals) { self.vitals = vitals }
-        func read(memoryLimit: Int64?) -> Vitals {
+    private final class FakeSigns: ResourceUsageSource {
+        let vitals: ResourceUsage
+        init(_ vitals: ResourceUsage) { self.vitals = vitals }
+        func read(memoryLimit: Int64?) -> ResourceUsage {
             var vitals = self.vitals
             if let memoryLimit { vitals.memoryLimit = memoryLimit }
             return vitals
@@ -98,13 +98,13 @@ import Testing
     }
 
     @Test func `a look takes memory from the machine, the bound from the file and the rest from the loops`() {
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         (vitals.memory, vitals.memoryLimit) = (96 << 20, 1000 << 20)
         let monitor = OverloadMonitor(signs: FakeSigns(vitals))
-        var limits = SiteLimits()
+        var limits = RuntimeLimits()
         #expect(monitor.look(at: [], within: limits).sight.stage == .calm)
         limits.memory = 100 << 20
-        let pulse = LoopPulse()
+        let pulse = LoopLagProbe()
         pulse.tick(at: .now(), requests: 7)
         let (before, sight) = monitor.look(at: [pulse], within: limits)
         #expect(before == .calm && sight.stage == .holding && monitor.sight.stage == .holding)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `U-07: only memory that the process did not use at its start counts`() {
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         (vitals.memory, vitals.memoryAtStart, vitals.memoryLimit) = (48, 48, 64)
         #expect(vitals.share == 0)
         vitals.memory = 56
@@ -124,24 +124,24 @@ import Testing
     }
 
     @Test func `U-07: a limit below what the process itself uses does not reject every request`() {
-        var vitals = Vitals()
+        var vitals = ResourceUsage()
         vitals.memory = 48 << 20
         let signs = FakeSigns(vitals)
         let monitor = OverloadMonitor(signs: signs)
         monitor.begin()
-        var limits = SiteLimits()
+        var limits = RuntimeLimits()
         limits.memory = 48 << 20
         let sight = monitor.look(at: [], within: limits).sight
         #expect(sight.stage == .calm && sight.share == 0)
         #expect(sight.vitals.memoryLimit == 64 << 20)
-        #expect(monitor.leastMemory == 64 << 20)
+        #expect(monitor.minMemory == 64 << 20)
     }
 
     @Test(arguments: [
         (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 15), (40, 30, 3), (40, 36, 1), (0, 0, 10_000),
     ])
     func `U-06: few descriptors leave room for those that are always open`(limit: Int, atStart: Int, connections: Int) {
-        #expect(SiteLimits.connections(descriptors: limit, atStart: atStart) == connections)
+        #expect(RuntimeLimits.connections(descriptors: limit, atStart: atStart) == connections)
     }
 }
 
@@ -149,14 +149,14 @@ import Testing
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     @Test func `a loop that ticks in time has no lag`() {
-        let pulse = LoopPulse()
+        let pulse = LoopLagProbe()
         pulse.begin(at: Self.start)
         for tick in 1...200 { pulse.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
         #expect(pulse.lag(at: Self.start + .milliseconds(20_050)) == .zero && pulse.alarms == 0)
     }
 
     @Test func `a turn of 200 ms is noticed, but alone is no sign of overload`() {
-        let pulse = LoopPulse()
+        let pulse = LoopLagProbe()
         pulse.begin(at: Self.start)
         for tick in 1...99 { pulse.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
         #expect(pulse.tick(at: Self.start + .milliseconds(10_200)) == .milliseconds(200))
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func `a loop whose turns are all too long is late`() {
-        let pulse = LoopPulse()
+        let pulse = LoopLagProbe()
         pulse.begin(at: Self.start)
         var now = Self.start
         for _ in 1...100 {
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `a loop that hangs is late although it does not say so`() {
-        let pulse = LoopPulse()
+        let pulse = LoopLagProbe()
         pulse.begin(at: Self.start)
         pulse.tick(at: Self.start + .milliseconds(100))
         #expect(pulse.lag(at: Self.start + .milliseconds(5200)) == .seconds(5))

@@ -20,10 +20,10 @@ private let day: Int64 = 86_400
         left: Int64,
         severity: SecurityEvent.Severity?
     ) {
-        let end = PinStage.start.advanced(by: .seconds(left))
-        #expect(Expiry.severity(of: end, at: PinStage.start) == severity)
+        let end = PinFixture.start.advanced(by: .seconds(left))
+        #expect(Expiry.severity(of: end, at: PinFixture.start) == severity)
         // Of ten years that is far less than a third.
-        #expect(Expiry.severity(of: end, life: .days(3650), at: PinStage.start) == severity)
+        #expect(Expiry.severity(of: end, life: .days(3650), at: PinFixture.start) == severity)
     }
 
     @Test(
@@ -39,14 +39,14 @@ private let day: Int64 = 86_400
         left: Int64,
         severity: SecurityEvent.Severity?
     ) {
-        let end = PinStage.start.advanced(by: .seconds(left))
-        #expect(Expiry.severity(of: end, life: .days(life), at: PinStage.start) == severity)
+        let end = PinFixture.start.advanced(by: .seconds(left))
+        #expect(Expiry.severity(of: end, life: .days(life), at: PinFixture.start) == severity)
     }
 }
 
 @Suite struct ExpiryTests {
     @Test func `each certificate that ends soon is told, with its name, its day and what was shown`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [
             try .stub(1, "CN=leaf", left: .days(2)), try .stub(2, "CN=between", left: .days(20)),
             try .stub(3, "CN=root", left: .days(31)),
@@ -57,19 +57,19 @@ private let day: Int64 = 86_400
         for (event, certificate) in zip(stage.events, chain) {
             #expect(event.detail.contains(certificate.subject))
             #expect(event.detail.contains("on \(certificate.notAfter.date)"))
-            #expect(event.host == PinStage.host && event.presented == chain.compactMap(\.publicKeyPin))
+            #expect(event.host == PinFixture.host && event.presented == chain.compactMap(\.publicKeyPin))
         }
         #expect(stage.lines.events.count == 2)
     }
 
     @Test func `of a certificate without a name it is said that it has none`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         try stage.survey([.stub(1, "", left: .days(2))])
         #expect(stage.events.first?.detail.contains("a certificate without subject") == true)
     }
 
     @Test func `while nothing ends soon nothing is told`() throws {
-        let stage = PinStage(try PinSet.stub(1, expires: PinStage.start.advanced(by: .days(31))))
+        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(31))))
         try stage.survey([.stub(1, age: .days(60), left: .days(30))])
         stage.watch.tick()
         #expect(stage.events.isEmpty)
@@ -77,7 +77,7 @@ private let day: Int64 = 86_400
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
     func `a stage is told once a day at most, however often the host is looked at`(second: Int64) throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .days(10))]
         try stage.survey(chain)
         stage.clock.advance(by: second)
@@ -86,7 +86,7 @@ private let day: Int64 = 86_400
     }
 
     @Test func `a survey once a day tells each day`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         for _ in 0..<3 {
             try stage.survey([.stub(1, left: .days(20))])
             stage.clock.advance(by: day)
@@ -95,7 +95,7 @@ private let day: Int64 = 86_400
     }
 
     @Test func `a new stage is told at once`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .seconds(14 * day + 60))]
         try stage.survey(chain)
         stage.clock.advance(by: 60)
@@ -104,7 +104,7 @@ private let day: Int64 = 86_400
     }
 
     @Test func `two certificates of a chain with one stage are two events`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         try stage.survey([.stub(1, "CN=leaf", left: .days(2)), .stub(2, "CN=between", left: .days(2))])
         #expect(stage.events.count == 2)
     }
@@ -118,8 +118,8 @@ private let day: Int64 = 86_400
         ] as [(PinSet.Expired, String)]
     )
     func `that pins expire is told with what follows`(expired: PinSet.Expired, words: String) throws {
-        let end = PinStage.start.advanced(by: .days(14))
-        let stage = PinStage(try PinSet.stub(1, expires: end, expired: expired))
+        let end = PinFixture.start.advanced(by: .days(14))
+        let stage = PinFixture(try PinSet.stub(1, expires: end, expired: expired))
         #expect(stage.events.map(\.name) == [.expiring] && stage.events.first?.severity == .warning)
         let event = try #require(stage.events.first)
         #expect(event.detail.contains("on \(end.date)") && event.detail.contains(words) && event.host == nil)
@@ -137,8 +137,8 @@ private let day: Int64 = 86_400
         second: Int64,
         isBypassed: Bool
     ) throws {
-        let end = PinStage.start.advanced(by: .days(1))
-        let stage = PinStage(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
+        let end = PinFixture.start.advanced(by: .days(1))
+        let stage = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
         stage.clock.advance(by: day + second)
         stage.watch.tick()
         let bypassed = stage.events.filter { $0.name == .bypassed }
@@ -147,22 +147,22 @@ private let day: Int64 = 86_400
     }
 
     @Test func `each set of a provider is told of by itself`() throws {
-        let end = PinStage.start.advanced(by: .days(10))
+        let end = PinFixture.start.advanced(by: .days(10))
         let hosts = ["a.example.com": try PinSet.stub(2, expires: end), "b.example.com": try PinSet.stub(3)]
-        let stage = PinStage(["staff": PinPolicy(standard: try PinSet.stub(1, expires: end), hosts: hosts)])
+        let stage = PinFixture(["staff": PinPolicy(standard: try PinSet.stub(1, expires: end), hosts: hosts)])
         #expect(stage.events.map(\.host) == [nil, "a.example.com"])
     }
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
     func `a stage is told once a day at most, however often pins are looked at`(second: Int64) throws {
-        let stage = PinStage(try PinSet.stub(1, expires: PinStage.start.advanced(by: .days(10))))
+        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(10))))
         stage.clock.advance(by: second)
         for _ in 0..<3 { stage.watch.tick() }
         #expect(stage.events.count == 1)
     }
 
     @Test func `the days until pins expire are told until they are renewed`() throws {
-        let stage = PinStage(try PinSet.stub(1, expires: PinStage.start.advanced(by: .days(4))))
+        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(4))))
         for _ in 0..<3 {
             stage.clock.advance(by: day)
             stage.watch.tick()

@@ -21,7 +21,7 @@ final class LogLines: Sendable {
     /// The lines about security events.
     var events: [Line] { self.all.filter { $0.message == "security event" } }
 
-    var log: SiteLog { SiteLog(logger: Logger(label: "pins") { _ in LineHandler(lines: self) }) }
+    var log: GatewayLog { GatewayLog(logger: Logger(label: "pins") { _ in LineHandler(lines: self) }) }
 
     fileprivate func add(_ line: Line) {
         self.lines.withLock { $0.append(line) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GateServer
 
-private let gate = "https://\(Rig.gate)"
+private let gate = "https://\(GatewayFixture.gate)"
 
 /// What a page offers when the way that a person chose is shut.
 @Suite struct OtherWaysTests {
@@ -18,12 +18,12 @@ private let gate = "https://\(Rig.gate)"
     private func ways(
         _ target: String,
         after failure: Failure = OtherWaysTests.failure,
-        _ rig: Rig? = nil
+        _ rig: GatewayFixture? = nil
     ) throws -> [String] {
-        let rig = try rig ?? Rig()
-        let head = try rig.head("GET \(target)", Rig.gate, "Accept: text/html\r\n")
+        let rig = try rig ?? GatewayFixture()
+        let head = try rig.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let request = OwnRequest(head, body: [], way: way, site: rig.site, now: rig.clock.now)
+        let request = EndpointRequest(head, body: [], way: way, site: rig.site, now: rig.clock.now)
         return Endpoints(site: rig.site).otherWays(for: request, after: failure).map(\.address)
     }
 
@@ -61,7 +61,7 @@ private let gate = "https://\(Rig.gate)"
     @Test(
         arguments: [
             Failure(.forbidden, "openid.access_denied", ""), Failure(.forbidden, "policy.refused", ""),
-            Failure(.malformedRequest, "openid.attempt_lost", ""), Failure(.internalFault, "provider.unknown", ""),
+            Failure(.malformedRequest, "openid.attempt_lost", ""), Failure(.internalError, "provider.unknown", ""),
             Failure(.overloaded, "session.store_unavailable", ""), Failure(.noSuchRoute, "provider.none", ""),
         ]
     )
@@ -76,7 +76,7 @@ private let gate = "https://\(Rig.gate)"
 
     @Test(arguments: [("shop", ["guests"]), ("desk", [])])
     func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let head = try rig.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(rig.site.invitation.answer(for: head, route: try rig.route(app)).location)
         let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
@@ -89,8 +89,8 @@ private let gate = "https://\(Rig.gate)"
 /// The same, as a person meets it.
 @Suite struct OtherWaysPageTests {
     /// A site whose provider `staff` has no metadata.
-    private func rig() throws -> Rig {
-        try Rig(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
+    private func rig() throws -> GatewayFixture {
+        try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
     }
 
     @Test func `a person whose provider fails at the start is offered the others`() async throws {
@@ -111,7 +111,7 @@ private let gate = "https://\(Rig.gate)"
     }
 
     @Test func `after the provider's answer the way back is that of the attempt`() async throws {
-        let rig = try Rig()
+        let rig = try GatewayFixture()
         let browser = Browser(rig)
         let callback = try await browser.begin("staff", returnPath: "/x?a=b")
         rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })

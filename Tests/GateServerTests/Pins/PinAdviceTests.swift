@@ -12,7 +12,7 @@ import Testing
     private func remarks(
         _ set: PinSet?,
         leafAge: Duration = .days(200),
-        now: Instant = PinStage.start
+        now: Instant = PinFixture.start
     ) throws -> [String] {
         PinAdvice.remarks(on: PinnedHost(set: set, chain: [try .stub(1, age: leafAge), try .stub(2)]), now: now)
     }
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `that a list is old is said before its host has shown anything`() throws {
         let set = PinSet(match: .chain, pins: PinPreset.google.pins, preset: PinPreset.google.name)
-        let later = PinStage.start.advanced(by: .days(400))
+        let later = PinFixture.start.advanced(by: .days(400))
         #expect(PinAdvice.remarks(on: PinnedHost(set: set), now: later).count == 1)
     }
 
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `pins of a certificate never match the renewed one`() throws {
         let remarks = try self.remarks(.stub(101, 102, match: .certificate))
-        let end = PinStage.start.advanced(by: .days(200)).date
+        let end = PinFixture.start.advanced(by: .days(200)).date
         #expect(remarks.count == 1 && remarks.first?.contains("ends on \(end)") == true)
     }
 
@@ -69,7 +69,7 @@ import Testing
         left: Int64,
         words: String?
     ) throws {
-        let end = PinStage.start.advanced(by: .seconds(left))
+        let end = PinFixture.start.advanced(by: .seconds(left))
         let remarks = try self.remarks(.stub(1, 2, mode: mode, expires: end, expired: expired))
         #expect(remarks.count == (words == nil ? 0 : 1))
         #expect(remarks.allSatisfy { $0.contains(words ?? "") && $0.contains(end.date) })
@@ -79,14 +79,14 @@ import Testing
         #expect(try self.remarks(nil, leafAge: .days(1)).isEmpty)
         #expect(try self.remarks(.stub(1, 2), leafAge: .days(1)).isEmpty)
         #expect(try self.remarks(.stub(2, match: .chain), leafAge: .days(1)).isEmpty)
-        #expect(PinAdvice.remarks(on: PinnedHost(set: try .stub(1)), now: PinStage.start).isEmpty)
+        #expect(PinAdvice.remarks(on: PinnedHost(set: try .stub(1)), now: PinFixture.start).isEmpty)
     }
 
     @Test func `a survey warns of what is doubtful, once for each remark`() throws {
-        let stage = PinStage(try PinSet.stub(101, match: .certificate))
+        let stage = PinFixture(try PinSet.stub(101, match: .certificate))
         try stage.survey([.stub(1, age: .days(1))])
         let lines = stage.lines.all.filter { $0.message == "pins" }
-        #expect(lines.count == 2 && lines.allSatisfy { $0.level == .warning && $0.values["host"] == PinStage.host })
+        #expect(lines.count == 2 && lines.allSatisfy { $0.level == .warning && $0.values["host"] == PinFixture.host })
     }
 }
 
@@ -94,11 +94,11 @@ import Testing
 @Suite struct PinInspectionTextTests {
     private func inspection(_ set: PinSet?, _ keys: UInt8...) throws -> PinInspection {
         let chain = try keys.map { try ProviderCertificate.stub($0, "CN=key \($0)") }
-        return PinInspection(hosts: [.init(origin: try PinStage.origin(), set: set, chain: .success(chain))])
+        return PinInspection(hosts: [.init(origin: try PinFixture.origin(), set: set, chain: .success(chain))])
     }
 
     @Test func `each certificate is shown with its end and its key, and the pin that it has`() throws {
-        let text = try self.inspection(.stub(9, 2, match: .chain), 1, 2).text(now: PinStage.start)
+        let text = try self.inspection(.stub(9, 2, match: .chain), 1, 2).text(now: PinFixture.start)
         #expect(text.hasPrefix("id.example.com\n"))
         for key in [1, 2] as [UInt8] {
             let pin = try Pin.stub(key)
@@ -122,22 +122,22 @@ import Testing
         second: Int64,
         words: String
     ) throws {
-        let end = PinStage.start.advanced(by: .seconds(-second))
+        let end = PinFixture.start.advanced(by: .seconds(-second))
         let inspection = try self.inspection(.stub(9, mode: mode, expires: end, expired: expired), 1, 2)
-        let line = inspection.text(now: PinStage.start).split(separator: "\n").first { $0.contains("NO PIN MATCHES") }
+        let line = inspection.text(now: PinFixture.start).split(separator: "\n").first { $0.contains("NO PIN MATCHES") }
         #expect(line?.contains(words) == true && !inspection.isGood)
     }
 
     @Test func `what is doubtful about pins is noted below their host`() throws {
         let set = try PinSet.stub(101, 9, match: .certificate)
-        #expect(try self.inspection(set, 1).text(now: PinStage.start).contains("\n  note: its certificate ends on "))
+        #expect(try self.inspection(set, 1).text(now: PinFixture.start).contains("\n  note: its certificate ends on "))
     }
 
     @Test func `a host that is not believed shows why, and nothing to pin`() throws {
         let failure = Failure(.providerFailed, "provider.tls", "its certificate has expired")
-        let host = PinInspection.Host(origin: try PinStage.origin(), set: nil, chain: .failure(failure))
+        let host = PinInspection.Host(origin: try PinFixture.origin(), set: nil, chain: .failure(failure))
         let inspection = PinInspection(hosts: [host])
-        #expect(inspection.text(now: PinStage.start) == "id.example.com\n  provider.tls: its certificate has expired")
+        #expect(inspection.text(now: PinFixture.start) == "id.example.com\n  provider.tls: its certificate has expired")
         #expect(!inspection.isGood)
     }
 

@@ -8,7 +8,7 @@ import Testing
 /// What a reload gives up.
 @Suite struct PinChangeTests {
     private static let host = "api.example.com"
-    private static let past = PinStage.start.advanced(by: .seconds(-1))
+    private static let past = PinFixture.start.advanced(by: .seconds(-1))
 
     /// The pins of a provider, in short.
     enum Pins: String, CaseIterable {
@@ -42,7 +42,7 @@ import Testing
     }
 
     private func event(from old: Pins, to new: Pins) throws -> SecurityEvent? {
-        PinChange("staff", from: try self.policy(old), to: try self.policy(new)).event(at: PinStage.start)
+        PinChange("staff", from: try self.policy(old), to: try self.policy(new)).event(at: PinFixture.start)
     }
 
     @Test(
@@ -54,7 +54,7 @@ import Testing
     )
     func `pins that were enforced for every host and are not any more are told`(old: Pins, new: Pins) throws {
         let event = try #require(try self.event(from: old, to: new))
-        #expect(event.name == .bypassed && event.severity == .warning && event.at == PinStage.start)
+        #expect(event.name == .bypassed && event.severity == .warning && event.at == PinFixture.start)
         #expect(event.provider == "staff" && event.host == nil)
         #expect(event.detail.contains("removed from the file") == (new == .none))
     }
@@ -85,19 +85,19 @@ import Testing
 
     @Test(arguments: [Pins.none, .enforced, .reported, .hostReported, .hostEnforcedOthersReported, .hostsOnly])
     func `at the start nothing is given up, whatever the file says`(pins: Pins) throws {
-        #expect(PinStage(["staff": try self.policy(pins)]).events.isEmpty)
+        #expect(PinFixture(["staff": try self.policy(pins)]).events.isEmpty)
     }
 
     @Test(arguments: Pins.allCases)
     func `with a provider that is removed nobody can sign in, so nothing is given up`(pins: Pins) throws {
-        let stage = PinStage(["staff": try self.policy(pins)])
+        let stage = PinFixture(["staff": try self.policy(pins)])
         let told = stage.lines.events.count
         stage.watch.adopt([:])
         #expect(stage.lines.events.count == told)
     }
 
     @Test func `each reload that gives pins up is told, however soon after the last`() throws {
-        let stage = PinStage(["staff": try self.policy(.enforced)])
+        let stage = PinFixture(["staff": try self.policy(.enforced)])
         for pins in [.reported, .enforced, .reported] as [Pins] {
             stage.watch.adopt(["staff": try self.policy(pins)])
         }
@@ -107,7 +107,7 @@ import Testing
 
     @Test func `every provider that gives pins up is told`() throws {
         let (old, new) = (try self.policy(.enforced), try self.policy(.reported))
-        let stage = PinStage(["staff": old, "guests": old, "others": old])
+        let stage = PinFixture(["staff": old, "guests": old, "others": old])
         stage.watch.adopt(["staff": new, "guests": nil, "others": old])
         #expect(stage.events.map(\.provider) == ["guests", "staff"])
     }

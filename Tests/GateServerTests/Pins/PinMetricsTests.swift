@@ -15,14 +15,14 @@ extension PrometheusRegistry {
 @Suite struct PinGaugeTests {
     private let registry = PrometheusRegistry()
 
-    private func recorded(_ stage: PinStage) -> [String] {
+    private func recorded(_ stage: PinFixture) -> [String] {
         withMetricsFactory(self.registry) { stage.watch.record() }
         return self.registry.lines
     }
 
     @Test func `a host with pins has gauges for its certificates, its pins and their end`() throws {
-        let set = try PinSet.stub(2, 8, 9, match: .chain, expires: PinStage.start.advanced(by: .days(40)))
-        let stage = PinStage(set)
+        let set = try PinSet.stub(2, 8, 9, match: .chain, expires: PinFixture.start.advanced(by: .days(40)))
+        let stage = PinFixture(set)
         try stage.survey([.stub(1, left: .days(50)), .stub(2, left: .days(60))], at: "id.example.com")
         stage.clock.advance(by: 1)
         let place = "provider=\"staff\",host=\"id.example.com\""
@@ -37,7 +37,7 @@ extension PrometheusRegistry {
     }
 
     @Test func `a host without pins has gauges for its certificates only, the port in its name`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         let origin = try #require(Origin(scheme: "https", host: "a.example.com", port: 8443))
         stage.watch.survey("staff", at: origin, [try .stub(1, left: .days(5))])
         let place = "provider=\"staff\",host=\"a.example.com:8443\""
@@ -58,8 +58,8 @@ extension PrometheusRegistry {
         second: Int64,
         value: Int
     ) throws {
-        let end = PinStage.start.advanced(by: .days(1))
-        let stage = PinStage(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
+        let end = PinFixture.start.advanced(by: .days(1))
+        let stage = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
         try stage.survey([.stub(1)])
         stage.clock.advance(by: 86_400 + second)
         let line = self.recorded(stage).first { $0.hasPrefix("gatehouse_pin_enforced{") }
@@ -68,7 +68,7 @@ extension PrometheusRegistry {
 
     @Test func `gauges follow what is known`() throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: 0, position: 0), set, showing: 1, 3)
         #expect(self.recorded(stage).filter { $0.contains("days_left") }.map { $0.suffix(6) } == [" 200.0", " 200.0"])
         stage.clock.advance(by: 86_400)
@@ -79,7 +79,7 @@ extension PrometheusRegistry {
 
     @Test func `the gauges of a host that is gone disappear, those of the others stay`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": nil])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": nil])
         for provider in ["staff", "guests"] { try stage.survey([.stub(1)], of: provider) }
         #expect(self.recorded(stage).count == 4)
         stage.watch.adopt(["guests": nil])
@@ -91,7 +91,7 @@ extension PrometheusRegistry {
     }
 
     @Test func `a host that comes back has its gauges again`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         try stage.survey([.stub(1)])
         let lines = self.recorded(stage)
         stage.watch.adopt([:])
@@ -107,7 +107,7 @@ extension PrometheusRegistry {
         let registry = PrometheusRegistry()
         let (set, reporting) = (try PinSet.stub(1, 2, match: .chain), try PinSet.stub(1, mode: .report))
         try withMetricsFactory(registry) {
-            let stage = PinStage(["a": PinPolicy(standard: set), "b": PinPolicy(standard: reporting)])
+            let stage = PinFixture(["a": PinPolicy(standard: set), "b": PinPolicy(standard: reporting)])
             for _ in 0..<2 { try stage.observe(.matched(pin: 1, position: 3), set, of: "a", showing: 5, 6, 7, 2) }
             try stage.observe(.mismatched, set, of: "a", showing: 9)
             try stage.observe(.mismatched, reporting, of: "b", showing: 9)
@@ -123,7 +123,7 @@ extension PrometheusRegistry {
         let registry = PrometheusRegistry()
         try withMetricsFactory(registry) {
             let set = try PinSet.stub(1)
-            let stage = PinStage(set)
+            let stage = PinFixture(set)
             for number in 0..<70 {
                 try stage.observe(.matched(pin: 0, position: 0), set, at: "h\(number).example.com", showing: 1)
             }

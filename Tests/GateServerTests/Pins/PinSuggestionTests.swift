@@ -17,12 +17,12 @@ import Testing
     }
 
     /// A host whose chain ends at a root of the table.
-    private func shown(_ host: String = PinStage.host, below root: KnownRoot) throws -> Shown {
+    private func shown(_ host: String = PinFixture.host, below root: KnownRoot) throws -> Shown {
         (host, [try .stub(1, "CN=leaf"), try .stub(2, "CN=between"), .stub(root.pin, "CN=\(root.name)")])
     }
 
     /// A host whose chain has these keys, its own first.
-    private func shown(_ host: String = PinStage.host, _ keys: UInt8...) throws -> Shown {
+    private func shown(_ host: String = PinFixture.host, _ keys: UInt8...) throws -> Shown {
         (host, try keys.map { try .stub($0, "CN=key \($0)") })
     }
 
@@ -80,13 +80,13 @@ import Testing
     @Test func `a root that the host shows already is no backup`() throws {
         let (root, shown) = (try self.root("ISRG Root X1"), try self.root("ISRG Root X2"))
         let chain = [try .stub(1), .stub(shown.pin, "CN=cross"), ProviderCertificate.stub(root.pin, "CN=root")]
-        let text = try self.suggestion((PinStage.host, chain))
+        let text = try self.suggestion((PinFixture.host, chain))
         #expect(try self.pasted(text).standard.pins.first == root.pin)
         #expect(!text.contains("# backup"))
     }
 
     @Test func `of another root the key below it is pinned too, and that a backup is missing is said`() throws {
-        let text = try self.suggestion(self.shown(PinStage.host, 1, 2, 3, 4))
+        let text = try self.suggestion(self.shown(PinFixture.host, 1, 2, 3, 4))
         let set = try self.pasted(text).standard
         #expect(set.match == .chain && set.mode == .report)
         #expect(try set.pins == [.stub(4), .stub(3)])
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `of an own authority without keys between the root is pinned, and what is better is said`() throws {
-        let text = try self.suggestion(self.shown(PinStage.host, 1, 2))
+        let text = try self.suggestion(self.shown(PinFixture.host, 1, 2))
         let set = try self.pasted(text).standard
         #expect(set.match == .chain)
         #expect(try set.pins == [.stub(2)])
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `of a lone certificate its key is pinned, and that a backup is missing is said`() throws {
-        let text = try self.suggestion(self.shown(PinStage.host, 1))
+        let text = try self.suggestion(self.shown(PinFixture.host, 1))
         let set = try self.pasted(text).standard
         #expect(set.match == .publicKey && set.mode == .report)
         #expect(try set.pins == [.stub(1)])
@@ -157,8 +157,8 @@ import Testing
 
     @Test func `what is printed ends with what to paste`() throws {
         let shown = try self.shown(below: self.root("ISRG Root X1"))
-        let host = PinInspection.Host(origin: try PinStage.origin(), set: nil, chain: .success(shown.chain))
-        let text = PinInspection(hosts: [host]).text(now: PinStage.start)
+        let host = PinInspection.Host(origin: try PinFixture.origin(), set: nil, chain: .success(shown.chain))
+        let text = PinInspection(hosts: [host]).text(now: PinFixture.start)
         #expect(text.hasSuffix("\n\n" + (try self.suggestion(shown))))
         #expect(text.contains("\n    tls:\n      pins:\n"))
     }

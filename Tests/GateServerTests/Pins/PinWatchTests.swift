@@ -7,19 +7,19 @@ import Testing
 
 @testable import GateServer
 
-@Suite struct PinRefusalTests {
+@Suite struct PinDiagnosticsTests {
     @Test func `a host without a pinned key refuses new sign-ins where pins are enforced`() throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
-        let refusal = try #require(stage.watch.refusals(of: "staff", among: [PinStage.origin()]).first)
-        #expect(try refusal.origin == PinStage.origin())
+        let refusal = try #require(stage.watch.refusals(of: "staff", among: [PinFixture.origin()]).first)
+        #expect(try refusal.origin == PinFixture.origin())
         #expect(refusal.failure.kind == .providerFailed && refusal.failure.code == "provider.pin_mismatch")
     }
 
     @Test func `a host without a pinned key refuses nobody where pins report`() throws {
         let set = try PinSet.stub(1, 2, mode: .report)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         #expect(try stage.refused().isEmpty && stage.known()?.mismatchedAt == stage.clock.now)
     }
@@ -27,13 +27,13 @@ import Testing
     @Test(arguments: [0, 1])
     func `a pinned key takes the refusal away, be it that of a backup`(pin: Int) throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.clock.advance(by: 5)
         try stage.observe(.matched(pin: pin, position: 0), set, showing: 1)
         #expect(try stage.refused().isEmpty)
         let host = try #require(try stage.known())
-        #expect(host.mismatchedAt == PinStage.start && host.matchedAt == PinStage.start.advanced(by: .seconds(5)))
+        #expect(host.mismatchedAt == PinFixture.start && host.matchedAt == PinFixture.start.advanced(by: .seconds(5)))
     }
 
     @Test(arguments: PinSet.Expired.allCases, [false, true])
@@ -41,11 +41,11 @@ import Testing
         expired: PinSet.Expired,
         isShownAgain: Bool
     ) throws {
-        let set = try PinSet.stub(1, 2, expires: PinStage.start.advanced(by: .seconds(60)), expired: expired)
-        let stage = PinStage(set)
+        let set = try PinSet.stub(1, 2, expires: PinFixture.start.advanced(by: .seconds(60)), expired: expired)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.clock.advance(by: 59)
-        #expect(try stage.refused() == [PinStage.host])
+        #expect(try stage.refused() == [PinFixture.host])
         stage.clock.advance(by: 1)
         if isShownAgain { try stage.observe(.mismatched, set, showing: 9) }
         #expect(try stage.refused().isEmpty)
@@ -54,7 +54,7 @@ import Testing
 
     @Test func `each host is refused until it shows a pinned key, and only those that are called count`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         let (a, b, c) = ("a.example.com", "b.example.com", "c.example.com")
         for host in [b, a] { try stage.observe(.mismatched, set, at: host, showing: 9) }
         #expect(try stage.refused(a, b, c) == [a, b] && stage.refused(c, b) == [b] && stage.refused(c).isEmpty)
@@ -64,16 +64,16 @@ import Testing
 
     @Test func `the refusal of one provider is none of another, though it calls the same host`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         try stage.observe(.mismatched, set, showing: 9)
-        #expect(try stage.refused() == [PinStage.host] && stage.refused(of: "guests").isEmpty)
+        #expect(try stage.refused() == [PinFixture.host] && stage.refused(of: "guests").isEmpty)
     }
 }
 
 @Suite struct PinWatchTests {
     @Test func `a handshake under pins that are no longer in force changes nothing`() throws {
         let (old, new) = (try PinSet.stub(1), try PinSet.stub(2))
-        let stage = PinStage(old)
+        let stage = PinFixture(old)
         stage.watch.adopt(["staff": PinPolicy(standard: new)])
         try stage.observe(.mismatched, old, showing: 2)
         #expect(try stage.hosts.isEmpty && stage.events.isEmpty && stage.refused().isEmpty)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a host is judged by its own pins, not by those of the others`() throws {
         let (own, others) = (try PinSet.stub(1), try PinSet.stub(2))
-        let stage = PinStage(["staff": PinPolicy(standard: others, hosts: [PinStage.host: own])])
+        let stage = PinFixture(["staff": PinPolicy(standard: others, hosts: [PinFixture.host: own])])
         try stage.observe(.mismatched, others, showing: 9)
         #expect(stage.hosts.isEmpty)
         try stage.observe(.mismatched, own, showing: 9)
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `what is told of a provider that there is not is ignored`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, of: "nobody", showing: 9)
         try stage.survey([.stub(9, left: .days(1))], of: "nobody")
         #expect(stage.hosts.isEmpty && stage.events.isEmpty && stage.lines.all.isEmpty)
@@ -101,7 +101,7 @@ import Testing
 
     @Test func `of one provider 64 hosts are kept in mind, and those go on being watched`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         for number in 0..<70 {
             try stage.observe(.matched(pin: 0, position: 0), set, at: "h\(number).example.com", showing: 1)
         }
@@ -114,14 +114,14 @@ import Testing
     }
 
     @Test func `a survey keeps no more hosts in mind either`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         for number in 0..<70 { try stage.survey([.stub(1)], at: "h\(number).example.com") }
         #expect(stage.hosts.count == 64)
     }
 
     @Test func `a chain that was too large to be shown does not replace the one that is known`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: 0, position: 0), set, showing: 1, 2)
         try stage.observe(.matched(pin: 0, position: 0), set)
         #expect(try stage.known()?.chain.map(\.publicKeyPin) == [.stub(1), .stub(2)])
@@ -129,24 +129,24 @@ import Testing
 
     @Test func `a survey tells which chain and which pins a host has, and when`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         stage.clock.advance(by: 7)
         try stage.survey([.stub(1), .stub(2)])
         let host = try #require(try stage.known())
         #expect(host.set == set && host.chain.count == 2 && host.surveyedAt == stage.clock.now)
         let line = try #require(stage.lines.all.first { $0.message == "provider chain" })
-        #expect(line.level == .info && line.values["host"] == PinStage.host && line.values["provider"] == "staff")
+        #expect(line.level == .info && line.values["host"] == PinFixture.host && line.values["provider"] == "staff")
         #expect(line.values["chain"]?.contains("\(try Pin.stub(1)) is pin 1") == true)
     }
 
     @Test func `a survey neither refuses a provider nor takes a refusal away`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.survey([.stub(9)])
         #expect(try stage.refused().isEmpty)
         try stage.observe(.mismatched, set, showing: 9)
         try stage.survey([.stub(1)])
-        #expect(try stage.refused() == [PinStage.host])
+        #expect(try stage.refused() == [PinFixture.host])
     }
 }
 
@@ -154,13 +154,13 @@ import Testing
 @Suite struct PinSurveyedTests {
     @Test func `hosts that a provider calls no more are forgotten, those of others are not`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         for host in ["a.example.com", "b.example.com"] {
             for provider in ["staff", "guests"] {
                 try stage.observe(.mismatched, set, at: host, of: provider, showing: 9)
             }
         }
-        stage.watch.surveyed("staff", [try PinStage.origin("b.example.com")])
+        stage.watch.surveyed("staff", [try PinFixture.origin("b.example.com")])
         let known = stage.hosts.keys.sorted().map { "\($0.provider) \($0.origin.host)" }
         #expect(known == ["guests a.example.com", "guests b.example.com", "staff b.example.com"])
     }
@@ -168,30 +168,30 @@ import Testing
     @Test(arguments: [(0, nil, false), (1, nil, true), (1, "google-roots", false)] as [(Int, String?, Bool)])
     func `a backup that is in use is told once a day`(pin: Int, preset: String?, isTold: Bool) throws {
         let set = try PinSet.stub(1, 2, preset: preset)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1))
-        for _ in 0..<3 { stage.watch.surveyed("staff", [try PinStage.origin()]) }
+        for _ in 0..<3 { stage.watch.surveyed("staff", [try PinFixture.origin()]) }
         #expect(stage.events.map(\.name) == (isTold ? [.backupMatched] : []))
         stage.clock.advance(by: 86_400)
-        stage.watch.surveyed("staff", [try PinStage.origin()])
+        stage.watch.surveyed("staff", [try PinFixture.origin()])
         #expect(stage.events.count == (isTold ? 2 : 0))
     }
 
     @Test func `of pins that several hosts share each may use its own`() throws {
         let set = try PinSet.stub(1, 2, 3)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: 0, position: 0), set, at: "a.example.com", showing: 1)
         try stage.observe(.matched(pin: 1, position: 0), set, at: "b.example.com", showing: 2)
-        stage.watch.surveyed("staff", [try PinStage.origin("a.example.com"), try PinStage.origin("b.example.com")])
+        stage.watch.surveyed("staff", [try PinFixture.origin("a.example.com"), try PinFixture.origin("b.example.com")])
         #expect(stage.events.isEmpty)
     }
 
     @Test func `what another host with pins of its own uses makes no backup the one in use`() throws {
         let (set, own) = (try PinSet.stub(1, 2), try PinSet.stub(3, 4))
-        let stage = PinStage(["staff": PinPolicy(standard: set, hosts: ["b.example.com": own])])
+        let stage = PinFixture(["staff": PinPolicy(standard: set, hosts: ["b.example.com": own])])
         try stage.observe(.matched(pin: 1, position: 0), set, at: "a.example.com", showing: 2)
         try stage.observe(.matched(pin: 0, position: 0), own, at: "b.example.com", showing: 3)
-        stage.watch.surveyed("staff", [try PinStage.origin("a.example.com"), try PinStage.origin("b.example.com")])
+        stage.watch.surveyed("staff", [try PinFixture.origin("a.example.com"), try PinFixture.origin("b.example.com")])
         #expect(stage.events.map(\.host) == ["a.example.com"])
     }
 }
@@ -200,26 +200,26 @@ import Testing
     @Test func `what is known stays as long as the pins stay`() throws {
         let set = try PinSet.stub(1)
         let policies: [String: PinPolicy?] = ["staff": PinPolicy(standard: set), "guests": nil]
-        let stage = PinStage(policies)
+        let stage = PinFixture(policies)
         try stage.observe(.mismatched, set, showing: 9)
         try stage.survey([.stub(3)], of: "guests")
         stage.watch.adopt(policies)
-        #expect(try stage.hosts.count == 2 && stage.refused() == [PinStage.host])
+        #expect(try stage.hosts.count == 2 && stage.refused() == [PinFixture.host])
     }
 
     @Test func `with other pins nothing is known of that provider, and of the others what was`() throws {
         let (old, new) = (try PinSet.stub(1), try PinSet.stub(9))
-        let stage = PinStage(["staff": PinPolicy(standard: old), "guests": PinPolicy(standard: old)])
+        let stage = PinFixture(["staff": PinPolicy(standard: old), "guests": PinPolicy(standard: old)])
         for provider in ["staff", "guests"] { try stage.observe(.mismatched, old, of: provider, showing: 9) }
         stage.watch.adopt(["staff": PinPolicy(standard: new), "guests": PinPolicy(standard: old)])
         #expect(stage.hosts.keys.map(\.provider) == ["guests"])
-        #expect(try stage.refused().isEmpty && stage.refused(of: "guests") == [PinStage.host])
+        #expect(try stage.refused().isEmpty && stage.refused(of: "guests") == [PinFixture.host])
     }
 
     @Test(arguments: [false, true])
     func `a provider that loses its pins or goes is known no more`(isGone: Bool) throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.watch.adopt(isGone ? [:] : ["staff": nil])
         #expect(try stage.hosts.isEmpty && stage.refused().isEmpty)
@@ -232,7 +232,7 @@ import Testing
             "staff": PinPolicy(standard: reporting, hosts: hosts), "plain": nil,
             "hostsOnly": PinPolicy(standard: PinSet(mode: .report, pins: [])),
         ]
-        let stage = PinStage(policies)
+        let stage = PinFixture(policies)
         let lines = stage.lines.all.filter { $0.message == "pins are in mode report" }
         #expect(lines.map { $0.values["provider"] } == ["staff", "staff"])
         #expect(lines.map { $0.values["host"] } == ["all", "api.example.com"])

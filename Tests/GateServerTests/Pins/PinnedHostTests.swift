@@ -58,7 +58,7 @@ import Testing
 
     @Test func `hosts are listed by provider, then by address`() throws {
         let names = [("b", "a.example.com"), ("a", "z.example.com"), ("a", "b.example.com")]
-        let keys = try names.map { PinnedHost.Key(provider: $0.0, origin: try PinStage.origin($0.1)) }
+        let keys = try names.map { PinnedHost.Key(provider: $0.0, origin: try PinFixture.origin($0.1)) }
         #expect(keys.sorted() == [keys[2], keys[1], keys[0]])
     }
 }
@@ -66,9 +66,9 @@ import Testing
 /// What `/status` shows of hosts.
 @Suite struct PinnedHostStatusTests {
     @Test func `a host with pins shows its chain, what they demand and what they said last`() throws {
-        let end = PinStage.start.advanced(by: .days(40))
+        let end = PinFixture.start.advanced(by: .days(40))
         let set = try PinSet.stub(2, 9, match: .chain, expires: end)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 8)
         stage.clock.advance(by: 5)
         try stage.observe(.matched(pin: 0, position: 1), set, showing: 1, 2)
@@ -83,8 +83,8 @@ import Testing
         let members: [String: JSON] = [
             "provider": "staff", "host": "https://id.example.com", "chain": .array(chain), "surveyed_at": .null,
             "match": "chain", "mode": "enforce", "demand": "enforce", "pins": .int(2), "unused_pins": .int(1),
-            "preset": .null, "expires": .string(end.date), "mismatched_at": .int(PinStage.start.seconds),
-            "matched_at": .int(PinStage.start.seconds + 5), "refused": false,
+            "preset": .null, "expires": .string(end.date), "mismatched_at": .int(PinFixture.start.seconds),
+            "matched_at": .int(PinFixture.start.seconds + 5), "refused": false,
         ]
         #expect(json == .object(members))
     }
@@ -92,7 +92,7 @@ import Testing
     private static func text(_ key: UInt8) -> String { (try? Pin.stub(key)).map { "\($0)" } ?? "" }
 
     @Test func `a host without pins shows its chain only`() throws {
-        let stage = PinStage(["staff": nil])
+        let stage = PinFixture(["staff": nil])
         let nameless = ProviderCertificate.stub(nil, "", left: .seconds(-1))
         try stage.survey([nameless])
         let certificate: JSON = [
@@ -100,15 +100,15 @@ import Testing
         ]
         let members: [String: JSON] = [
             "provider": "staff", "host": "https://id.example.com", "chain": [certificate],
-            "surveyed_at": .int(PinStage.start.seconds),
+            "surveyed_at": .int(PinFixture.start.seconds),
         ]
         #expect(stage.watch.hostsJSON == [.object(members)])
     }
 
     @Test func `a refused host, an expired set and a list are shown as such`() throws {
-        let end = PinStage.start.advanced(by: .seconds(60))
+        let end = PinFixture.start.advanced(by: .seconds(60))
         let set = try PinSet.stub(1, expires: end, expired: .refuse, preset: "google-roots")
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.clock.advance(by: 60)
         let json = try #require(stage.watch.hostsJSON.array?.first)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `hosts are in the order of their names`() throws {
-        let stage = PinStage(["staff": nil, "guests": nil])
+        let stage = PinFixture(["staff": nil, "guests": nil])
         for host in ["b.example.com", "a.example.com"] { try stage.survey([.stub(1)], at: host) }
         try stage.survey([.stub(1)], at: "c.example.com", of: "guests")
         let hosts = stage.watch.hostsJSON.array?.compactMap { $0["host"]?.string }

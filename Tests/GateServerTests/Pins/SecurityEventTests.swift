@@ -15,17 +15,17 @@ import Testing
     )
     func `a mismatch is as urgent as what it leads to`(mode: PinSet.Mode, severity: SecurityEvent.Severity) throws {
         let set = try PinSet.stub(1, mode: mode)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 8, 9)
         let event = try #require(stage.events.first)
         #expect(event.name == .mismatch && event.severity == severity && event.at == stage.clock.now)
-        #expect(event.provider == "staff" && event.host == PinStage.host)
+        #expect(event.provider == "staff" && event.host == PinFixture.host)
         #expect(try event.presented == [.stub(8), .stub(9)])
     }
 
     @Test func `a mismatch presents what was shown with it, not what was shown before`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
         try stage.observe(.mismatched, set)
         #expect(stage.events.map(\.presented) == [[]])
@@ -43,7 +43,7 @@ import Testing
         isTold: Bool
     ) throws {
         let set = try PinSet.stub(1, 2, 3, preset: preset)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         for pin in pins { try stage.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1)) }
         #expect(stage.events.map(\.name) == (isTold ? [.backupMatched] : []))
         let words = "pin \((pins.last ?? 0) + 1) of 3"
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `a mismatch in between does not hide that a host went over to a later pin`() throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
         try stage.observe(.mismatched, set, showing: 9)
         try stage.observe(.matched(pin: 1, position: 0), set, showing: 2)
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [1, 599])
     func `a mismatch that goes on is told once in ten minutes`(seconds: Int64) throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
         stage.clock.advance(by: seconds)
         try stage.observe(.mismatched, set, showing: 9)
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `a match in between does not make the same mismatch news`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
         try stage.observe(.mismatched, set, showing: 9)
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `another host and another provider are told at once`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         try stage.observe(.mismatched, set, showing: 9)
         try stage.observe(.mismatched, set, at: "api.example.com", showing: 9)
         try stage.observe(.mismatched, set, of: "guests", showing: 9)
@@ -92,14 +92,14 @@ import Testing
 
     @Test func `a host with ever new keys does not fill the log`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         for key in 10..<60 as Range<UInt8> { try stage.observe(.mismatched, set, showing: key) }
         #expect(stage.events.count == 1 && stage.lines.events.count == 1)
     }
 
     @Test func `a clock that is set back does not silence what happens then`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.clock.advance(by: -86_400)
         for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
@@ -111,18 +111,18 @@ import Testing
 
     @Test func `of each provider the last 20 events are kept, so that none hides those of another`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         try stage.observe(.mismatched, set, of: "guests", showing: 9)
         for number in 0..<25 { try stage.observe(.mismatched, set, at: "h\(number).example.com", showing: 9) }
         let hosts = (5..<25).map { Optional("h\($0).example.com") }
-        #expect(stage.events.map(\.host) == [PinStage.host] + hosts)
+        #expect(stage.events.map(\.host) == [PinFixture.host] + hosts)
         #expect(stage.events.first?.provider == "guests")
     }
 
     @Test func `the last 100 events of all providers are shown, the newest first`() throws {
         let set = try PinSet.stub(1)
         let names = (0..<6).map { "p\($0)" }
-        let stage = PinStage(Dictionary(uniqueKeysWithValues: names.map { ($0, PinPolicy(standard: set)) }))
+        let stage = PinFixture(Dictionary(uniqueKeysWithValues: names.map { ($0, PinPolicy(standard: set)) }))
         for number in 0..<20 {
             for name in names {
                 try stage.observe(.mismatched, set, at: "h\(number).example.com", of: name, showing: 9)
@@ -139,7 +139,7 @@ import Testing
     @Test func `the events of a provider that is removed are not shown any more`() throws {
         let set = try PinSet.stub(1)
         let policies: [String: PinPolicy?] = ["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)]
-        let stage = PinStage(policies)
+        let stage = PinFixture(policies)
         for provider in ["staff", "guests"] { try stage.observe(.mismatched, set, of: provider, showing: 9) }
         stage.watch.adopt(["guests": PinPolicy(standard: set)])
         #expect(stage.events.map(\.provider) == ["guests"])
@@ -147,7 +147,7 @@ import Testing
 
     @Test func `of a provider that was removed and comes back, what goes on is told and shown anew`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinStage(set)
+        let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.watch.adopt([:])
         stage.watch.adopt(["staff": PinPolicy(standard: set)])
@@ -186,14 +186,14 @@ import Testing
         level: Logger.Level
     ) throws {
         let set = try PinSet.stub(1, mode: mode)
-        let stage = PinStage(["staff": PinPolicy(standard: set)])
+        let stage = PinFixture(["staff": PinPolicy(standard: set)])
         let before = stage.lines.all.count
         try stage.observe(.mismatched, set, at: "id.example.com", showing: 8, 9)
         let lines = stage.lines.all.dropFirst(before)
         let line = try #require(lines.first)
         #expect(lines.count == 1 && line.message == "security event" && line.level == level)
         #expect(line.values["event"] == "pin.mismatch" && line.values["severity"] == "\(level)")
-        #expect(line.values["provider"] == "staff" && line.values["host"] == PinStage.host)
+        #expect(line.values["provider"] == "staff" && line.values["host"] == PinFixture.host)
         #expect(line.values["presented"] == "\(try Pin.stub(8)) \(try Pin.stub(9))")
         #expect(line.values["detail"]?.isEmpty == false)
     }
@@ -208,7 +208,7 @@ import Testing
                 provider: "staff",
                 host: nil,
                 detail: "CN=a\nb\u{7F}",
-                at: PinStage.start
+                at: PinFixture.start
             )
         )
         #expect(lines.all.map { "\($0.level)" } == [severity.rawValue])
@@ -219,7 +219,7 @@ import Testing
         let registry = PrometheusRegistry()
         try withMetricsFactory(registry) {
             let set = try PinSet.stub(1)
-            let stage = PinStage(set)
+            let stage = PinFixture(set)
             for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
         }
         let line = "gatehouse_security_events_total{event=\"pin.mismatch\",severity=\"critical\"} 1"

@@ -13,7 +13,7 @@ import Testing
 
 /// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
 final class Browser {
-    private let rig: Rig
+    private let rig: GatewayFixture
     /// The cookies by host and name.
     var jar: [String: [String: String]] = [:]
     private let noted = NotedSessions()
@@ -21,7 +21,7 @@ final class Browser {
     /// The sessions that the gateway's loop was told of as they began.
     var begun: [IssuedSession] { self.noted.all }
 
-    init(_ rig: Rig) {
+    init(_ rig: GatewayFixture) {
         self.rig = rig
     }
 
@@ -32,15 +32,15 @@ final class Browser {
         method: String = "GET",
         body: String = "",
         _ lines: String = "Accept: text/html\r\n"
-    ) async throws -> Answer {
-        let place = try #require(WebAddress(address))
+    ) async throws -> Response {
+        let place = try #require(WebURL(address))
         let cookies = (self.jar[place.origin.host] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         var fields = lines
         if !cookies.isEmpty { fields += "Cookie: \(cookies.joined(separator: "; "))\r\n" }
         if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
         let head = try self.rig.head("\(method) \(place.target)", place.origin.host, fields)
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let own = OwnRequest(head, body: Array(body.utf8), way: way, site: self.rig.site, now: self.rig.clock.now)
+        let own = EndpointRequest(head, body: Array(body.utf8), way: way, site: self.rig.site, now: self.rig.clock.now)
         let noted = self.noted
         let endpoints = Endpoints(site: self.rig.site) { issued in noted.append(issued) }
         let answer = await endpoints.answer(to: own)
@@ -49,7 +49,7 @@ final class Browser {
     }
 
     /// Takes the cookies of an answer.
-    func keep(_ answer: Answer, host: String) {
+    func keep(_ answer: Response, host: String) {
         for line in answer.cookies {
             let pair = line.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = line.contains("; Max-Age=0;") ? nil : String(pair[1])
@@ -64,7 +64,7 @@ final class Browser {
         as claims: [String: JSON] = Browser.ada
     ) async throws -> String {
         let query = Form([Form.Field("rd", returnPath)]).encoded
-        let answer = try await self.open("https://\(Rig.gate)/oauth2/start/\(provider)?\(query)")
+        let answer = try await self.open("https://\(GatewayFixture.gate)/oauth2/start/\(provider)?\(query)")
         return try self.callback(to: try #require(answer.location), provider: provider, as: claims)
     }
 
@@ -74,7 +74,7 @@ final class Browser {
         provider: String,
         as claims: [String: JSON] = Browser.ada
     ) throws -> String {
-        let address = try #require(WebAddress(location))
+        let address = try #require(WebURL(location))
         #expect(address.origin.host == "id.\(provider).example" && address.path == "/authorize")
         let form = try #require(Form(encoded: address.query ?? ""))
         var all = claims
@@ -90,7 +90,7 @@ final class Browser {
     ]
 }
 
-extension Answer {
+extension Response {
     var status: Int { self.head.status.code }
     var location: String? { self.head.headerFields[.location] }
     var cookies: [String] { self.head.headerFields[values: .setCookie] }
@@ -100,7 +100,7 @@ extension Answer {
 }
 
 /// The addresses of the buttons and links of a page, by their texts.
-func links(_ page: Answer) -> [String: String] {
+func links(_ page: Response) -> [String: String] {
     var links: [String: String] = [:]
     for match in page.text.matches(of: /<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/) {
         links[String(match.2)] = String(match.1).replacing("&amp;", with: "&")

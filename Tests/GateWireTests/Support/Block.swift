@@ -46,12 +46,12 @@ struct Block: Sendable, CustomTestStringConvertible {
     }
 
     /// The head that the block becomes.
-    func head(_ limits: HeadLimits = .request) throws(BlockRefusal) -> RequestHead {
-        let block = RequestBlock(limits: limits, isSecure: true)
+    func head(_ limits: HeadLimits = .request) throws(HTTP2FieldsRejection) -> RequestHead {
+        let block = HTTP2RequestHeadBuilder(limits: limits, isSecure: true)
         return try self.head(by: block)
     }
 
-    func head(by block: RequestBlock) throws(BlockRefusal) -> RequestHead {
+    func head(by block: HTTP2RequestHeadBuilder) throws(HTTP2FieldsRejection) -> RequestHead {
         block.begin(names: FieldNames(), into: ByteBuffer())
         for field in self.fields {
             block.append(name: field.name.span, value: field.value.span)

@@ -4,8 +4,8 @@ internal import GateCore
 
 extension GitHubSimulator {
     /// A user with a private address, one with an id above 2^53 and no name, and one whose address nobody has verified.
-    static let people: [DemoPerson] = [
-        DemoPerson(
+    static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "ada-example",
             note: "Ada Example, private e-mail, found through the e-mail list",
@@ -23,7 +23,7 @@ extension GitHubSimulator {
                 "teams": [Self.team("platform-eng", id: 4_401_122), Self.team("on-call", id: 4_401_123)],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "grace-sample",
             note: "No display name, no public e-mail, id above 2^53",
@@ -32,7 +32,7 @@ extension GitHubSimulator {
                 "emails": [["email": "grace@example.org", "primary": true, "verified": true, "visibility": .null]]
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "margaret-test",
             note: "Public e-mail that was never verified",

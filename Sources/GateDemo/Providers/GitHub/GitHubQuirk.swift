@@ -84,7 +84,7 @@ enum GitHubQuirk {
 }
 
 extension GitHubSimulator {
-    static let simulation = DemoSimulation(
+    static let simulation = SimulatedProvider(
         name: "github",
         clientID: "Ov23liDemo0123456789",
         quirks: GitHubQuirk.all,

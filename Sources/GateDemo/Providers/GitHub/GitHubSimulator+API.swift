@@ -69,7 +69,7 @@ extension GitHubSimulator {
         return response
     }
 
-    private func everything(_ name: String, of person: DemoPerson) -> [JSON] {
+    private func everything(_ name: String, of person: DemoUser) -> [JSON] {
         let own = person.more[name]?.array ?? []
         let isLong = [GitHubQuirk.threePages, GitHubQuirk.failingPage, GitHubQuirk.foreignLink]
             .contains(where: self.stage.has)

@@ -5,7 +5,7 @@ internal import GateCore
 extension GitHubSimulator {
     /// The sign-in page, and where it leads.
     func authorize(_ request: DemoRequest) -> DemoResponse {
-        let page = DemoSignIn(provider: "GitHub", accent: "#24292f", people: Self.people)
+        let page = DemoSignInPage(provider: "GitHub", accent: "#24292f", people: Self.people)
         let form = page.authorization(of: request)
         guard form["client_id"] == self.stage.client.id else { return page.errorPage("404", "Not Found", status: 404) }
         guard self.allows(redirect: form["redirect_uri"]) else {
@@ -27,8 +27,8 @@ extension GitHubSimulator {
     private func allows(redirect: String?) -> Bool {
         guard !self.stage.has(GitHubQuirk.wrongHost) else { return false }
         guard let redirect, redirect != self.stage.client.callback else { return true }
-        guard !self.stage.has(GitHubQuirk.app), let asked = WebAddress(redirect),
-            let registered = WebAddress(self.stage.client.callback)
+        guard !self.stage.has(GitHubQuirk.app), let asked = WebURL(redirect),
+            let registered = WebURL(self.stage.client.callback)
         else { return false }
         return asked.origin == registered.origin && asked.path.hasPrefix(registered.path + "/")
     }
@@ -47,7 +47,7 @@ extension GitHubSimulator {
         return .redirect(to: self.address(self.stage.client.callback, fields, form).replacing("%20", with: "+"))
     }
 
-    private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
+    private func grant(_ person: DemoUser, _ form: Form) -> DemoResponse {
         let code = hexadecimal(self.stage.random.bytes(10))
         let redirect = form["redirect_uri"] ?? self.stage.client.callback
         let scopes = (form["scope"] ?? "").split { $0 == " " || $0 == "," }.map(String.init).sorted()

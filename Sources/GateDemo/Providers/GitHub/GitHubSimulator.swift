@@ -6,10 +6,10 @@ internal import GateCore
 ///
 /// Marks say how a fact is known: [D] documented at https://docs.github.com/apps/oauth-apps, [O] observed in recorded
 /// traffic, [K] known but not verified.
-struct GitHubSimulator: DemoSimulator {
+struct GitHubSimulator: ProviderSimulator {
     static let documentation = "https://docs.github.com/apps/oauth-apps/"
 
-    let stage: DemoStage
+    let stage: SimulatorContext
 
     /// What the callback names since 2026. [O]
     var issuer: String { self.stage.address.base + "/login/oauth" }

@@ -15,7 +15,7 @@ final class GoogleKeys: Sendable {
         var fetches = 0
     }
 
-    init(_ stage: DemoStage) {
+    init(_ stage: SimulatorContext) {
         self.key = stage.key
         self.rollsOver = stage.has(GoogleQuirk.rollOver)
         self.idle = [String(stage.key.id.reversed()), hexadecimal(stage.random.bytes(20))].map { id in

@@ -4,8 +4,8 @@ internal import GateCore
 
 extension GoogleSimulator {
     /// A Workspace account, one without family name, and a consumer account at another provider's address.
-    static let people: [DemoPerson] = [
-        DemoPerson(
+    static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, Workspace account of example.org",
@@ -22,7 +22,7 @@ extension GoogleSimulator {
                 ],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace",
             note: "grace@example.org, Workspace account without a family name",
@@ -31,7 +31,7 @@ extension GoogleSimulator {
                 "email_verified": true, "hd": "example.org",
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "katherine",
             name: "Katherine Sample",
             note: "katherine@example.net, consumer account outside any Workspace",

@@ -76,7 +76,7 @@ enum GoogleQuirk {
 }
 
 extension GoogleSimulator {
-    static let simulation = DemoSimulation(
+    static let simulation = SimulatedProvider(
         name: "google",
         clientID: "123456789012-demo.apps.googleusercontent.com",
         quirks: GoogleQuirk.all,

@@ -11,7 +11,7 @@ extension GoogleSimulator {
 
     /// The sign-in page, and where it leads; for an app that is not registered so, an error page of Google's own. [D]
     func authorize(_ request: DemoRequest) -> DemoResponse {
-        let page = DemoSignIn(provider: "Google", accent: "#4285f4", people: Self.people)
+        let page = DemoSignInPage(provider: "Google", accent: "#4285f4", people: Self.people)
         let form = page.authorization(of: request)
         guard form["client_id"] == self.stage.client.id else {
             return page.errorPage("invalid_client", "The OAuth client was not found.", status: 401)
@@ -37,7 +37,7 @@ extension GoogleSimulator {
         self.callback([Form.Field("error", error), Form.Field("state", form["state"] ?? "")])
     }
 
-    private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
+    private func grant(_ person: DemoUser, _ form: Form) -> DemoResponse {
         let scopes = (form["scope"] ?? "").split(separator: " ").map { Self.scopeNames[String($0)] ?? String($0) }
         let code = "4/0\(self.stage.random.token(48))"
         let isHashed = form["code_challenge_method"] == "S256"

@@ -6,7 +6,7 @@ extension GoogleSimulator {
     /// Redeems a code; the errors are those of the real endpoint. [O]
     func token(_ request: DemoRequest) -> DemoResponse {
         let form = request.form
-        let credentials = DemoCredentials(request, form: form)
+        let credentials = RequestCredentials(request, form: form)
         guard credentials.id == self.stage.client.id else {
             return Self.problem("invalid_client", "The OAuth client was not found.", status: 401)
         }

@@ -6,13 +6,13 @@ internal import GateCore
 ///
 /// Marks say how a fact is known: [D] documented at https://developers.google.com/identity/openid-connect, [O] observed
 /// in recorded traffic, [K] known but not verified.
-struct GoogleSimulator: DemoSimulator {
-    let stage: DemoStage
+struct GoogleSimulator: ProviderSimulator {
+    let stage: SimulatorContext
     let keys: GoogleKeys
 
     var base: String { self.stage.address.base }
 
-    init(_ stage: DemoStage) {
+    init(_ stage: SimulatorContext) {
         self.stage = stage
         self.keys = GoogleKeys(stage)
     }
@@ -71,7 +71,7 @@ struct GoogleSimulator: DemoSimulator {
     /// What Google says of a person, in the ID token and from userinfo.
     ///
     /// `hd` is there for Workspace accounts only [D]; an old sample has `email_verified` as text [D].
-    func record(of person: DemoPerson) -> [String: JSON] {
+    func record(of person: DemoUser) -> [String: JSON] {
         var record = person.record
         if self.stage.has(GoogleQuirk.noDomain) { record["hd"] = nil }
         if self.stage.has(GoogleQuirk.noVerified) { record["email_verified"] = nil }

@@ -19,7 +19,7 @@ final class MicrosoftKeys: Sendable {
         var fetches = 0
     }
 
-    init(_ stage: DemoStage) {
+    init(_ stage: SimulatorContext) {
         self.base = stage.address.base
         self.key = stage.key
         self.idleModuli = [DemoKey.idleModulus(stage.random), DemoKey.idleModulus(stage.random)]

@@ -4,7 +4,7 @@ internal import GateCore
 
 extension MicrosoftSimulator {
     /// The accounts that may sign in at a tenant: work accounts, personal ones, or both.
-    static func people(of tenant: String) -> [DemoPerson] {
+    static func people(of tenant: String) -> [DemoUser] {
         switch tenant {
         case "common": self.workPeople + self.personalPeople + self.foreignPeople
         case "organizations": self.workPeople + self.foreignPeople
@@ -13,8 +13,8 @@ extension MicrosoftSimulator {
         }
     }
 
-    private static let workPeople: [DemoPerson] = [
-        DemoPerson(
+    private static let workPeople: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@contoso.example, work account with a verified domain",
@@ -25,14 +25,14 @@ extension MicrosoftSimulator {
                     "roles": ["Gateway.Admin"],
                 ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "grace@contoso.example, e-mail that nobody vouches for",
             record: Self.record(object: "777788889999", name: ("Grace", "Sample"), user: "grace@contoso.example")
                 .merging(["email": "grace@contoso.example"]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "Margaret Test",
             note: "margaret@example.org, guest of the tenant",
@@ -44,8 +44,8 @@ extension MicrosoftSimulator {
         ),
     ]
 
-    private static let personalPeople: [DemoPerson] = [
-        DemoPerson(
+    private static let personalPeople: [DemoUser] = [
+        DemoUser(
             id: "katherine",
             name: "Katherine Sample",
             note: "katherine@outlook.example, personal account",
@@ -60,8 +60,8 @@ extension MicrosoftSimulator {
     ]
 
     /// Somebody who runs a tenant and has written a stranger's address into it; known as nOAuth. [D]
-    private static let foreignPeople: [DemoPerson] = [
-        DemoPerson(
+    private static let foreignPeople: [DemoUser] = [
+        DemoUser(
             id: "mallory",
             name: "Mallory Sample",
             note: "another tenant, whose administrator claims to be ada@contoso.example",

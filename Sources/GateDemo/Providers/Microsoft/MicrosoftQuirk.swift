@@ -90,7 +90,7 @@ enum MicrosoftQuirk {
 }
 
 extension MicrosoftSimulator {
-    static let simulation = DemoSimulation(
+    static let simulation = SimulatedProvider(
         name: "microsoft",
         clientID: "6cb04018-a3f5-46a7-b995-940c78f5aef3",
         quirks: MicrosoftQuirk.all,

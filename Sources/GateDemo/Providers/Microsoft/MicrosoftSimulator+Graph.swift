@@ -17,7 +17,7 @@ extension MicrosoftSimulator {
         }
     }
 
-    private func asPerson(_ request: DemoRequest, _ answer: (DemoPerson) -> DemoResponse) -> DemoResponse {
+    private func asPerson(_ request: DemoRequest, _ answer: (DemoUser) -> DemoResponse) -> DemoResponse {
         guard let grant = self.stage.grants.grant(of: request.bearer) else {
             return Self.graphProblem(
                 "InvalidAuthenticationToken",
@@ -30,7 +30,7 @@ extension MicrosoftSimulator {
     }
 
     /// All members that userinfo can ever have: neither `oid` nor `tid`, and a picture that browsers cannot load. [D]
-    private func userinfo(_ person: DemoPerson) -> JSON {
+    private func userinfo(_ person: DemoUser) -> JSON {
         var members = person.record.filter { ["sub", "name", "given_name", "family_name", "email"].contains($0.key) }
         members["picture"] = "https://graph.microsoft.com/v1.0/me/photo/$value"
         if self.stage.has(MicrosoftQuirk.noMail) { members["email"] = nil }
@@ -38,7 +38,7 @@ extension MicrosoftSimulator {
     }
 
     /// The eleven properties that come without `$select`; `mail` is often null. [D]
-    private func me(_ person: DemoPerson) -> JSON {
+    private func me(_ person: DemoUser) -> JSON {
         let record = person.record
         let isMailless = self.stage.has(MicrosoftQuirk.noMail)
         return [
@@ -52,7 +52,7 @@ extension MicrosoftSimulator {
     }
 
     /// Ids of all groups, those of groups included. [D]
-    private func groups(of person: DemoPerson, _ request: DemoRequest) -> DemoResponse {
+    private func groups(of person: DemoUser, _ request: DemoRequest) -> DemoResponse {
         guard (try? JSON(parsing: request.body))?["securityEnabledOnly"]?.bool != nil else {
             return Self.graphProblem("BadRequest", "The securityEnabledOnly parameter is missing.", status: 400)
         }

@@ -5,7 +5,7 @@ internal import GateCore
 extension MicrosoftSimulator {
     /// The sign-in page of a tenant, and where it leads.
     func authorize(_ request: DemoRequest, at tenant: String) -> DemoResponse {
-        let page = DemoSignIn(provider: "Microsoft", accent: "#0067b8", people: Self.people(of: tenant))
+        let page = DemoSignInPage(provider: "Microsoft", accent: "#0067b8", people: Self.people(of: tenant))
         let form = page.authorization(of: request)
         guard form["client_id"] == self.stage.client.id else {
             return page.errorPage("AADSTS700016", "Application was not found in the directory.", status: 400)
@@ -30,8 +30,8 @@ extension MicrosoftSimulator {
 
     /// Tells that the person has signed out, with a way back if the app named one.
     func logout(_ request: DemoRequest) -> DemoResponse {
-        let origin = WebAddress(self.stage.client.callback)?.origin
-        let back = request.query["post_logout_redirect_uri"].flatMap { WebAddress($0) }
+        let origin = WebURL(self.stage.client.callback)?.origin
+        let back = request.query["post_logout_redirect_uri"].flatMap { WebURL($0) }
         guard let back, back.origin == origin else {
             return .page("Signed out", accent: "#0067b8", "<h1>You signed out of your account</h1>")
         }
@@ -52,7 +52,7 @@ extension MicrosoftSimulator {
         return self.callback(fields, form)
     }
 
-    private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
+    private func grant(_ person: DemoUser, _ form: Form) -> DemoResponse {
         let code = "0.AXoA\(self.stage.random.token(750))"
         let isHashed = form["code_challenge_method"] == "S256"
         let grant = DemoGrant(

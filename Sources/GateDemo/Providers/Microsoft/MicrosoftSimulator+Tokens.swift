@@ -6,7 +6,7 @@ extension MicrosoftSimulator {
     /// Redeems a code. [D]
     func token(_ request: DemoRequest) -> DemoResponse {
         let form = request.form
-        let credentials = DemoCredentials(request, form: form)
+        let credentials = RequestCredentials(request, form: form)
         guard request.field("origin") == nil else {
             return self.problem("invalid_request", 9_002_326, "Cross-origin token redemption is not permitted here.")
         }

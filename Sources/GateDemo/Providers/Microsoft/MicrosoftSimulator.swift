@@ -6,7 +6,7 @@ internal import GateCore
 ///
 /// Marks say how a fact is known: [D] documented at https://learn.microsoft.com/entra/identity-platform, [O] observed in
 /// recorded traffic, [K] known but not verified.
-struct MicrosoftSimulator: DemoSimulator {
+struct MicrosoftSimulator: ProviderSimulator {
     /// The tenant that the demo's work accounts belong to.
     static let tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
     /// The tenant of all personal accounts. [D]
@@ -15,12 +15,12 @@ struct MicrosoftSimulator: DemoSimulator {
     static let foreign = "0bad0000-5c11-4e0f-8d3a-1f2e3d4c5b6a"
     static let trace = "0000aaaa-11bb-cccc-dd22-eeeeee333333"
 
-    let stage: DemoStage
+    let stage: SimulatorContext
     let keys: MicrosoftKeys
 
     var base: String { self.stage.address.base }
 
-    init(_ stage: DemoStage) {
+    init(_ stage: SimulatorContext) {
         self.stage = stage
         self.keys = MicrosoftKeys(stage)
     }

@@ -25,7 +25,7 @@ enum AppleSimulator {
         "The ID token says nonce_supported and has no nonce; the gateway refuses it.",
     )
 
-    static let simulation = DemoSimulation(
+    static let simulation = SimulatedProvider(
         name: "apple",
         clientID: "org.example.gatehouse.demo",
         quirks: [Self.returning, Self.forgedUser, Self.noNonce],
@@ -33,13 +33,13 @@ enum AppleSimulator {
         lines: { stage in ["type: apple", "base_url: \(stage.address.base)"] },
         credentials: { client in
             [
-                "team_id: \(Self.team)", "key_id: \(SignedByClient.keyID)",
+                "team_id: \(Self.team)", "key_id: \(ClientJWT.keyID)",
                 "private_key: \(quoted("${file:\(client.signingKeyFile)}"))",
             ]
         },
     )
 
-    private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let has = stage.quirks
         var traits = CodeFlowTraits(
             title: "Apple",
@@ -53,7 +53,7 @@ enum AppleSimulator {
             ),
             issuer: stage.address.base,
         )
-        let visitors = FirstVisits(areOver: has.contains(self.returning.name))
+        let visitors = FirstSignIns(areOver: has.contains(self.returning.name))
         let email: JSON? = has.contains(self.forgedUser.name) ? "president@example.org" : nil
         traits.authorization.responseModes = ["query", "form_post"]
         traits.authorization.denial = [Form.Field("error", "user_cancelled_authorize")]
@@ -85,13 +85,13 @@ enum AppleSimulator {
     }
 
     /// Apple's own words.
-    private static func objection(_ form: Form) -> OAuthProblem? {
+    private static func objection(_ form: Form) -> OAuthError? {
         let scopes = (form["scope"] ?? "").split(separator: " ")
         guard scopes.contains("name") || scopes.contains("email"), form["response_mode"] != "form_post" else {
             return nil
         }
         let text = "response_mode must be form_post when name or email scope is requested"
-        return OAuthProblem("invalid_request", text)
+        return OAuthError("invalid_request", text)
     }
 
     /// A JSON text in a field of the form.
@@ -103,8 +103,8 @@ enum AppleSimulator {
     }
 
     /// Texts and booleans for the same claims, as Apple mixes them; an address of a school that Apple does not verify.
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "Hides her e-mail behind a relay address",
@@ -114,7 +114,7 @@ enum AppleSimulator {
             ],
             more: ["name": ["firstName": "Ada", "lastName": "Example"]],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "grace@example.org, shares her e-mail",
@@ -124,7 +124,7 @@ enum AppleSimulator {
             ],
             more: ["name": ["firstName": "Grace", "lastName": "Sample"]],
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "Margaret Test",
             note: "Work & School account whose e-mail Apple has not verified",
@@ -138,7 +138,7 @@ enum AppleSimulator {
 }
 
 /// Who has not been here before.
-private final class FirstVisits: Sendable {
+private final class FirstSignIns: Sendable {
     private let areOver: Bool
     private let known = Mutex<Set<String>>([])
 
@@ -146,7 +146,7 @@ private final class FirstVisits: Sendable {
         self.areOver = areOver
     }
 
-    func isFirst(_ person: DemoPerson) -> Bool {
+    func isFirst(_ person: DemoUser) -> Bool {
         !self.areOver && self.known.withLock { $0.insert(person.id).inserted }
     }
 }

@@ -22,7 +22,7 @@ enum Auth0Simulator {
         "The secret is refused as access_denied with status 401; the gateway does not blame the visitor.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "auth0",
         clientID: "demoA0clientIdOf32LettersXyz0123",
         quirks: [Self.bareIssuer, Self.codeRefused, Self.secretRefused],
@@ -37,7 +37,7 @@ enum Auth0Simulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Auth0",
             accent: "#635dff",
@@ -55,10 +55,10 @@ enum Auth0Simulator {
         traits.token.lifetime = 86_400
         traits.token.problem = self.problem
         if stage.quirks.contains(self.codeRefused.name) {
-            traits.token.outage = OAuthProblem("invalid_grant", "Invalid authorization code")
+            traits.token.outage = OAuthError("invalid_grant", "Invalid authorization code")
         }
         if stage.quirks.contains(self.secretRefused.name) {
-            traits.token.outage = OAuthProblem("invalid_client", "Unauthorized")
+            traits.token.outage = OAuthError("invalid_client", "Unauthorized")
         }
         var idToken = IDTokenTraits(key: .rs256(stage.key))
         idToken.lifetime = 36_000
@@ -74,17 +74,17 @@ enum Auth0Simulator {
     }
 
     /// 403 for a code, and for a wrong secret another name than RFC 6749 §5.2 gives.
-    private static let problem = ProblemShape { problem in
+    private static let problem = OAuthErrorFormat { problem in
         switch problem.error {
-        case "invalid_grant": ProblemShape.standard.response(OAuthProblem("invalid_grant", problem.text, status: 403))
+        case "invalid_grant": OAuthErrorFormat.standard.response(OAuthError("invalid_grant", problem.text, status: 403))
         case "invalid_client":
-            ProblemShape.standard.response(OAuthProblem("access_denied", "Unauthorized", status: 401))
-        default: ProblemShape.standard.response(problem)
+            OAuthErrorFormat.standard.response(OAuthError("access_denied", "Unauthorized", status: 401))
+        default: OAuthErrorFormat.standard.response(problem)
         }
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, through the Google connection, editor",
@@ -95,7 +95,7 @@ enum Auth0Simulator {
                 "https://example.org/roles": ["editor", "viewer"],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "grace@example.org",
             note: "Registered by herself, e-mail not verified, no role",

@@ -7,7 +7,7 @@ extension CodeFlowSimulator {
     ///
     /// RFC 6749 §4.1.1. Nothing leads back to the app before client and redirect address are known to be its own.
     func authorize(_ request: DemoRequest) -> DemoResponse {
-        let page = DemoSignIn(provider: self.traits.title, accent: self.traits.accent, people: self.traits.people)
+        let page = DemoSignInPage(provider: self.traits.title, accent: self.traits.accent, people: self.traits.people)
         let sent = page.authorization(of: request)
         let form = sent["request_uri"].flatMap { self.pushed.request($0) } ?? sent
         if let problem = self.objection(to: form, sent: sent) {
@@ -27,49 +27,49 @@ extension CodeFlowSimulator {
     }
 
     /// What the person is told here.
-    private func objection(to form: Form, sent: Form) -> OAuthProblem? {
+    private func objection(to form: Form, sent: Form) -> OAuthError? {
         let client = self.stage.client
         guard sent["client_id"] == client.id, form["client_id"] == client.id else {
-            return OAuthProblem("invalid_client", "The client is not registered here.", status: 401)
+            return OAuthError("invalid_client", "The client is not registered here.", status: 401)
         }
         guard sent["request_uri"] == nil || form != sent else {
-            return OAuthProblem("invalid_request_uri", "The pushed request is unknown or has expired.")
+            return OAuthError("invalid_request_uri", "The pushed request is unknown or has expired.")
         }
         guard !self.traits.authorization.requiresPushed || sent["request_uri"] != nil else {
-            return OAuthProblem("invalid_request", "The authorization request has to be pushed.")
+            return OAuthError("invalid_request", "The authorization request has to be pushed.")
         }
         guard form["redirect_uri"] == client.callback else {
-            return OAuthProblem("redirect_uri_mismatch", "The redirect address is not registered for this app.")
+            return OAuthError("redirect_uri_mismatch", "The redirect address is not registered for this app.")
         }
         return self.traits.authorization.objection(form)
     }
 
     /// What the app is told.
-    private func problem(of form: Form) -> OAuthProblem? {
+    private func problem(of form: Form) -> OAuthError? {
         guard form["response_type"] == "code" else {
-            return OAuthProblem("unsupported_response_type", "Only the code flow is supported.")
+            return OAuthError("unsupported_response_type", "Only the code flow is supported.")
         }
         let mode = form["response_mode"] ?? "query"
         guard self.traits.authorization.responseModes.contains(mode) else {
-            return OAuthProblem("invalid_request", "The response mode is not supported.")
+            return OAuthError("invalid_request", "The response mode is not supported.")
         }
-        guard form["prompt"] != "none" else { return OAuthProblem("login_required", "The person has to sign in.") }
+        guard form["prompt"] != "none" else { return OAuthError("login_required", "The person has to sign in.") }
         return self.challengeProblem(of: form)
     }
 
     /// RFC 7636 §4.4.1.
-    private func challengeProblem(of form: Form) -> OAuthProblem? {
+    private func challengeProblem(of form: Form) -> OAuthError? {
         let rule = self.traits.authorization.challenge
         guard let challenge = form["code_challenge"] else {
-            return rule == .required ? OAuthProblem("invalid_request", "A code challenge is required.") : nil
+            return rule == .required ? OAuthError("invalid_request", "A code challenge is required.") : nil
         }
         guard form["code_challenge_method"] == "S256", challenge.utf8.count == 43 else {
-            return OAuthProblem("invalid_request", "The code challenge must be S256 with 43 characters.")
+            return OAuthError("invalid_request", "The code challenge must be S256 with 43 characters.")
         }
         return nil
     }
 
-    private func grant(_ person: DemoPerson, _ form: Form) -> DemoResponse {
+    private func grant(_ person: DemoUser, _ form: Form) -> DemoResponse {
         let code = self.traits.token.codePrefix + self.stage.random.token(32)
         let grant = DemoGrant(
             person: person,
@@ -94,7 +94,7 @@ extension CodeFlowSimulator {
             return .redirect(to: address + self.traits.authorization.fragment)
         }
         // What is wrong with a redirect on demand has to be wrong with a form as well.
-        let sent = CallbackFault.applied(to: address, of: self.stage).drop { $0 != "?" }.dropFirst()
+        let sent = CallbackQuirk.applied(to: address, of: self.stage).drop { $0 != "?" }.dropFirst()
         let inputs = (Form(encoded: sent)?.fields ?? fields).map { field -> Markup in
             "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">"
         }

@@ -16,7 +16,7 @@ extension CodeFlowSimulator {
         let form = request.form
         if let problem = self.door.problem(request, form) { return self.traits.token.problem.response(problem) }
         guard form["client_id"] == self.stage.client.id, form["request_uri"] == nil else {
-            return self.traits.token.problem.response(OAuthProblem("invalid_request", "This cannot be pushed."))
+            return self.traits.token.problem.response(OAuthError("invalid_request", "This cannot be pushed."))
         }
         let proof = ["client_secret", "client_assertion", "client_assertion_type"]
         let name = self.pushed.insert(Form(form.fields.filter { !proof.contains($0.name) }), self.stage.random)
@@ -25,27 +25,27 @@ extension CodeFlowSimulator {
 
     private enum Redemption {
         case success(DemoGrant)
-        case failure(OAuthProblem)
+        case failure(OAuthError)
     }
 
     private func redemption(of request: DemoRequest) -> Redemption {
         let form = request.form
         if let problem = self.door.problem(request, form) ?? self.traits.token.outage { return .failure(problem) }
         guard form["grant_type"] == "authorization_code" else {
-            return .failure(OAuthProblem("unsupported_grant_type", "Only codes are redeemed here."))
+            return .failure(OAuthError("unsupported_grant_type", "Only codes are redeemed here."))
         }
         guard self.traits.authorization.challenge != .unwanted || form["code_verifier"] == nil else {
-            return .failure(OAuthProblem("invalid_request", "The parameter code_verifier is not permitted."))
+            return .failure(OAuthError("invalid_request", "The parameter code_verifier is not permitted."))
         }
         guard let grant = form["code"].flatMap({ self.stage.grants.take($0) }) else {
-            return .failure(OAuthProblem("invalid_grant", "Invalid authorization code"))
+            return .failure(OAuthError("invalid_grant", "Invalid authorization code"))
         }
         guard form["redirect_uri"] == grant.redirect else {
-            return .failure(OAuthProblem("invalid_grant", "The redirect address is another than before."))
+            return .failure(OAuthError("invalid_grant", "The redirect address is another than before."))
         }
         let isOpen = self.traits.authorization.challenge == .unwanted
         guard isOpen || grant.accepts(verifier: form["code_verifier"]) else {
-            return .failure(OAuthProblem("invalid_grant", "The code verifier does not fit."))
+            return .failure(OAuthError("invalid_grant", "The code verifier does not fit."))
         }
         return .success(grant)
     }
@@ -62,7 +62,7 @@ extension CodeFlowSimulator {
         members["scope"] = traits.scopeSeparator.map { .string(grant.scopes.joined(separator: $0)) }
         if let idToken = self.traits.idToken, grant.scopes.contains("openid") {
             guard let token = try? self.token(idToken, for: grant, access: access) else {
-                return traits.problem.response(OAuthProblem("server_error", "No token was signed.", status: 500))
+                return traits.problem.response(OAuthError("server_error", "No token was signed.", status: 500))
             }
             members["id_token"] = .string(token)
         }

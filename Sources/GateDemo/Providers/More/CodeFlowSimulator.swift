@@ -3,17 +3,17 @@
 internal import GateCore
 
 /// A provider of the authorization code flow that behaves as its traits say; OpenID Connect if it has ID tokens.
-struct CodeFlowSimulator: DemoSimulator {
+struct CodeFlowSimulator: ProviderSimulator {
     let traits: CodeFlowTraits
-    let stage: DemoStage
+    let stage: SimulatorContext
     let pushed: PushedRequests
-    let door: ClientDoor
+    let door: ClientAuthenticator
 
-    init(_ traits: CodeFlowTraits, on stage: DemoStage) {
+    init(_ traits: CodeFlowTraits, on stage: SimulatorContext) {
         self.traits = traits
         self.stage = stage
         self.pushed = PushedRequests(clock: stage.clock)
-        self.door = ClientDoor(
+        self.door = ClientAuthenticator(
             client: stage.client,
             accepted: traits.token.proofs,
             team: traits.token.team,
@@ -45,9 +45,9 @@ struct CodeFlowSimulator: DemoSimulator {
         guard let resource = self.traits.resources[path] else { return .text("Not found\n", status: 404) }
         let token = request.bearer ?? request.query["access_token"]
         guard let token, let grant = self.stage.grants.grant(of: token) else {
-            let problem = OAuthProblem("invalid_token", "The access token is missing or has expired.", status: 401)
+            let problem = OAuthError("invalid_token", "The access token is missing or has expired.", status: 401)
             return self.traits.resourceProblem.response(problem)
         }
-        return resource.response(ResourceCall(request: request, token: token, grant: grant))
+        return resource.response(ResourceRequest(request: request, token: token, grant: grant))
     }
 }

@@ -21,7 +21,7 @@ struct CodeFlowTraits: Sendable {
     let title: String
     /// The colour of its pages.
     let accent: String
-    let people: [DemoPerson]
+    let people: [DemoUser]
     var paths: Paths
     /// What discovery, ID tokens and callbacks name.
     var issuer: String
@@ -32,7 +32,7 @@ struct CodeFlowTraits: Sendable {
     /// What is to be had for an access token, by path.
     var resources: [String: Resource] = [:]
     /// How errors of the resources are written.
-    var resourceProblem = ProblemShape.standard
+    var resourceProblem = OAuthErrorFormat.standard
     /// Members of the discovery document beside those that follow from the rest; null removes one.
     var metadata: [String: JSON] = [:]
     /// Takes out of a path what may differ, such as a version of the API.
@@ -68,13 +68,13 @@ struct AuthorizationTraits: Sendable {
     /// What callbacks end with, for a browser to keep.
     var fragment = ""
     /// What the provider has against a request, told on a page of its own.
-    var objection: @Sendable (Form) -> OAuthProblem? = { _ in nil }
+    var objection: @Sendable (Form) -> OAuthError? = { _ in nil }
 }
 
 /// How a provider behaves at its token endpoint.
 struct TokenTraits: Sendable {
-    var proofs = [ClientProof.basic, .post]
-    /// Names the team that signs secrets, for `ClientProof.signedSecret`.
+    var proofs = [ClientAuthenticationMethod.basic, .post]
+    /// Names the team that signs secrets, for `ClientAuthenticationMethod.signedSecret`.
     var team = ""
     /// What codes begin with.
     var codePrefix = ""
@@ -90,8 +90,8 @@ struct TokenTraits: Sendable {
     /// Whether the answer is a form instead of JSON.
     var answersForm = false
     /// What becomes of every code, if none is to be taken.
-    var outage: OAuthProblem?
-    var problem = ProblemShape.standard
+    var outage: OAuthError?
+    var problem = OAuthErrorFormat.standard
 }
 
 /// What the ID tokens of a provider are like.

@@ -2,16 +2,16 @@
 
 internal import GateCore
 
-extension DemoSimulation {
+extension SimulatedProvider {
     /// A provider that is all said by its traits.
     static func codeFlow(
         _ name: String,
         clientID: String,
         quirks: [DemoQuirk],
-        lines: @escaping @Sendable (DemoStage) -> [String],
-        traits: @escaping @Sendable (DemoStage) -> CodeFlowTraits,
-    ) -> DemoSimulation {
-        DemoSimulation(
+        lines: @escaping @Sendable (SimulatorContext) -> [String],
+        traits: @escaping @Sendable (SimulatorContext) -> CodeFlowTraits,
+    ) -> SimulatedProvider {
+        SimulatedProvider(
             name: name,
             clientID: clientID,
             quirks: quirks,

@@ -12,7 +12,7 @@ enum DiscordSimulator {
         "The profile is refused with 429 and a retry_after of 0.65 s; the gateway says that the provider failed.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "discord",
         clientID: "157730590492196864",
         quirks: [Self.rateLimit],
@@ -25,7 +25,7 @@ enum DiscordSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Discord",
             accent: "#5865f2",
@@ -42,7 +42,7 @@ enum DiscordSimulator {
         traits.resources["/api/users/@me"] = Resource { call in
             guard !isBusy else { return self.tooMany }
             guard call.grant.scopes.contains("identify") else {
-                return self.problem.response(OAuthProblem("missing", "Missing Access", status: 403))
+                return self.problem.response(OAuthError("missing", "Missing Access", status: 403))
             }
             let open = call.grant.members(nil)
             return .json(.object(open["email"] == nil ? open.merging(["email": .null]) { $1 } : open))
@@ -64,13 +64,13 @@ enum DiscordSimulator {
         guard request.field("user-agent")?.isEmpty == false else { return .text("error code: 1010\n", status: 403) }
         let isForm = request.field("content-type")?.hasPrefix("application/x-www-form-urlencoded") == true
         guard request.method != "POST" || isForm else {
-            return self.problem.response(OAuthProblem("form", "Bad Request", status: 400))
+            return self.problem.response(OAuthError("form", "Bad Request", status: 400))
         }
         return nil
     }
 
     /// The status again as text, and a code of zero.
-    private static let problem = ProblemShape { problem in
+    private static let problem = OAuthErrorFormat { problem in
         let text = problem.error == "invalid_token" ? "Unauthorized" : problem.text
         return .json(["message": .string("\(problem.status): \(text)"), "code": 0], status: problem.status)
     }
@@ -81,8 +81,8 @@ enum DiscordSimulator {
         fields: [("Retry-After", "1"), ("X-RateLimit-Scope", "user")],
     )
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "ada",
             note: "ada@example.org, verified",
@@ -91,7 +91,7 @@ enum DiscordSimulator {
                 "email": "ada@example.org",
             ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "grace.sample",
             note: "No e-mail, no display name, no picture",
@@ -99,7 +99,7 @@ enum DiscordSimulator {
                 "global_name": .null, "avatar": .null, "verified": false, "email": .null,
             ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "margaret",
             note: "margaret@example.com, not verified, moving picture",

@@ -19,7 +19,7 @@ enum FacebookSimulator {
         "The profile cannot be had, with Facebook's error object; the gateway signs nobody in.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "facebook",
         clientID: "1234567890123456",
         quirks: [Self.codeRefused, Self.graphDown],
@@ -32,7 +32,7 @@ enum FacebookSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Facebook",
             accent: "#0866ff",
@@ -55,13 +55,13 @@ enum FacebookSimulator {
         traits.token.problem = self.problem
         traits.resourceProblem = self.problem
         if stage.quirks.contains(self.codeRefused.name) {
-            traits.token.outage = OAuthProblem("invalid_grant", "This authorization code has been used.")
+            traits.token.outage = OAuthError("invalid_grant", "This authorization code has been used.")
         }
         let isDown = stage.quirks.contains(self.graphDown.name)
         traits.resources["/me"] = Resource { call in
             guard !isDown else {
                 let text = "An unexpected error has occurred. Please retry your request later."
-                return self.problem.response(OAuthProblem("temporarily_unavailable", text, status: 500))
+                return self.problem.response(OAuthError("temporarily_unavailable", text, status: 500))
             }
             return self.me(call, secret: stage.client.secret)
         }
@@ -76,16 +76,16 @@ enum FacebookSimulator {
     }
 
     /// The fields that were asked for, id and name if none were.
-    private static func me(_ call: ResourceCall, secret: Secret) -> DemoResponse {
+    private static func me(_ call: ResourceRequest, secret: Secret) -> DemoResponse {
         let proof = secret.withBytes { bytes in
             HMAC<SHA256>.authenticationCode(for: Data(call.token.utf8), using: SymmetricKey(data: bytes))
         }
         guard let sent = call.request.query["appsecret_proof"] else {
             let text = "API calls from the server require an appsecret_proof argument"
-            return self.problem.response(OAuthProblem("proof", text))
+            return self.problem.response(OAuthError("proof", text))
         }
         guard sent == hexadecimal(proof) else {
-            return self.problem.response(OAuthProblem("proof", "Invalid appsecret_proof provided in the API argument"))
+            return self.problem.response(OAuthError("proof", "Invalid appsecret_proof provided in the API argument"))
         }
         let asked = (call.request.query["fields"] ?? "id,name").split(separator: ",").map { field in
             String(field.prefix { $0 != "." && $0 != "{" && $0 != "(" })
@@ -94,7 +94,7 @@ enum FacebookSimulator {
     }
 
     /// The numbers of https://developers.facebook.com/docs/graph-api/guides/error-handling.
-    private static let problem = ProblemShape { problem in
+    private static let problem = OAuthErrorFormat { problem in
         let number: (code: Int64, subcode: Int64?) =
             switch problem.error {
             case "invalid_token": (190, nil)
@@ -111,14 +111,14 @@ enum FacebookSimulator {
         return .json(["error": .object(error)], status: problem.status == 500 ? 500 : 400)
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, which Facebook does not call verified",
             record: Self.record("10229876543210987", ("Ada", "Example")).merging(["email": "ada@example.org"]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "Registered with a telephone number, no e-mail",

@@ -12,7 +12,7 @@ enum GitLabSimulator {
         "Userinfo responds with 502 and the ID token has no name; the user signs in without name and groups.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "gitlab",
         clientID: "c5f3a0d2demo4b7e9f1a6c8d0e2b4f6a8c0d2e4f6a8b0c2d4e6f8a0b2c4d6e8f",
         quirks: [Self.userinfoDown],
@@ -20,7 +20,7 @@ enum GitLabSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "GitLab",
             accent: "#fc6d26",
@@ -56,8 +56,8 @@ enum GitLabSimulator {
         return traits
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, owner of a subgroup",
@@ -67,7 +67,7 @@ enum GitLabSimulator {
                 "https://gitlab.org/claims/groups/owner": ["example/platform"],
             ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "grace@example.org, e-mail not confirmed, in no group",

@@ -20,7 +20,7 @@ enum IntranetSimulator {
         "The profile comes without a number for the person; the gateway signs nobody in without a subject.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "oauth2",
         clientID: "intranet-gatehouse",
         quirks: [Self.groupsRefused, Self.groupsDown, Self.noProfile],
@@ -28,7 +28,7 @@ enum IntranetSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func lines(_ stage: DemoStage) -> [String] {
+    @Sendable private static func lines(_ stage: SimulatorContext) -> [String] {
         [
             "name: Sign in with the Example Intranet",
             "authorization_endpoint: \(stage.address.pages)/oauth/authorize",
@@ -46,7 +46,7 @@ enum IntranetSimulator {
         ]
     }
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let hasProfile = !stage.quirks.contains(self.noProfile.name)
         let refusal = self.refusal(stage)
         var traits = CodeFlowTraits(
@@ -68,21 +68,21 @@ enum IntranetSimulator {
         return traits
     }
 
-    private static func refusal(_ stage: DemoStage) -> OAuthProblem? {
+    private static func refusal(_ stage: SimulatorContext) -> OAuthError? {
         if stage.quirks.contains(self.groupsRefused.name) {
-            return OAuthProblem("forbidden", "The scope 'teams' was not granted.", status: 403)
+            return OAuthError("forbidden", "The scope 'teams' was not granted.", status: 403)
         }
         guard stage.quirks.contains(self.groupsDown.name) else { return nil }
-        return OAuthProblem("down", "The directory does not answer.", status: 503)
+        return OAuthError("down", "The directory does not answer.", status: 503)
     }
 
-    private static let problem = ProblemShape { problem in
+    private static let problem = OAuthErrorFormat { problem in
         .json(["message": .string(problem.text), "status": .int(Int64(problem.status))], status: problem.status)
     }
 
     /// A number above 2^53, and somebody without a name.
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, number above 2^53, in two teams that are active",
@@ -103,7 +103,7 @@ enum IntranetSimulator {
                 ]
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "gsample",
             note: "No display name, e-mail not confirmed, in no team",

@@ -23,7 +23,7 @@ enum KeycloakSimulator {
         "The client demands PKCE with S256; the gateway uses it and people sign in.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "keycloak",
         clientID: "gatehouse",
         quirks: [Self.excludedIssuer, Self.unmapped, Self.pkceRequired],
@@ -31,7 +31,7 @@ enum KeycloakSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let root = "/realms/demo/protocol/openid-connect"
         let session = "1f0c2a9e-5b7d-4c1e-9a3f-6d8e0b2c4a51"
         var traits = CodeFlowTraits(
@@ -77,7 +77,7 @@ enum KeycloakSimulator {
         return traits
     }
 
-    private static func claims(_ stage: DemoStage) -> Set<String> {
+    private static func claims(_ stage: SimulatorContext) -> Set<String> {
         let plain: Set<String> = [
             "sub", "name", "preferred_username", "given_name", "family_name", "email", "email_verified",
         ]
@@ -92,8 +92,8 @@ enum KeycloakSimulator {
         ]
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, realm role auditor, in a group below another",
@@ -104,7 +104,7 @@ enum KeycloakSimulator {
                 "groups": ["/staff", "/staff/platform"],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "grace@example.org, e-mail not verified, in no group",

@@ -17,7 +17,7 @@ enum LinkedInSimulator {
         "locale and email_verified are texts, as in some of LinkedIn's ID tokens; the gateway reads them as well.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "linkedin",
         clientID: "86demo4k2l1n8q",
         quirks: [Self.shortIssuer, Self.textClaims],
@@ -25,7 +25,7 @@ enum LinkedInSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let isText = stage.quirks.contains(self.textClaims.name)
         var traits = CodeFlowTraits(
             title: "LinkedIn",
@@ -61,15 +61,15 @@ enum LinkedInSimulator {
         return traits
     }
 
-    private static func inWords(_ person: DemoPerson) -> DemoPerson {
+    private static func inWords(_ person: DemoUser) -> DemoUser {
         var changed = person.record
         changed["locale"] = "en_US"
         changed["email_verified"] = changed["email_verified"].map { .string($0.text) }
-        return DemoPerson(id: person.id, name: person.name, note: person.note, record: changed)
+        return DemoUser(id: person.id, name: person.name, note: person.note, record: changed)
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, verified",
@@ -79,7 +79,7 @@ enum LinkedInSimulator {
                 "email_verified": true, "locale": ["country": "US", "language": "en"],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "No e-mail and no picture",

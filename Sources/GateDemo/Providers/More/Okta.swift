@@ -23,7 +23,7 @@ enum OktaSimulator {
         "The token endpoint answers 429 in the form of Okta's API; the gateway says that the provider failed.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "okta",
         clientID: "0oademo1234567890abc",
         quirks: [Self.organization, Self.loginSubject, Self.rateLimit],
@@ -35,13 +35,15 @@ enum OktaSimulator {
         traits: Self.traits
     )
 
-    private static func isOrganization(_ stage: DemoStage) -> Bool { stage.quirks.contains(self.organization.name) }
+    private static func isOrganization(_ stage: SimulatorContext) -> Bool {
+        stage.quirks.contains(self.organization.name)
+    }
 
-    private static func issuer(_ stage: DemoStage) -> String {
+    private static func issuer(_ stage: SimulatorContext) -> String {
         stage.address.base + (self.isOrganization(stage) ? "" : "/oauth2/default")
     }
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let root = self.isOrganization(stage) ? "" : "/oauth2/default"
         let below = self.isOrganization(stage) ? "/oauth2/v1" : "/oauth2/default/v1"
         let isLogin = stage.quirks.contains(self.loginSubject.name)
@@ -70,13 +72,13 @@ enum OktaSimulator {
         traits.idToken = idToken
         traits.resources[below + "/userinfo"] = .userinfo()
         if stage.quirks.contains(self.rateLimit.name) {
-            traits.token.outage = OAuthProblem("E0000047", "API call exceeded rate limit due to too many requests.")
+            traits.token.outage = OAuthError("E0000047", "API call exceeded rate limit due to too many requests.")
             traits.token.problem = self.tooMany
         }
         return traits
     }
 
-    private static let tooMany = ProblemShape { problem in
+    private static let tooMany = OAuthErrorFormat { problem in
         let fields = [
             (name: "X-Rate-Limit-Limit", value: "600"), (name: "X-Rate-Limit-Remaining", value: "0"),
             (name: "X-Rate-Limit-Reset", value: "1790000000"),
@@ -85,15 +87,15 @@ enum OktaSimulator {
         return .json(body, status: 429, fields: fields)
     }
 
-    private static func withLogin(_ person: DemoPerson) -> DemoPerson {
+    private static func withLogin(_ person: DemoUser) -> DemoUser {
         let changed = person.record.merging([
             "uid": person.record["sub"] ?? .null, "sub": person.record["preferred_username"] ?? .null,
         ]) { $1 }
-        return DemoPerson(id: person.id, name: person.name, note: person.note, record: changed)
+        return DemoUser(id: person.id, name: person.name, note: person.note, record: changed)
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, in two groups",
@@ -104,7 +106,7 @@ enum OktaSimulator {
                 "groups": ["Everyone", "Payroll Administrators"],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "grace@example.org, in no group but Everyone",

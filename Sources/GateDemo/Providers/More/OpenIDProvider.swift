@@ -6,7 +6,7 @@ internal import GateCore
 ///
 /// OpenID Connect Core 1.0.
 enum OpenIDProvider {
-    static let simulation = DemoSimulation(
+    static let simulation = SimulatedProvider(
         name: "oidc",
         clientID: "gatehouse-demo",
         quirks: OpenIDProviderQuirk.all.map(\.quirk),
@@ -24,7 +24,7 @@ enum OpenIDProvider {
 
     private static func file(_ path: String) -> String { quoted("${file:\(path)}") }
 
-    private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "OpenID Provider",
             accent: "#f78c40",
@@ -47,8 +47,8 @@ enum OpenIDProvider {
         return traits
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, all standard claims",
@@ -58,7 +58,7 @@ enum OpenIDProvider {
                 "picture": "https://provider.example/pictures/ada.png", "groups": ["staff", "platform"],
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace",
             note: "A subject of 255 letters, a name in another script, no e-mail",
@@ -66,7 +66,7 @@ enum OpenIDProvider {
                 "sub": .string(String(repeating: "x", count: 255)), "name": "Γκρέις", "preferred_username": "grace",
             ],
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "Margaret Test",
             note: "No name but given and family name, e-mail not verified",

@@ -6,7 +6,7 @@ internal import GateCore
 struct OpenIDProviderQuirk: Sendable {
     let quirk: DemoQuirk
     /// What it changes about the provider.
-    let change: @Sendable (inout CodeFlowTraits, DemoStage) -> Void
+    let change: @Sendable (inout CodeFlowTraits, SimulatorContext) -> Void
     /// What has to be in the gateway's file for it.
     let lines: [String]
 
@@ -14,7 +14,7 @@ struct OpenIDProviderQuirk: Sendable {
         _ name: String,
         _ summary: String,
         lines: [String] = [],
-        change: @escaping @Sendable (inout CodeFlowTraits, DemoStage) -> Void,
+        change: @escaping @Sendable (inout CodeFlowTraits, SimulatorContext) -> Void,
     ) {
         self.quirk = DemoQuirk("oidc-\(name)", of: "oidc", summary)
         self.change = change
@@ -24,7 +24,7 @@ struct OpenIDProviderQuirk: Sendable {
     static let all = Self.ofRequests + Self.ofCallbacks + Self.ofKeys + Self.ofAnswers
 
     /// Those that are switched on.
-    static func on(_ stage: DemoStage) -> [OpenIDProviderQuirk] {
+    static func on(_ stage: SimulatorContext) -> [OpenIDProviderQuirk] {
         self.all.filter { stage.quirks.contains($0.quirk.name) }
     }
 
@@ -32,7 +32,7 @@ struct OpenIDProviderQuirk: Sendable {
         OpenIDProviderQuirk(
             "private-key-jwt",
             "The client has to sign an assertion with its own key (RFC 7523); the gateway does and has no secret.",
-            lines: ["client_authentication: private_key_jwt", "key_id: \(SignedByClient.keyID)"],
+            lines: ["client_authentication: private_key_jwt", "key_id: \(ClientJWT.keyID)"],
         ) { traits, _ in traits.token.proofs = [.assertion] },
         OpenIDProviderQuirk(
             "secret-in-body",
@@ -109,7 +109,7 @@ struct OpenIDProviderQuirk: Sendable {
             "Every code is refused with a nested error object; the gateway reads it and signs nobody in.",
         ) { traits, _ in
             traits.token.problem = .nested
-            traits.token.outage = OAuthProblem("invalid_grant", "The code is not valid.")
+            traits.token.outage = OAuthError("invalid_grant", "The code is not valid.")
         },
         OpenIDProviderQuirk("text-lifetime", "expires_in is a text; the gateway reads the number in it.") {
             traits,

@@ -3,7 +3,7 @@
 internal import GateCore
 
 /// A request for a resource with an access token that is good.
-struct ResourceCall: Sendable {
+struct ResourceRequest: Sendable {
     let request: DemoRequest
     let token: String
     let grant: DemoGrant
@@ -11,7 +11,7 @@ struct ResourceCall: Sendable {
 
 /// Something to be had for an access token.
 struct Resource: Sendable {
-    let response: @Sendable (ResourceCall) -> DemoResponse
+    let response: @Sendable (ResourceRequest) -> DemoResponse
 
     /// What is known about the person, as far as the scopes go, and some constants.
     ///

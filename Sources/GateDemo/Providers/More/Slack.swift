@@ -20,7 +20,7 @@ enum SlackSimulator {
         "Token rotation is on, so that access tokens expire and refresh tokens come with them; people sign in.",
     )
 
-    static let simulation = DemoSimulation.codeFlow(
+    static let simulation = SimulatedProvider.codeFlow(
         "slack",
         clientID: "1234567890.2345678901",
         quirks: [Self.codeRefused, Self.rotation],
@@ -28,7 +28,7 @@ enum SlackSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: DemoStage) -> CodeFlowTraits {
+    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
         let has = stage.quirks
         var traits = CodeFlowTraits(
             title: "Slack",
@@ -53,7 +53,7 @@ enum SlackSimulator {
             rotates ? ["ok": true, "refresh_token": .string("xoxe-" + stage.random.token(24))] : ["ok": true]
         }
         if has.contains(self.codeRefused.name) {
-            traits.token.outage = OAuthProblem("invalid_grant", "The code is used, old or wrong.")
+            traits.token.outage = OAuthError("invalid_grant", "The code is used, old or wrong.")
         }
         var idToken = IDTokenTraits(key: .rs256(stage.key))
         idToken.lifetime = 300
@@ -69,15 +69,15 @@ enum SlackSimulator {
     /// Always status 200.
     ///
     /// https://docs.slack.dev/apis/web-api/#responses
-    private static let problem = ProblemShape { problem in
+    private static let problem = OAuthErrorFormat { problem in
         let names = [
             "invalid_grant": "invalid_code", "invalid_client": "bad_client_secret", "invalid_token": "invalid_auth",
         ]
         return .json(["ok": false, "error": .string(names[problem.error] ?? "invalid_arguments")])
     }
 
-    private static let people: [DemoPerson] = [
-        DemoPerson(
+    private static let people: [DemoUser] = [
+        DemoUser(
             id: "ada",
             name: "Ada Example",
             note: "ada@example.org, member of the workspace that may sign in",
@@ -85,7 +85,7 @@ enum SlackSimulator {
                 "email": "ada@example.org", "email_verified": true, "date_email_verified": 1_622_128_723,
             ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "grace",
             name: "Grace Sample",
             note: "Same workspace, e-mail not verified",
@@ -93,7 +93,7 @@ enum SlackSimulator {
                 "email": "grace@example.org", "email_verified": false,
             ]) { $1 },
         ),
-        DemoPerson(
+        DemoUser(
             id: "margaret",
             name: "Margaret Test",
             note: "Another workspace, with the same e-mail as Ada: the gateway turns her away",

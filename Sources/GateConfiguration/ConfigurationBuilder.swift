@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GatePolicy
+internal import GateProviders
+
+/// Turns what was written into the configuration, and checks what concerns more than one place of the file.
+struct ConfigurationBuilder {
+    let draft: FileDraft
+    let environment: [String: String]
+
+    /// The configuration; what is missing from it has been said in `reading`, whose errors decide whether it counts.
+    func configuration(_ reading: inout DecodingContext) -> Configuration? {
+        if let gateway = self.draft.gateway { GatewayCheck(gateway: gateway).check(&reading) }
+        let providers = self.draft.providers ?? []
+        self.checkRedirects(providers, &reading)
+        let known = KnownProviders(self.draft.providers)
+        let apps = self.apps(known, &reading)
+        if let publicURL = self.draft.gateway?.publicURL?.value {
+            RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
+            if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
+            SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
+        }
+        guard let gateway = self.gateway else { return nil }
+        var sessions = SessionSettings(
+            store: self.draft.sessions?.store
+                ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
+        )
+        sessions.idleTimeout = self.draft.sessions?.idleTimeout?.value ?? sessions.idleTimeout
+        sessions.lifetime = self.draft.sessions?.lifetime?.value ?? sessions.lifetime
+        let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
+        var assertion = AssertionSettings(keysFolder: keys)
+        assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
+        let settings = providers.compactMap { $0.value.settings(id: $0.name) }
+        return Configuration(
+            gateway: gateway,
+            sessions: sessions,
+            assertion: assertion,
+            providers: settings,
+            apps: apps
+        )
+    }
+
+    private var gateway: GatewaySettings? {
+        guard let draft = self.draft.gateway, let publicURL = draft.publicURL?.value else { return nil }
+        let given = self.environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+        var settings = GatewaySettings(publicURL: publicURL, stateFolder: draft.state ?? given ?? "./state")
+        if let listeners = draft.listeners?.value { settings.listeners = listeners.compactMap(self.listener) }
+        settings.operations = draft.operations?.value ?? settings.operations
+        settings.operationsHosts = draft.operationsHosts ?? []
+        settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
+        if let hsts = draft.hsts {
+            settings.hsts = if case .time(let time) = hsts { time } else { nil }
+        }
+        settings.secrets = draft.secrets
+        settings.limits = draft.limits
+        settings.timeouts = draft.timeouts
+        settings.drain = draft.drain
+        return settings
+    }
+
+    private func listener(_ draft: ListenerDraft) -> ListenerSettings? {
+        guard let address = draft.address?.value else { return nil }
+        let certificates = (draft.certificates?.value ?? []).compactMap { files -> CertificateFiles? in
+            guard let certificate = files.certificate, let privateKey = files.privateKey else { return nil }
+            return CertificateFiles(certificate: certificate, privateKey: privateKey)
+        }
+        var settings = ListenerSettings(address: address, certificates: certificates)
+        settings.http2 = !certificates.isEmpty && draft.http2?.value ?? true
+        settings.redirectsToHTTPS = draft.redirect != nil
+        settings.proxyProtocol = (draft.proxyProtocol ?? []).map(\.value)
+        return settings
+    }
+
+    /// That each provider would accept its callback; one with a server of its own is not known to refuse anything.
+    private func checkRedirects(_ providers: [Named<ProviderDraft>], _ reading: inout DecodingContext) {
+        guard let publicURL = self.draft.gateway?.publicURL else { return }
+        self.warnOfPostedCallbacks(providers, publicURL, &reading)
+        for provider in providers where provider.value.baseURL == nil {
+            guard let type = provider.value.type, let complaint = type.redirects.complaint(about: publicURL.value)
+            else {
+                continue
+            }
+            let callback = publicURL.value.callback(of: provider.name)
+            reading.error("\(type.title) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
+        }
+    }
+
+    /// Without https a browser does not send the attempt's cookie along with a form from the provider's site.
+    private func warnOfPostedCallbacks(
+        _ providers: [Named<ProviderDraft>],
+        _ publicURL: Located<Origin>,
+        _ reading: inout DecodingContext
+    ) {
+        guard !publicURL.value.isSecure else { return }
+        for provider in providers where provider.value.responseMode?.value == .formPost {
+            guard let mark = provider.value.responseMode?.mark else { continue }
+            let message = "form_post needs a public_url with https, unless the provider is on this machine too"
+            reading.warning(message, at: mark)
+        }
+    }
+
+    private func apps(_ known: KnownProviders, _ reading: inout DecodingContext) -> [AppSettings] {
+        var settings: [AppSettings] = []
+        var taken: [String: Named<AppDraft>] = [:]
+        let publicURL = self.draft.gateway?.publicURL?.value
+        for app in self.draft.apps ?? [] {
+            let host = app.value.host?.value ?? publicURL?.host ?? ""
+            let path = app.value.path?.value ?? "/"
+            if app.value.isPlaced, let other = taken.updateValue(app, forKey: "\(host) \(path)") {
+                let place = "'\(host.isEmpty ? "the public host" : host)\(path)'"
+                let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
+                reading.error(message, at: app.value.path?.mark ?? app.value.host?.mark ?? app.mark)
+            }
+            let check = AccessCheck(known: known, app: app)
+            let access = check.rule(&reading)
+            let denied = check.denied(access.providers, &reading)
+            guard let publicURL, let action = app.value.action else { continue }
+            let own = app.value.host.flatMap { Origin(scheme: publicURL.scheme, host: $0.value, port: publicURL.port) }
+            var route = Route(app: app.name, origin: own ?? publicURL, path: path)
+            route.providers = access.providers
+            route.access = access.rule
+            route.denied = denied
+            route.groups = app.value.groups ?? .all
+            route.publicRules = app.value.publicRules?.map(\.value) ?? []
+            let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
+            var made = AppSettings(route: route, action: action, headers: headers)
+            made.traffic = app.value.trafficSettings
+            made.sendsForwarded = app.value.forwarded ?? false
+            settings.append(made)
+        }
+        return settings
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// Something wrong with the parameters of the redirect back to the app.
+///
+/// A provider, or somebody between it and the app, sends what RFC 6749 §4.1.2 and RFC 9207 do not allow. None of it may
+/// lead to a token request.
+struct CallbackQuirk: Sendable {
+    let quirk: DemoQuirk
+    let change: @Sendable (inout [Form.Field]) -> Void
+
+    private init(_ name: String, _ summary: String, change: @escaping @Sendable (inout [Form.Field]) -> Void) {
+        self.quirk = DemoQuirk(name, of: "any", summary)
+        self.change = change
+    }
+
+    static let all = [
+        CallbackQuirk(
+            "callback-wrong-issuer",
+            "The callback names another issuer (RFC 9207); the gateway refuses it before the code leaves the house.",
+        ) { fields in
+            fields = fields.filter { $0.name != "iss" } + [Form.Field("iss", "https://attacker.example")]
+        },
+        CallbackQuirk(
+            "callback-two-issuers",
+            "The callback has iss twice; the gateway takes no parameter that is there twice.",
+        ) { fields in
+            fields = fields.filter { $0.name != "iss" }
+            fields += [Form.Field("iss", "https://one.example"), Form.Field("iss", "https://two.example")]
+        },
+        CallbackQuirk(
+            "callback-two-states",
+            "The callback has state twice, the right one first; the gateway takes no parameter that is there twice.",
+        ) { $0.append(Form.Field("state", "another")) },
+        CallbackQuirk(
+            "callback-two-codes",
+            "The callback has code twice; the gateway takes no parameter that is there twice.",
+        ) { $0.append(Form.Field("code", "another")) },
+        CallbackQuirk(
+            "callback-wrong-state",
+            "The callback has a state that this browser was never given; the gateway refuses it.",
+        ) { fields in
+            fields = fields.filter { $0.name != "state" } + [Form.Field("state", "of-another-attempt")]
+        },
+        CallbackQuirk(
+            "callback-long-error",
+            "The callback is an error with a description of 6000 letters; the gateway shows none and logs the beginning.",
+        ) { fields in
+            fields = fields.filter { $0.name == "state" || $0.name == "iss" }
+            fields += [Form.Field("error", "access_denied")]
+            fields += [Form.Field("error_description", String(repeating: "length", count: 1000))]
+        },
+    ]
+
+    /// The address with the parameters changed, if it is the app's callback.
+    static func applied(to location: String, of stage: SimulatorContext) -> String {
+        let parts = location.split(separator: "?", maxSplits: 1)
+        let faults = self.all.filter { stage.quirks.contains($0.quirk.name) }
+        guard !faults.isEmpty, parts.count == 2, parts[0] == stage.client.callback,
+            var fields = Form(encoded: parts[1])?.fields
+        else { return location }
+        for fault in faults { fault.change(&fields) }
+        return "\(parts[0])?\(Form(fields).encoded)"
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import Synchronization
+
+/// A simulated provider that can be made to answer wrongly, whichever it is.
+///
+/// It stands in front of the simulator and changes requests and answers on their way. What is wrong is not the
+/// provider's habit, so the gateway has to refuse it.
+struct QuirkInjector: ProviderSimulator {
+    static let quirks =
+        CallbackQuirk.all.map(\.quirk) + TokenQuirk.all.map(\.quirk) + DocumentQuirk.all.map(\.quirk)
+        + EndpointQuirk.quirks
+
+    private let simulator: any ProviderSimulator
+    private let stage: SimulatorContext
+    private let seen = Sightings()
+
+    /// How often something has been answered.
+    private final class Sightings: Sendable {
+        let tokens = Mutex(0)
+        let keySets = Mutex(0)
+
+        static func next(_ count: borrowing Mutex<Int>) -> Int {
+            count.withLock { count in
+                count &+= 1
+                return count
+            }
+        }
+    }
+
+    init(of simulator: any ProviderSimulator, on stage: SimulatorContext) {
+        self.simulator = simulator
+        self.stage = stage
+    }
+
+    func page(for request: DemoRequest) -> DemoResponse? {
+        guard var response = self.simulator.page(for: request) else { return nil }
+        response.fields = response.fields.map { field in
+            guard field.name == "Location" else { return field }
+            return (field.name, CallbackQuirk.applied(to: field.value, of: self.stage))
+        }
+        return response
+    }
+
+    /// Waits, if the address is to be slow.
+    func hesitate(before request: DemoRequest) async {
+        guard self.has(EndpointQuirk.tokenSlow), Self.redeemsCode(request) else { return }
+        try? await Task.sleep(for: .seconds(30))
+    }
+
+    func response(to request: DemoRequest) -> DemoResponse {
+        if Self.redeemsCode(request) { return self.token(request) }
+        if request.path.contains("/.well-known/"), self.has(EndpointQuirk.discoveryDown) { return Self.breakdown }
+        let response = self.simulator.response(to: request)
+        guard response.status == 200, var document = self.document(response)?.object else { return response }
+        if document["keys"] != nil, self.has(EndpointQuirk.keysDownLater), Sightings.next(self.seen.keySets) > 1 {
+            return Self.breakdown
+        }
+        let faults = DocumentQuirk.all.filter { self.has($0.quirk) && document[$0.mark] != nil }
+        for fault in faults { fault.change(&document, self.stage) }
+        return faults.isEmpty ? response : self.answer(.object(document), like: response)
+    }
+
+    private func has(_ quirk: DemoQuirk) -> Bool { self.stage.has(quirk) }
+
+    private static func redeemsCode(_ request: DemoRequest) -> Bool {
+        request.method == "POST" && request.form["grant_type"] == "authorization_code"
+    }
+
+    private static let breakdown = DemoResponse(
+        status: 500,
+        fields: [("Content-Type", "text/html")],
+        body: Array("<h1>Internal Server Error</h1>\n".utf8),
+    )
+
+    // MARK: token endpoint
+
+    private func token(_ request: DemoRequest) -> DemoResponse {
+        guard !self.has(EndpointQuirk.tokenDown) else { return Self.breakdown }
+        guard !self.has(EndpointQuirk.tokenRedirects) else {
+            return DemoResponse(status: 307, fields: [("Location", "\(self.stage.address.other)/elsewhere")])
+        }
+        let response = self.simulator.response(
+            to: self.has(EndpointQuirk.otherVerifier) ? Self.stolen(request) : request
+        )
+        guard var document = self.document(response)?.object,
+            var token = document["id_token"]?.string.flatMap({ DemoToken($0) })
+        else { return response }
+        var isChanged = false
+        for fault in TokenQuirk.all where self.has(fault.quirk) {
+            fault.change(&token, self.stage)
+            isChanged = true
+        }
+        if self.has(EndpointQuirk.keysDownLater), Sightings.next(self.seen.tokens).isMultiple(of: 2) {
+            token.header["kid"] = .string(self.stage.random.token(12))
+            isChanged = true
+        }
+        guard isChanged, let text = try? token.text(signedBy: self.stage.key) else { return response }
+        document["id_token"] = .string(text)
+        return self.answer(.object(document), like: response)
+    }
+
+    /// The request with another verifier than the browser's attempt began with.
+    private static func stolen(_ request: DemoRequest) -> DemoRequest {
+        let fields = request.form.fields.map { field in
+            field.name == "code_verifier" ? Form.Field(field.name, String(repeating: "x", count: 43)) : field
+        }
+        return DemoRequest(
+            method: request.method,
+            target: request.target,
+            fields: request.fields,
+            body: Array(Form(fields).encoded.utf8),
+        )
+    }
+
+    // MARK: documents
+
+    private func document(_ response: DemoResponse) -> JSON? {
+        guard self.stage.quirks != .none else { return nil }
+        return try? JSON(parsing: response.body)
+    }
+
+    private func answer(_ document: JSON, like response: DemoResponse) -> DemoResponse {
+        DemoResponse(status: response.status, fields: response.fields, body: document.encoded)
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+
+/// How a call ended, as copied from the C side.
+struct CallResult: Sendable {
+    /// Why it ended.
+    enum Reason: Sendable, CaseIterable {
+        case answered
+        case timedOut
+        case unreachable
+        case tlsFailed
+        case connectionLost
+        case bodyTooLarge
+        case headTooLarge
+        case malformed
+        case cancelled
+        case shutDown
+        case queueFull
+        case outOfMemory
+        case proxyRefused
+        case queueTimedOut
+    }
+
+    let reason: Reason
+    /// Why TLS failed, if it did.
+    var fault = TLSFailure.other
+    var status = 0
+    /// Header lines of the final answer, without the status line.
+    var head: [UInt8] = []
+    var body: [UInt8] = []
+    /// libcurl's words for a failure.
+    var text = ""
+    /// The chain as verified, leaf first, if it was wanted or pins were looked at.
+    var certificates: [ProviderCertificate] = []
+    /// What the pins said of the handshake.
+    var verdict = PinVerdict.unasked
+
+    /// The answer, or the failure that this ending is.
+    ///
+    /// - Parameter origin: Where the call went, which is all that a failure says about its address.
+    /// - Returns: The answer with its fields read.
+    /// - Throws: A `Failure` for every ending that is not a whole answer.
+    func response(from origin: Origin) throws(Failure) -> ProviderResponse {
+        guard self.reason == .answered else { throw self.failure(at: origin) }
+        guard (200...599).contains(self.status), let headers = ResponseFields.read(self.head) else {
+            throw Failure(.providerFailed, "provider.answer_malformed", "\(origin): status line or header fields")
+        }
+        return ProviderResponse(status: self.status, headers: headers, body: self.body)
+    }
+
+    /// The chain, and the head of the answer if there was one: who a host is shows before it answers.
+    ///
+    /// - Parameter origin: Where the call went.
+    /// - Returns: The probe, without body.
+    /// - Throws: A `Failure` if the chain was refused or is missing, or a host without TLS did not answer.
+    func probe(from origin: Origin) throws(Failure) -> HostProbe {
+        guard self.reason == .answered || self.reason != .tlsFailed && !self.certificates.isEmpty else {
+            throw self.failure(at: origin)
+        }
+        guard !origin.isSecure || !self.certificates.isEmpty else {
+            throw Failure(.providerFailed, "provider.tls", "\(origin): its certificates could not be read")
+        }
+        return HostProbe(certificates: self.certificates, answer: try? self.response(from: origin))
+    }
+
+    private func failure(at origin: Origin) -> Failure {
+        let detail = self.text.isEmpty ? "\(origin)" : "\(origin): \(self.printableText)"
+        return switch self.reason {
+        case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
+        case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
+        case .tlsFailed where self.fault == .pin:
+            Failure(.providerFailed, "provider.pin_mismatch", self.stranger(at: origin))
+        case .tlsFailed: Failure(.providerFailed, "provider.tls", self.refusal(of: origin))
+        case .proxyRefused:
+            Failure(
+                .providerFailed,
+                "provider.proxy",
+                "\(origin): the proxy answered \(self.status) and made no tunnel"
+            )
+        case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
+        case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
+        case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
+        case .answered, .malformed: Failure(.providerFailed, "provider.answer_malformed", detail)
+        case .cancelled: Failure(.providerFailed, "provider.cancelled", "\(origin)")
+        case .shutDown: Failure(.overloaded, "provider.shut_down", "\(origin)")
+        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin): too many calls wait already")
+        case .queueTimedOut:
+            Failure(.overloaded, "provider.queue_full", "\(origin): waited too long for one of max_connections")
+        case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
+        }
+    }
+
+    /// What happened in the handshake with a host that has pins.
+    func handshake(_ provider: String, _ origin: Origin, _ pins: PinRule) -> PinnedHandshake {
+        PinnedHandshake(
+            provider: provider,
+            origin: origin,
+            set: pins.set,
+            isEnforced: pins.isEnforced,
+            verdict: self.verdict,
+            certificates: self.certificates
+        )
+    }
+
+    private func stranger(at origin: Origin) -> String {
+        let shown = self.certificates.first?.publicKeyPin.map { ", whose own is \($0)" } ?? ""
+        return "\(origin): \(self.fault.words)\(shown)"
+    }
+
+    /// Our words first, libcurl's for what they leave open.
+    private func refusal(of origin: Origin) -> String {
+        let text = self.printableText
+        return text.isEmpty ? "\(origin): \(self.fault.words)" : "\(origin): \(self.fault.words) (\(text))"
+    }
+
+    /// The words in one line, since some of them come from a certificate.
+    private var printableText: String {
+        let bytes = self.text.utf8.prefix(240).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Reads the header lines of an answer.
+enum ResponseFields {
+    /// The fields with names in lower case, or nil if a line is not a field.
+    ///
+    /// RFC 9112 §5.
+    static func read(_ head: [UInt8]) -> [(name: String, value: String)]? {
+        var fields: [(name: String, value: String)] = []
+        for line in head.split(separator: UInt8(ascii: "\n")) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            let sides = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, let name = self.name(sides[0]), let value = self.value(sides[1]) else { return nil }
+            fields.append((name: name, value: value))
+        }
+        return fields
+    }
+
+    private static func name(_ bytes: ArraySlice<UInt8>) -> String? {
+        guard !bytes.isEmpty, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+
+    private static func value(_ bytes: ArraySlice<UInt8>) -> String? {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { return nil }
+        let trimmed = bytes.drop(while: isSpace).reversed().drop { isSpace($0) }.reversed()
+        return String(decoding: trimmed, as: UTF8.self)
+    }
+}

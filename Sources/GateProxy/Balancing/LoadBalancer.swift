@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Chooses among the targets of an upstream; pure, without connections and clocks.
+package struct LoadBalancer {
+    private struct Target {
+        /// What its place in the order of each session depends on.
+        let seed: UInt64
+        var isUp = true
+        var ejection: Ejection
+        /// Since when it has been back, while it gets less than its share.
+        var backSince: NIODeadline?
+        /// Shares saved up, below one.
+        var credit = 0.0
+    }
+
+    private let balance: UpstreamPlan.Balance
+    private let slowStart: TimeAmount
+    private let jitter: () -> Double
+    private var targets: [Target]
+    private var next = 0
+
+    /// All targets are in.
+    ///
+    /// - Parameters:
+    ///   - plan: The targets and how to choose.
+    ///   - jitter: Numbers from -1 to 1.
+    package init(_ plan: UpstreamPlan, jitter: @escaping () -> Double = { Double.random(in: -1...1) }) {
+        self.balance = plan.balance
+        self.slowStart = plan.slowStart
+        self.jitter = jitter
+        self.targets = plan.targets.map {
+            Target(seed: StableHash.seed(of: "\($0)"), ejection: Ejection(plan.ejection))
+        }
+    }
+
+    /// Whether a target is used, panic aside.
+    package func isAvailable(_ index: Int, at now: NIODeadline) -> Bool {
+        self.targets[index].isUp && !self.targets[index].ejection.isOut(at: now)
+    }
+
+    /// Until when a target is left out because it failed; nil if it is not.
+    package func ejectedUntil(_ index: Int, at now: NIODeadline) -> NIODeadline? {
+        let ejection = self.targets[index].ejection
+        return ejection.isOut(at: now) ? ejection.until : nil
+    }
+
+    /// Notes what the health checks say of a target.
+    package mutating func setHealth(_ index: Int, isUp: Bool, at now: NIODeadline) {
+        guard self.targets[index].isUp != isUp else { return }
+        self.targets[index].isUp = isUp
+        if isUp { self.targets[index].backSince = now }
+    }
+
+    /// Leaves a target out if it has failed often enough and is not the last.
+    ///
+    /// - Parameters:
+    ///   - index: The target.
+    ///   - failures: How often it has failed in a row.
+    ///   - isBrief: Whether all of these were connections that nothing accepted.
+    ///   - now: The time.
+    /// - Returns: For how long it is left out; nil if it is not.
+    package mutating func eject(
+        _ index: Int,
+        after failures: Int,
+        isBrief: Bool = false,
+        at now: NIODeadline
+    ) -> TimeAmount? {
+        guard self.targets[index].ejection.isDue(after: failures), self.isAvailable(index, at: now) else { return nil }
+        guard self.targets.indices.contains(where: { $0 != index && self.isAvailable($0, at: now) }) else { return nil }
+        let span = self.targets[index].ejection.begin(at: now, jitter: self.jitter(), isBrief: isBrief)
+        self.targets[index].backSince = self.targets[index].ejection.until
+        return span
+    }
+
+    /// The target for a request.
+    ///
+    /// If none is available, all are: an app that is called sick by mistake still gets its requests.
+    ///
+    /// - Parameters:
+    ///   - key: The session, or 0 for none; only the sticky choice depends on it.
+    ///   - now: The time.
+    ///   - avoided: A target that has just failed the same request; used only if no other is available.
+    ///   - isGone: Whether nothing listens at that target, so that one that was left out is the better choice.
+    ///   - load: The requests under way at a target.
+    /// - Returns: Its position.
+    package mutating func pick(
+        key: UInt64,
+        at now: NIODeadline,
+        avoiding avoided: Int?,
+        isGone: Bool = false,
+        load: (Int) -> Int
+    ) -> Int {
+        let isOnly = self.targets.count == 1
+        guard !isOnly else { return 0 }
+        let others = self.targets.indices.contains { $0 != avoided && self.isAvailable($0, at: now) }
+        if !others, !isGone, let avoided, self.isAvailable(avoided, at: now) { return avoided }
+        let mayUse: (LoadBalancer, Int) -> Bool = { set, index in
+            index != avoided && (!others || set.isAvailable(index, at: now))
+        }
+        switch self.balance {
+        case .leastRequests: return self.leastLoaded(at: now, load, where: mayUse)
+        case .sticky where key != 0: return self.highest(of: key, where: mayUse)
+        case .roundRobin, .sticky: return self.nextInTurn(at: now, where: mayUse)
+        }
+    }
+}
+
+extension LoadBalancer {
+    private mutating func nextInTurn(at now: NIODeadline, where mayUse: (LoadBalancer, Int) -> Bool) -> Int {
+        var fallback: Int?
+        for step in self.targets.indices {
+            let index = (self.next + step) % self.targets.count
+            guard mayUse(self, index) else { continue }
+            fallback = fallback ?? index
+            self.targets[index].credit += self.share(of: index, at: now)
+            guard self.targets[index].credit >= 1 else { continue }
+            self.targets[index].credit -= 1
+            self.next = index + 1
+            return index
+        }
+        let chosen = fallback ?? self.next % self.targets.count
+        self.next = chosen + 1
+        return chosen
+    }
+
+    /// Looks at all: there are at most 64, and two chosen by lot would do worse with few.
+    private mutating func leastLoaded(
+        at now: NIODeadline,
+        _ load: (Int) -> Int,
+        where mayUse: (LoadBalancer, Int) -> Bool
+    ) -> Int {
+        var best: (index: Int, score: Double)?
+        for step in self.targets.indices {
+            let index = (self.next + step) % self.targets.count
+            guard mayUse(self, index) else { continue }
+            let score = Double(load(index) + 1) / self.share(of: index, at: now)
+            if best.map({ score < $0.score }) ?? true { best = (index, score) }
+        }
+        // Where equals begin moves on, so that an idle app's requests go round.
+        self.next = (self.next + 1) % self.targets.count
+        return best?.index ?? 0
+    }
+
+    /// Rendezvous hashing: each session has an order of targets of its own, and takes the first that is there.
+    private func highest(of key: UInt64, where mayUse: (LoadBalancer, Int) -> Bool) -> Int {
+        var best: (index: Int, score: UInt64)?
+        for index in self.targets.indices where mayUse(self, index) {
+            let score = StableHash.mix(key ^ self.targets[index].seed)
+            if best.map({ score > $0.score }) ?? true { best = (index, score) }
+        }
+        return best?.index ?? 0
+    }
+
+    /// The part of its share that a target gets, a tenth at first.
+    private mutating func share(of index: Int, at now: NIODeadline) -> Double {
+        guard self.slowStart > .zero, let since = self.targets[index].backSince, now >= since else { return 1 }
+        let part = Double((now - since).nanoseconds) / Double(self.slowStart.nanoseconds)
+        if part >= 1 { self.targets[index].backSince = nil }
+        return max(0.1, min(1, part))
+    }
+}
+
+/// A hash that is the same in every process.
+package enum StableHash {
+    /// FNV-1a over a text.
+    package static func seed(of text: String) -> UInt64 {
+        self.mix(text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
+    }
+
+    /// Spreads all bits: the last step of SplitMix64.
+    package static func mix(_ value: UInt64) -> UInt64 {
+        var mixed = value &+ 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+
+/// Waits behind TLS until the handshake is complete, or has failed; confined to its channel's event loop.
+final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let loop: any EventLoop
+    private let promise: EventLoopPromise<String?>
+    private var isOver = false
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+        self.promise = loop.makePromise()
+    }
+
+    /// The protocol that was agreed on, or why there is no connection.
+    var result: EventLoopFuture<String?> { self.promise.futureResult }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted(let negotiated) = event { self.end(.success(negotiated)) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.end(.failure(ConnectFailure(.untrusted(HandshakeCompletionHandler.reason(of: error)))))
+        context.fireErrorCaught(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end(.failure(ConnectFailure(.untrusted("the connection was closed in the TLS handshake"))))
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.end(.failure(ConnectFailure(.untrusted("the connection was closed in the TLS handshake"))))
+    }
+
+    private func end(_ result: Result<String?, any Error>) {
+        guard !self.isOver else { return }
+        self.isOver = true
+        self.promise.completeWith(result)
+    }
+
+    /// The error in few words: what BoringSSL says of it, without addresses in its sources.
+    private static func reason(of error: any Error) -> String {
+        String("\(error)".prefix(300))
+    }
+}
+
+/// Why no connection was made.
+struct ConnectFailure: Error {
+    let problem: UpstreamFailure
+
+    init(_ problem: UpstreamFailure) {
+        self.problem = problem
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateSessions
+internal import GateWire
+
+/// A request for one of the gateway's own addresses, complete with its body.
+struct EndpointRequest: Sendable {
+    /// The largest body that an address of ours takes, in bytes.
+    static let bodyLimit = 16 * 1024
+
+    let method: RequestMethod
+    /// The canonical path.
+    let path: String
+    /// The query; nil if it is no form.
+    let query: Form?
+    /// The body as a form; nil if it is none.
+    let form: Form?
+    /// The origin that was asked: the gate's or an app's.
+    let origin: Origin
+    let cookies: CookieHeader
+    let visitor: ClientKind
+    let now: Instant
+    /// The address of the client, as far as it is believed.
+    let client: IPAddress?
+    /// Whether a person opened the address, as far as the browser says: it is no part of another page, nothing that a
+    /// script fetches and nothing that is fetched ahead. https://www.w3.org/TR/fetch-metadata/
+    let isNavigation: Bool
+    /// The ticket in the one well-formed session cookie of ours, or nil.
+    let ticket: Ticket?
+    private let fetchSite: String?
+    private let fromOrigin: String?
+
+    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, site: RuntimeConfiguration, now: Instant) {
+        self.method = request.method
+        self.path = request.path.text(in: request.message)
+        self.query = Form(encoded: request.queryText ?? "")
+        let isForm = EndpointRequest.value("content-type", of: request)?.lowercased()
+            .hasPrefix("application/x-www-form-urlencoded")
+        self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
+        self.origin = site.origin(of: request.authority.host) ?? site.publicOrigin
+        self.cookies = CookieHeader(
+            request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
+        )
+        self.visitor = ClientKind(request)
+        self.now = now
+        self.client = ForwardedHead.client(of: request, way: way, trusting: site.trustedProxies)
+        let destination = EndpointRequest.value("sec-fetch-dest", of: request)
+        let purpose = EndpointRequest.value("sec-purpose", of: request)
+        let mode = request.message.value(.secFetchMode)
+        self.isNavigation =
+            mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
+            && purpose?.contains("prefetch") != true
+        var ticket: Ticket?
+        if case .value(let text) = self.cookies.lookup(GatewayCookie.session(at: self.origin).name) {
+            ticket = site.sessions.ticket(text, host: self.origin.host)
+        }
+        self.ticket = ticket
+        self.fetchSite = request.message.value(.secFetchSite)
+        self.fromOrigin = request.message.value(.origin)
+    }
+
+    private static func value(_ name: String, of request: RequestHead) -> String? {
+        request.message.fields.first { request.message.spells($0.nameRange, name) }.map {
+            request.message.text($0.valueRange)
+        }
+    }
+
+    /// Whether the browser says, or does not deny, that a page of ours sent it.
+    var comesFromOurPages: Bool {
+        switch self.fetchSite {
+        case "same-origin", "none": return true
+        case nil where self.fromOrigin == nil: return true
+        default: return self.fromOrigin == "\(self.origin)"
+        }
+    }
+
+    /// What a provider has the browser bring back: the form that it posts, or the query.
+    var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
+
+    /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
+    var returnPath: ReturnPath { self.statedPath ?? .root }
+
+    /// The place on this site that `rd` names; nil if it names none.
+    var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
+
+    /// What the address of a sign-in carries when the provider is to offer another account.
+    static let otherAccount = Form.Field("prompt", "select_account")
+
+    /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
+    var wantsOtherAccount: Bool { self.query?[EndpointRequest.otherAccount.name] == EndpointRequest.otherAccount.value }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import GateAssertion
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateOpenID
+internal import GateProviderHTTP
+internal import GateProviders
+internal import GateSessionStores
+internal import GateSessions
+internal import NIOCore
+
+/// Builds a ``RuntimeConfiguration`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
+/// connections and caches of providers whose settings stay.
+actor RuntimeBuilder {
+    private let log: GatewayLog
+    private let clock = WallClock.system
+    private let random = RandomBytes.system
+    private let feed: RevocationFeed
+    private let spent = UsedAttempts()
+    private let metrics = GatewayMetrics()
+    private let watch: PinWatch
+    private let transports = ProviderTransports()
+    private let survey: PinScan
+    private let signIns: SignInLimiter
+    private let descriptors: Int
+    /// How many file descriptors the process has open without any client; 0 as long as that is not known.
+    private var descriptorsAtStart = 0
+    private var store: (settings: StoreSettings, store: any SessionStore)?
+    private var lines: [String: TrustedLine] = [:]
+    private var providers: [ProviderSettings: RuntimeProvider] = [:]
+    private let transfers = TransferLimiter()
+    private let longPaths = ReturnPathStore()
+    /// The admission settings at the start, with which sessions of an earlier version count.
+    private var firstAdmissions: [String: String]?
+
+    init(log: GatewayLog, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
+        self.signIns = signIns
+        self.descriptors = descriptors
+        self.log = log
+        self.feed = feed
+        self.watch = watch
+        self.survey = PinScan(watch: watch, transports: self.transports)
+    }
+
+    /// A site for a configuration.
+    ///
+    /// Nothing of an earlier one is changed, also when this fails.
+    ///
+    /// - Throws: A `Failure` naming what could not be opened, read or made.
+    func site(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
+        let secrets = try self.secrets(configuration.gateway)
+        let sealer = Sealer(secrets, random: self.random)
+        let store = try self.store(for: configuration.sessions.store)
+        let lines = try self.lines(for: configuration.providers)
+        let providers = try self.providers(for: configuration, over: lines)
+        let lifetimes = SessionLifetimes(
+            idle: configuration.sessions.idleTimeout,
+            absolute: configuration.sessions.lifetime
+        )
+        let admissions = Dictionary(
+            configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
+        ) { first, _ in first }
+        let sessions = SessionManager(
+            store: store,
+            sealer: sealer,
+            lifetimes: lifetimes,
+            feed: self.feed,
+            admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
+            random: self.random
+        )
+        let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
+        let origin = configuration.gateway.publicURL
+        let signer = AssertionSigner(
+            keys: keys,
+            issuer: "\(origin)",
+            lifetime: configuration.assertion.lifetime,
+            random: self.random
+        )
+        var routes: [RuntimeRoute] = []
+        for app in configuration.apps {
+            routes.append(try RuntimeRoute(app, index: routes.count))
+        }
+        let parts = RuntimeParts(
+            publicOrigin: origin,
+            trustedProxies: configuration.gateway.trustedProxies,
+            sessions: sessions,
+            sealer: sealer,
+            signer: signer,
+            keys: keys,
+            log: self.log,
+            metrics: self.metrics,
+            clock: self.clock,
+            random: self.random,
+            limits: RuntimeLimits(
+                configuration.gateway,
+                descriptors: self.descriptors,
+                descriptorsAtStart: self.descriptorsAtStart
+            ),
+            signIns: self.signIns,
+            transfers: self.transfers,
+            longPaths: self.longPaths,
+            hsts: configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
+        )
+        let site = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
+        self.firstAdmissions = self.firstAdmissions ?? admissions
+        self.keep(store: store, for: configuration.sessions.store)
+        self.keep(lines, for: configuration.providers)
+        self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
+        return site
+    }
+
+    /// The listeners of a configuration with their certificates read.
+    static func plans(for configuration: Configuration) throws(Failure) -> [ListenerPlan] {
+        var plans: [ListenerPlan] = []
+        for listener in configuration.gateway.listeners {
+            var identities: [TLSIdentity] = []
+            for files in listener.certificates {
+                identities.append(try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey))
+            }
+            var plan = ListenerPlan(
+                host: listener.address.host,
+                port: listener.address.port,
+                identities: identities,
+                http2: listener.http2
+            )
+            plan.handshake = TimeAmount(configuration.gateway.timeouts.handshake)
+            plan.balancers = listener.proxyProtocol
+            plan.redirectsToHTTPS = listener.redirectsToHTTPS
+            plans.append(plan)
+        }
+        return plans
+    }
+
+    /// Notes how many file descriptors the process has open without any client, which later sites leave for it.
+    func start(withDescriptors count: Int) { self.descriptorsAtStart = count }
+
+    /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
+    nonisolated func survey(_ site: RuntimeConfiguration) async {
+        await self.survey.run(site.providers.map(\.relyingParty))
+    }
+
+    /// Closes the store and the connections to providers.
+    func close() async {
+        self.transports.shutdown()
+        await self.store?.store.close()
+    }
+
+    private func secrets(_ settings: GatewaySettings) throws(Failure) -> [Secret] {
+        if let secrets = settings.secrets, !secrets.isEmpty { return secrets }
+        let path = settings.stateFolder + "/secret"
+        try PrivateFile.makeFolder(settings.stateFolder)
+        guard FileManager.default.fileExists(atPath: path) else {
+            let secret = self.random.bytes(32)
+            try PrivateFile.write(Array(Base64URL.encode(secret).utf8), to: path)
+            return [Secret(text: Base64URL.encode(secret))]
+        }
+        let bytes = try PrivateFile.read(path, limit: 4096)
+        guard bytes.count >= 32 else {
+            throw Failure(
+                .internalError,
+                "gateway.secret",
+                "\(path) holds less than 32 bytes; remove it to make another"
+            )
+        }
+        return [Secret(bytes)]
+    }
+
+    private func store(for settings: StoreSettings) throws(Failure) -> any SessionStore {
+        if let store, store.settings == settings { return store.store }
+        switch settings {
+        case .memory:
+            return MemoryStore()
+        case .sqlite(let path):
+            let (log, metrics) = (self.log, self.metrics)
+            return try SQLiteStore(path: path) { event in
+                log.store(event)
+                metrics.store(event)
+            }
+        }
+    }
+
+    /// Takes a store into use; the one before is closed once requests under way are done with it.
+    private func keep(store made: any SessionStore, for settings: StoreSettings) {
+        let old = self.store
+        guard old?.settings != settings else { return }
+        self.store = (settings, made)
+        RuntimeBuilder.later { await old?.store.close() }
+    }
+
+    /// The providers of a configuration; those whose settings and trust stay keep what they have learned.
+    private func providers(
+        for configuration: Configuration,
+        over lines: [String: TrustedLine]
+    ) throws(Failure) -> [(settings: ProviderSettings, provider: RuntimeProvider)] {
+        var made: [(settings: ProviderSettings, provider: RuntimeProvider)] = []
+        for settings in configuration.providers {
+            let redirect = configuration.gateway.publicURL.callback(of: settings.id)
+            let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
+            if isSameLine, let old = self.providers[settings], old.relyingParty.redirectURI == redirect {
+                made.append((settings, old))
+            } else {
+                made.append((settings, try self.provider(settings, redirectURI: redirect)))
+            }
+        }
+        return made
+    }
+
+    private func provider(
+        _ settings: ProviderSettings,
+        redirectURI: String
+    ) throws(Failure) -> RuntimeProvider {
+        let definition = try ProviderDefinition(settings)
+        let (log, metrics) = (self.log, self.metrics)
+        let party = try RelyingParty(
+            definition: definition,
+            settings: settings,
+            redirectURI: redirectURI,
+            transport: self.transports,
+            clock: self.clock,
+            random: self.random,
+            spent: self.spent
+        ) { failure in
+            log.providerFailed(failure, provider: settings.id)
+            switch failure.code {
+            case "provider.groups_incomplete": metrics.groupsIncomplete(settings.id)
+            case "provider.userinfo_unavailable": metrics.userinfoUnavailable(settings.id)
+            default: metrics.providerFailed(settings.id)
+            }
+        }
+        let reach = ProviderReachability(of: settings.id, watch: self.watch, transports: self.transports)
+        return RuntimeProvider(
+            id: settings.id,
+            buttonText: definition.buttonText,
+            relyingParty: party,
+            reach: reach
+        )
+    }
+
+    /// The way to a provider, and all that decides whom it trusts.
+    private struct TrustedLine {
+        let trust: ProviderTrust
+        let connections: Int?
+        let line: CurlTransport
+    }
+
+    /// The ways to the providers; a new one where trust has changed, so that no connection outlives it.
+    private func lines(for providers: [ProviderSettings]) throws(Failure) -> [String: TrustedLine] {
+        var lines: [String: TrustedLine] = [:]
+        for provider in providers {
+            let trust = try provider.trust()
+            let connections = provider.maxConnections
+            if let old = self.lines[provider.id], old.trust == trust, old.connections == connections {
+                lines[provider.id] = old
+            } else {
+                let watch = self.watch
+                let line = try CurlTransport(
+                    to: provider.id,
+                    trust: trust,
+                    connections: connections ?? ProviderDefinition.standardConnections,
+                    clock: self.clock
+                ) { watch.observe($0) }
+                lines[provider.id] = TrustedLine(trust: trust, connections: connections, line: line)
+            }
+        }
+        return lines
+    }
+
+    /// Puts the ways into use; sign-ins under way go on over them, those with providers that are gone for a while yet.
+    private func keep(_ made: [String: TrustedLine], for providers: [ProviderSettings]) {
+        let gone = self.lines.keys.filter { made[$0] == nil }
+        self.lines = made
+        self.watch.adopt(Dictionary(providers.map { ($0.id, $0.pins) }) { first, _ in first })
+        for (provider, line) in made { self.transports.connect(provider, over: line.line) }
+        guard !gone.isEmpty else { return }
+        RuntimeBuilder.later { await self.forget(gone) }
+    }
+
+    private func forget(_ providers: [String]) {
+        for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
+    }
+
+    /// Does something once what is under way has had time to end.
+    private static func later(_ body: @escaping @Sendable () async -> Void) {
+        Task {
+            try? await Task.sleep(for: .seconds(30))
+            await body()
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Synchronization
+
+/// Memory and descriptors as Linux tells them: cgroup v2 or v1, `/proc`.
+///
+/// With a bound of its own the process's resident memory counts, else the container's use against the container's bound, else
+/// the resident memory against the machine's. What may be used is read anew every few seconds only: reading it takes most of
+/// the time of a look.
+final class MachineResourceUsage: ResourceUsageSource {
+    /// Where use of memory is told, and how much may be used.
+    private enum MemoryPlace {
+        case process(limit: Int64)
+        case container(Container, limit: Int64)
+
+        var limit: Int64 {
+            switch self {
+            case .process(let limit), .container(_, let limit): limit
+            }
+        }
+    }
+
+    /// The folder of a container, and how its files are named.
+    private struct Container {
+        let folder: String
+        let usage: String
+        let inactive: String
+    }
+
+    private struct Bounds {
+        let memoryLimit: Int64?
+        let memory: MemoryPlace
+        let descriptors: Int
+        let until: ContinuousClock.Instant
+    }
+
+    private static let believed = Duration.seconds(5)
+
+    private let root: String
+    private let bounds = Mutex<Bounds?>(nil)
+
+    /// Reads below a folder, which tests make.
+    init(root: String = "") {
+        self.root = root
+    }
+
+    func read(memoryLimit: Int64?) -> ResourceUsage {
+        let bounds = self.bounds(memoryLimit)
+        var vitals = ResourceUsage()
+        vitals.descriptors = self.openDescriptors
+        vitals.descriptorLimit = bounds.descriptors
+        vitals.memory = self.used(of: bounds.memory)
+        vitals.memoryLimit = bounds.memory.limit
+        return vitals
+    }
+
+    private func bounds(_ memoryLimit: Int64?) -> Bounds {
+        self.bounds.withLock { known in
+            if let known, known.memoryLimit == memoryLimit, ContinuousClock.now < known.until { return known }
+            let fresh = Bounds(
+                memoryLimit: memoryLimit,
+                memory: memoryLimit.map { .process(limit: $0) } ?? self.container
+                    ?? .process(limit: self.machineMemory),
+                descriptors: self.descriptorLimit,
+                until: .now + MachineResourceUsage.believed
+            )
+            // Without a descriptor left nothing can be read: what was known before holds, and the next look tries again.
+            guard fresh.descriptors > 0 else { return known ?? fresh }
+            known = fresh
+            return fresh
+        }
+    }
+
+    private func used(of place: MemoryPlace) -> Int64 {
+        guard case .container(let container, _) = place, let used = self.number(container.folder, container.usage)
+        else {
+            return self.resident
+        }
+        // Pages of files that nobody has used lately are given back before anything fails, so they do not count.
+        let told = self.text("\(container.folder)/memory.stat")
+        let line = told?.split(separator: "\n").first { $0.hasPrefix(container.inactive) }
+        return max(0, used - (line.flatMap { Int64($0.dropFirst(container.inactive.count)) } ?? 0))
+    }
+
+    /// The number of descriptors that may be open: the soft limit.
+    var descriptorLimit: Int {
+        let line = self.text("/proc/self/limits")?.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        return line?.dropFirst("Max open files".count).split(separator: " ").first.flatMap { Int($0) } ?? 0
+    }
+
+    /// Linux 6.2 and later tell the number as the folder's size; counting the entries costs far more.
+    private var openDescriptors: Int {
+        let folder = self.root + "/proc/self/fd"
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder)
+        let size = (attributes?[.size] as? NSNumber)?.intValue ?? 0
+        guard size == 0 || !self.root.isEmpty else { return size }
+        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? 0
+    }
+
+    private var resident: Int64 {
+        let fields = self.text("/proc/self/statm")?.split(separator: " ") ?? []
+        return fields.count > 1 ? (Int64(fields[1]) ?? 0) * Int64(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+
+    private var machineMemory: Int64 {
+        let line = self.text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
+        let told = line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 }
+        // Where `/proc` shows processes only, as with systemd's `ProcSubset=pid`, the kernel is asked.
+        return told ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// The container and its bound; nil if it has none.
+    private var container: MemoryPlace? {
+        for line in self.text("/proc/self/cgroup")?.split(separator: "\n") ?? [] {
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { continue }
+            if parts[1].isEmpty, let found = self.newGroup(String(parts[2])) { return found }
+            if parts[1].split(separator: ",").contains("memory"), let found = self.oldGroup(String(parts[2])) {
+                return found
+            }
+        }
+        return nil
+    }
+
+    private func newGroup(_ path: String) -> MemoryPlace? {
+        self.group(path, at: "/sys/fs/cgroup", "memory.current", "memory.max", inactive: "inactive_file ")
+    }
+
+    private func oldGroup(_ path: String) -> MemoryPlace? {
+        self.group(
+            path,
+            at: "/sys/fs/cgroup/memory",
+            "memory.usage_in_bytes",
+            "memory.limit_in_bytes",
+            inactive: "total_inactive_file "
+        )
+    }
+
+    /// Inside a container the group's own folder is mounted at the top, so that is looked at as well.
+    private func group(
+        _ path: String,
+        at mount: String,
+        _ usage: String,
+        _ bound: String,
+        inactive: String
+    ) -> MemoryPlace? {
+        for folder in [mount + path, mount] where self.number(folder, usage) != nil {
+            guard let limit = self.number(folder, bound), limit < 1 << 60 else { continue }
+            return .container(Container(folder: folder, usage: usage, inactive: inactive), limit: limit)
+        }
+        return nil
+    }
+
+    private func number(_ folder: String, _ name: String) -> Int64? {
+        self.text("\(folder)/\(name)").flatMap { Int64($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+    }
+
+    private func text(_ path: String) -> String? {
+        try? String(contentsOfFile: self.root + path, encoding: .utf8)
+    }
+}

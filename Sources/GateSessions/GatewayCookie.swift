@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// One of the cookies that the gateway sets: its name and its attributes.
+///
+/// None has a `Domain`, so each belongs to one host; over https the `__Host-` prefix makes the browser insist on it
+/// (RFC 6265bis §4.1.3.2).
+package struct GatewayCookie: Sendable, Hashable {
+    /// How long an attempt to sign in or a hand-over may take, in seconds.
+    package static let attemptSeconds = 600
+    /// How many attempts to sign in, and how many session transfers on one host, one browser may have open.
+    package static let maxAttempts = 5
+
+    /// The name.
+    package let name: String
+    private let isSecure: Bool
+    private let seconds: Int?
+    private let isCrossSite: Bool
+
+    private init(_ base: String, at origin: Origin, seconds: Int?, isCrossSite: Bool = false) {
+        self.name = GatewayCookie.name(base, isSecure: origin.isSecure)
+        self.isSecure = origin.isSecure
+        self.seconds = seconds
+        self.isCrossSite = isCrossSite && origin.isSecure
+    }
+
+    /// The cookie that holds the ticket; it ends with the browser's own session.
+    package static func session(at origin: Origin) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.base, at: origin, seconds: nil)
+    }
+
+    /// The cookie of one attempt to sign in.
+    ///
+    /// - Parameters:
+    ///   - tag: Eight lower-case hexadecimal digits that tell the attempts of a browser apart.
+    ///   - origin: The origin of the gate.
+    ///   - isCrossSite: Whether the provider answers with a form that it posts from its own site.
+    /// - Returns: The cookie, or nil if the tag is not one.
+    package static func attempt(_ tag: String, at origin: Origin, isCrossSite: Bool = false) -> GatewayCookie? {
+        guard GatewayCookie.isTag(tag.utf8) else { return nil }
+        return GatewayCookie(
+            "\(GatewayCookie.attemptBase)\(tag)",
+            at: origin,
+            seconds: GatewayCookie.attemptSeconds,
+            isCrossSite: isCrossSite
+        )
+    }
+
+    /// The cookie that binds one hand-over to the browser; nil if the tag is not eight lower-case hexadecimal digits.
+    package static func handover(_ tag: String, at origin: Origin) -> GatewayCookie? {
+        guard GatewayCookie.isTag(tag.utf8) else { return nil }
+        return GatewayCookie("\(GatewayCookie.handoverBase)\(tag)", at: origin, seconds: GatewayCookie.attemptSeconds)
+    }
+
+    /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url of ours.
+    package func setting(_ value: String) -> String {
+        self.line(value: value, seconds: self.seconds)
+    }
+
+    /// The value of the `Set-Cookie` field that makes the browser forget the cookie.
+    package var deletion: String { self.line(value: "", seconds: 0) }
+
+    private func line(value: String, seconds: Int?) -> String {
+        let age = seconds.map { "; Max-Age=\($0)" } ?? ""
+        let site = self.isCrossSite ? "None" : "Lax"
+        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(site)"
+    }
+}
+
+extension GatewayCookie {
+    fileprivate static let base = "gatehouse"
+    fileprivate static let attemptBase = "gatehouse-attempt-"
+    fileprivate static let handoverBase = "gatehouse-handover-"
+
+    private static let maxDeletions = 16
+
+    private static func name(_ base: String, isSecure: Bool) -> String { isSecure ? "__Host-\(base)" : base }
+
+    private static func isTag(_ text: some Collection<UInt8>) -> Bool {
+        text.count == 8
+            && text.allSatisfy { (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+    }
+
+    /// What the names of all attempts at an origin start with.
+    package static func attemptPrefix(at origin: Origin) -> String {
+        GatewayCookie.name(GatewayCookie.attemptBase, isSecure: origin.isSecure)
+    }
+
+    /// The attempts to delete so that one more makes at most five.
+    ///
+    /// - Parameters:
+    ///   - header: What the browser sent; it names older cookies first (RFC 6265 §5.4).
+    ///   - origin: The origin of the gate.
+    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    package static func surplusAttempts(in header: CookieHeader, at origin: Origin) -> [GatewayCookie] {
+        // Deleted as what a browser takes in every context; whether they were set so is not known.
+        self.surplus(in: header, prefix: GatewayCookie.attemptPrefix(at: origin)) { tag in
+            GatewayCookie.attempt(tag, at: origin, isCrossSite: true)
+        }
+    }
+
+    /// The cookies of session transfers to delete so that one more makes at most five.
+    ///
+    /// - Parameters:
+    ///   - header: What the browser sent.
+    ///   - origin: The origin of the app's host.
+    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    package static func surplusSessionTransfers(in header: CookieHeader, at origin: Origin) -> [GatewayCookie] {
+        self.surplus(in: header, prefix: GatewayCookie.name(GatewayCookie.handoverBase, isSecure: origin.isSecure)) {
+            tag in
+            GatewayCookie.handover(tag, at: origin)
+        }
+    }
+
+    private static func surplus(
+        in header: CookieHeader,
+        prefix: String,
+        cookie: (String) -> GatewayCookie?
+    ) -> [GatewayCookie] {
+        let cookies = header.names(withPrefix: prefix).compactMap { cookie(String($0.dropFirst(prefix.count))) }
+        // A browser that had many tabs open is cleaned in steps, so that the head of the response stays small.
+        return Array(cookies.dropLast(GatewayCookie.maxAttempts - 1).prefix(GatewayCookie.maxDeletions))
+    }
+
+    /// Whether a cookie name is one that only the gateway may set and read, pieces such as `_0` included.
+    ///
+    /// Such cookies are removed from what goes to an app, and from what an app wants to set.
+    package static func isOurs(_ name: Span<UInt8>) -> Bool {
+        let prefix = name.starts(with: GatewayCookie.hostPrefix) ? GatewayCookie.hostPrefix.utf8.count : 0
+        let rest = name.extracting(prefix...)
+        guard rest.starts(with: GatewayCookie.base) else { return false }
+        let tail = rest.extracting(GatewayCookie.base.utf8.count...)
+        guard !tail.isEmpty else { return true }
+        if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
+        return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.handoverBase)
+    }
+
+    /// Whether somebody may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a `Set-Cookie`
+    /// field, which begins with one.
+    ///
+    /// A browser sends the nameless cookie of `=name=value` as `name=value`, so leading `=` do not hide a name.
+    package static func mayBeReadAsOurs(_ field: Span<UInt8>) -> Bool {
+        var start = 0
+        while start < field.count, GatewayCookie.mayHide(field[start]) { start += 1 }
+        let pair = field.extracting(start...)
+        // Most cookies are decided by their first byte.
+        guard !pair.isEmpty, pair[0] == UInt8(ascii: "g") || pair[0] == UInt8(ascii: "_") else { return false }
+        var end = 0
+        while end < pair.count, pair[end] != UInt8(ascii: "="), pair[end] != UInt8(ascii: ";") { end += 1 }
+        while end > 0, GatewayCookie.mayHide(pair[end - 1]) { end -= 1 }
+        return GatewayCookie.isOurs(pair.extracting(..<end))
+    }
+
+    /// What may stand beside a name and is dropped by some who read it.
+    private static func mayHide(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "=") || byte == 0x20 || byte == 0x09
+    }
+
+    private static let hostPrefix = "__Host-"
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import NIOCore
+
+/// Counts the fields that may stand in a request once only, and derives host, framing and connection from them.
+struct SingletonFields {
+    private var host: FieldLine?
+    private var length: FieldLine?
+    private var coding: FieldLine?
+    private var expectation: FieldLine?
+    private var hasConnection = false
+    /// Whether a proxy has marked the request as one that passed it.
+    private(set) var hasLoopField = false
+    /// Whether the cookies came in several fields, which are to be joined.
+    ///
+    /// RFC 6265 §5.4 wants one, but clients and balancers exist that send several.
+    private(set) var hasSeveralCookies = false
+    /// Whether a field has a name with `_`, `.` or another character that is no letter, digit or `-`.
+    private(set) var hasIrregularNames = false
+
+    /// Looks at every field once.
+    ///
+    /// - Throws: 400 when a field repeats whose repetition two servers could read differently, or carries bytes that it
+    ///   must not.
+    init(of message: MessageHead) throws(WireRejection) {
+        var seen: UInt64 = 0
+        for field in message.fields {
+            let bit: UInt64 = 1 << UInt64(field.name.rawValue)
+            let repeated = seen & bit != 0
+            seen |= bit
+            switch field.name {
+            case .other, .managed, .accept: continue
+            case .irregular, .disguised:
+                self.hasIrregularNames = true
+                continue
+            case .host: self.host = field
+            case .contentLength: self.length = field
+            case .transferEncoding: self.coding = field
+            case .expect: self.expectation = field
+            case .connection: self.hasConnection = true
+            case .cdnLoop: self.hasLoopField = true
+            case .authorization, .content, .contentType: try SingletonFields.refuseHighBytes(field, in: message)
+            default: break
+            }
+            guard repeated else { continue }
+            switch field.name {
+            case .host: throw .malformed("request.repeated_host")
+            case .contentLength: throw .malformed("framing.repeated_length")
+            case .transferEncoding: throw .malformed("framing.repeated_coding")
+            case .cookie: self.hasSeveralCookies = true
+            case .authorization, .expect, .origin, .secFetchMode, .secFetchSite:
+                throw .malformed("request.repeated_field")
+            default: continue
+            }
+        }
+    }
+
+    /// The `Host` field; `known` is what an earlier request on the connection had.
+    ///
+    /// RFC 9112 §3.2.
+    func authority(of message: MessageHead, known: CachedAuthority?) throws(WireRejection) -> CachedAuthority {
+        guard let field = self.host else { throw .malformed("request.no_host") }
+        let raw = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        if let known, known.isSpelled(raw) { return known }
+        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed("request.host") }
+        return CachedAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
+    }
+
+    /// How the body ends.
+    ///
+    /// RFC 9112 §6.3, with every doubtful case refused.
+    func framing(of message: MessageHead, minorVersion: Int) throws(WireRejection) -> BodyFraming {
+        if let coding {
+            guard self.length == nil else { throw .malformed("framing.length_and_coding") }
+            guard minorVersion == 1 else { throw .malformed("framing.coding_in_http_1_0") }
+            // A tab beside the word is legal, but has been read as part of it.
+            let hasTab = message.slice(coding.lineRange).contains(0x09)
+            guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed("framing.coding") }
+            return .chunked
+        }
+        guard let length else { return .none }
+        guard let value = contentLength(in: message, length.valueRange) else { throw .malformed("framing.length") }
+        return value == 0 ? .none : .length(value)
+    }
+
+    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never.
+    ///
+    /// RFC 9112 §9.3.
+    func keepsAlive(_ message: MessageHead, minorVersion: Int) -> Bool {
+        guard minorVersion == 1 else { return false }
+        return !self.hasConnection || !message.hasConnectionOption("close")
+    }
+
+    /// Whether the client waits for `100 Continue`.
+    ///
+    /// RFC 9110 §10.1.1.
+    ///
+    /// - Throws: 417 for any other expectation.
+    func expectsContinue(_ message: MessageHead, minorVersion: Int) throws(WireRejection) -> Bool {
+        guard let field = self.expectation else { return false }
+        guard message.spells(field.valueRange, "100-continue") else { throw WireRejection(417, "request.expectation") }
+        return minorVersion == 1
+    }
+
+    private static func refuseHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
+        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed("wire.field_value") }
+    }
+}
+
+/// A length as digits only, without leading zeros, within 63 bits; nil for anything else.
+///
+/// RFC 9110 §8.6.
+func contentLength(in message: MessageHead, _ range: Range<Int>) -> Int64? {
+    let digits = message.slice(range)
+    guard (1...19).contains(digits.count), digits.allSatisfy(ByteClass.isDigit) else { return nil }
+    guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
+    return Int64(String(decoding: digits, as: UTF8.self))
+}
+
+/// A `Host` field that has been read before; clients repeat it with each request.
+///
+/// An object, because it is kept by each of them.
+final class CachedAuthority: Sendable {
+    let raw: [UInt8]
+    let authority: RequestAuthority
+
+    init(raw: [UInt8], authority: RequestAuthority) {
+        self.raw = raw
+        self.authority = authority
+    }
+
+    func isSpelled(_ bytes: Span<UInt8>) -> Bool {
+        let raw = self.raw
+        return bytes.isEqual(to: raw.span)
+    }
+}

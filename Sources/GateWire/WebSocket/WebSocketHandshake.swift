@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// What a client offers in a WebSocket handshake that has passed every check.
+///
+/// RFC 6455 §4.2.1, RFC 8441 §5.
+package struct WebSocketHandshake: Sendable, Hashable {
+    /// What is wrong with a handshake.
+    package enum Fault: Error, Sendable, Hashable {
+        /// It is none, or not a whole one; the text is for the log.
+        case malformed(String)
+        /// It is of another version than 13.
+        case version
+    }
+
+    /// The key that the app is shown: the client's, or over HTTP/2 one of ours.
+    package let key: String
+    /// Whether the client has sent the key itself, so that it stands in its head.
+    package let isKeyOfClient: Bool
+    /// The subprotocols to choose from.
+    package let protocols: [String]
+    /// The names of the extensions that may be agreed on.
+    package let extensions: [String]
+
+    /// Whether a request asks for a WebSocket at all, well or badly.
+    ///
+    /// Without the option in `Connection` it is asked badly: a proxy in front has taken the option away, and says nothing else.
+    package static func isAsked(by request: RequestHead) -> Bool {
+        guard !request.isExtendedConnect else { return true }
+        let message = request.message
+        return message.fields.contains { field in
+            field.name == .upgrade && message.text(field.valueRange).lowercased().contains("websocket")
+        }
+    }
+
+    /// Checks a handshake; a fresh key is made for a client that sends none because HTTP/2 has none.
+    package init(of request: RequestHead, freshKey: () -> String = { WebSocketKey.fresh() }) throws(Fault) {
+        let message = request.message
+        guard request.method == .get, request.minorVersion == 1 else { throw .malformed("not GET of HTTP/1.1") }
+        guard request.framing == .none, message.first(.contentLength) == nil else { throw .malformed("a body") }
+        if !request.isExtendedConnect {
+            guard message.count(.upgrade) == 1, let upgrade = message.first(.upgrade),
+                message.spells(upgrade.valueRange, "websocket")
+            else { throw .malformed("Upgrade is not 'websocket' alone") }
+            guard message.hasConnectionOption("upgrade") else { throw .malformed("Connection does not say 'upgrade'") }
+        }
+        let versions = message.values("sec-websocket-version")
+        guard versions.count <= 1 else { throw .malformed("several versions") }
+        guard let version = versions.first else { throw .malformed("no version") }
+        guard version == "13" else { throw .version }
+        let keys = message.values("sec-websocket-key")
+        if request.isExtendedConnect {
+            guard keys.isEmpty else { throw .malformed("a key over HTTP/2") }
+        } else {
+            guard keys.count == 1, keys.allSatisfy(WebSocketKey.isValid) else { throw .malformed("no key of 16 bytes") }
+        }
+        self.key = keys.first ?? freshKey()
+        self.isKeyOfClient = !keys.isEmpty
+        self.protocols = message.values("sec-websocket-protocol").flatMap(WebSocketHandshake.elements)
+        self.extensions = message.values("sec-websocket-extensions").flatMap(WebSocketHandshake.names)
+    }
+
+    /// What speaks against the app's `101`; nil if the tunnel may begin.
+    ///
+    /// RFC 6455 §4.1.
+    package func objection(to answer: ResponseHead) -> String? {
+        let message = answer.message
+        guard answer.status == 101 else { return "the status is \(answer.status)" }
+        guard message.count(.upgrade) == 1, let upgrade = message.first(.upgrade),
+            message.spells(upgrade.valueRange, "websocket")
+        else { return "Upgrade is not 'websocket' alone" }
+        guard message.hasConnectionOption("upgrade") else { return "Connection does not say 'upgrade'" }
+        guard message.values("sec-websocket-accept") == [WebSocketKey.accept(self.key)] else {
+            return "Sec-WebSocket-Accept is not the answer to the key"
+        }
+        let chosen = message.values("sec-websocket-protocol")
+        guard chosen.count <= 1, chosen.allSatisfy(self.protocols.contains) else { return "a subprotocol not offered" }
+        let agreed = message.values("sec-websocket-extensions").flatMap(WebSocketHandshake.names)
+        guard agreed.allSatisfy(self.extensions.contains) else { return "an extension not offered" }
+        guard message.first(.contentLength) == nil, message.first(.transferEncoding) == nil else { return "a body" }
+        return nil
+    }
+
+    private static func elements(_ list: String) -> [String] {
+        list.split(separator: ",").map { $0.trimmingOptionalSpace() }.filter { !$0.isEmpty }
+    }
+
+    /// The names of a list of extensions, without their parameters.
+    private static func names(_ list: String) -> [String] {
+        self.elements(list).map { $0.prefix { $0 != ";" }.trimmingOptionalSpace() }
+    }
+}
+
+extension MessageHead {
+    /// The values of all fields of a name that has no meaning of its own.
+    fileprivate func values(_ lowerCase: String) -> [String] {
+        self.fields.filter { $0.name == .other && self.spells($0.nameRange, lowerCase) }.map {
+            self.text($0.valueRange)
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateConfiguration
+import GateCore
+import Testing
+
+/// What `upstream` must not say, and the words that an operator reads about it.
+@Suite struct UpstreamDiagnosticsTests {
+    private func remarks(_ value: String) -> [String] {
+        Fixture.remarks(Fixture.smallest(upstream: "upstream: \(value)"))
+    }
+
+    @Test(
+        arguments: [
+            (
+                "https://unix:/run/a.sock",
+                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+            ),
+            (
+                "https+unix:///run/a.sock",
+                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+            ),
+            (
+                "h2:unix:/run/a.sock",
+                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+            ),
+            ("unix:run/a.sock", "needs an absolute path, such as unix:/run/app.sock"),
+            ("h2://a/path", "has a path; requests keep their own, so write 'h2://a'"),
+            ("https://a?q", "has a path; requests keep their own, so write 'https://a'"),
+            ("https://user@a", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
+            ("http://a:99999", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
+            (
+                "wss://a",
+                "is not an upstream; a WebSocket starts as a request, so write 'https://a' and 'websocket: true'"
+            ),
+            ("grpc://a:50051", "is not an upstream; gRPC is HTTP/2, so write 'h2c://a:50051'"),
+            ("grpcs://a", "is not an upstream; gRPC is HTTP/2, so write 'h2://a'"),
+            ("htps://a", "is not an upstream; did you mean 'https://a'?"),
+            ("ftp://a", "is not an upstream; it starts with http://, https://, h2c://, h2:// or unix:/"),
+            ("app:8080", "is not an upstream; did you mean 'http://app:8080'?"),
+        ]
+    )
+    func `a target that is none is refused with what to write`(text: String, message: String) {
+        #expect(self.remarks("\"\(text)\"") == ["error: '\(text)' \(message)"])
+        #expect(self.remarks("{ targets: [\"\(text)\"] }") == ["error: '\(text)' \(message)"])
+    }
+
+    @Test func `targets are of one scheme`() {
+        let message =
+            "'https' beside 'http' in line 13; all upstreams of an app are reached in the same way, so write one scheme"
+        #expect(self.remarks("[http://a, https://b]") == ["error: \(message)"])
+        #expect(self.remarks("[http://a, http://b, unix:/run/a]").count == 1)
+        #expect(self.remarks("[h2c://a, http://b]").count == 1)
+    }
+
+    @Test func `a target is there once, however it is spelled`() {
+        #expect(
+            self.remarks("[http://a, http://b, http://A:80/]") == ["error: 'http://a' is here twice; first in line 13"]
+        )
+        #expect(self.remarks("[unix:/run/a, unix:/run/a]") == ["error: 'unix:/run/a' is here twice; first in line 13"])
+    }
+
+    @Test(arguments: [(64, []), (65, ["error: more than 64 upstreams"])] as [(Int, [String])])
+    func `an app has at most 64 targets`(count: Int, wanted: [String]) {
+        let list = (0..<count).map { "http://h\($0)" }.joined(separator: ", ")
+        #expect(self.remarks("[\(list)]") == wanted)
+    }
+
+    @Test(
+        arguments: [
+            (
+                "",
+                "expected an upstream, a list of them, or a mapping with 'targets', found nothing; write a value or remove the key"
+            ),
+            ("[]", "the list is empty; it needs at least one entry"),
+            ("{ targets: [] }", "the list is empty; it needs at least one entry"),
+            (
+                "{ balance: sticky }",
+                "an upstream needs 'targets', such as 'targets: [http://10.0.0.5:8080, http://10.0.0.6:8080]'"
+            ),
+            ("{ targets: http://a, balance: stiky }", "'stiky' is not a way to balance; did you mean 'sticky'?"),
+            (
+                "{ targets: http://a, balance: random }",
+                "'random' is not a way to balance; write one of round_robin, least_requests, sticky"
+            ),
+            ("{ targets: http://a, dns_ttl: 0s }", "'0s' is out of range; it must be 1s to 1d"),
+            ("{ targets: http://a, slow_start: 16m }", "'16m' is out of range; it must be 0s to 15m"),
+            ("{ targets: http://a, limits: { connections: 0 } }", "'0' is out of range; it must be 1 to 65535"),
+            ("{ targets: http://a, limits: { pending: 65536 } }", "'65536' is out of range; it must be 0 to 65535"),
+            ("{ targets: http://a, limits: { requests: 0 } }", "'0' is out of range; it must be 1 to 1000000"),
+            ("{ targets: http://a, timeouts: { connect: 61s } }", "'61s' is out of range; it must be 100ms to 60s"),
+            ("{ targets: http://a, timeouts: { connect: 99ms } }", "'99ms' is out of range; it must be 100ms to 60s"),
+            ("{ targets: http://a, timeouts: { answer: 0s } }", "'0s' is out of range; it must be 100ms to 1h"),
+            ("{ targets: http://a, timeouts: { idle: 25h } }", "'25h' is out of range; it must be 100ms to 1d"),
+            ("{ targets: http://a, timeouts: { keep_alive: 2h } }", "'2h' is out of range; it must be 100ms to 1h"),
+            ("{ targets: http://a, timeouts: { tunnel: 8d } }", "'8d' is out of range; it must be 100ms to 7d"),
+        ]
+    )
+    func `an upstream out of its bounds is refused`(value: String, message: String) {
+        #expect(self.remarks(value) == ["error: \(message)"])
+    }
+
+    @Test(
+        arguments: [
+            ("http://a", "'tls' is of no use with 'http'; write 'https://' in 'targets', or remove this"),
+            ("h2c://a", "'tls' is of no use with 'h2c'; write 'h2://' in 'targets', or remove this"),
+            ("unix:/run/a", "'tls' is of no use with 'unix'; a socket is never encrypted, so remove this"),
+        ]
+    )
+    func `TLS is for targets that speak it`(target: String, message: String) {
+        #expect(self.remarks("{ targets: \(target), tls: {} }") == ["error: \(message)"])
+    }
+
+    @Test(
+        arguments: [
+            (
+                "{ certificate: tls/good.pem }",
+                "'certificate' needs 'private_key', such as 'private_key: tls/client.key'"
+            ),
+            (
+                "{ private_key: tls/good.key }",
+                "'private_key' needs 'certificate', such as 'certificate: tls/client.pem'"
+            ),
+            ("{ ca_file: tls/text.pem }", "the file '/etc/gatehouse/tls/text.pem' holds no PEM certificate"),
+            ("{ server_name: \"https://a\" }", "'https://a' is an address; write the host alone: 'a'"),
+            ("{ pins: google-roots }", "expected the pins of an upstream as a mapping of keys, found a single value"),
+            ("{ pins: {} }", "there is no pin here; write the pins as 'sha256'"),
+            (
+                "{ pins: { preset: google-roots } }",
+                "unknown key 'preset' in the pins of an upstream; it knows match, mode, sha256, expires, on_expiry, "
+                    + "allow_single_pin"
+            ),
+            (
+                "{ pins: { sha256: [ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=] } }",
+                "a key that is replaced would lock everybody out; add the pin of a backup key, which 'gatehouse pins' "
+                    + "prints, or write 'allow_single_pin: true'"
+            ),
+        ]
+    )
+    func `TLS that could not work is refused`(tls: String, message: String) {
+        let remarks = self.remarks("{ targets: https://a, tls: \(tls) }")
+        #expect(remarks.contains("error: \(message)"), "\(remarks)")
+        #expect(remarks.count == (tls.contains("preset") ? 2 : 1))
+    }
+
+    @Test(
+        arguments: [
+            ("{ interval: 5s }", "a health check needs 'path', such as 'path: /healthz'"),
+            ("{ path: healthz }", "'healthz' is not a path; it starts with '/', so write '/healthz'"),
+            ("{ path: \"/a b\" }", "'/a b' is not a path; it may hold 1024 visible ASCII characters, but no '#'"),
+            (
+                "{ path: /, interval: 500ms }",
+                "'500ms' is not a duration; write whole numbers with units, such as 30s, 15m, 1h30m or 7d"
+            ),
+            ("{ path: /, interval: 11m }", "'11m' is out of range; it must be 1s to 10m"),
+            ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 60s"),
+            (
+                "{ path: /, interval: 2s, timeout: 3s }",
+                "'timeout' is longer than 'interval', so checks would overlap; shorten it"
+            ),
+            ("{ path: /, healthy: 0 }", "'0' is out of range; it must be 1 to 100"),
+            ("{ path: /, unhealthy: 101 }", "'101' is out of range; it must be 1 to 100"),
+            ("{ path: /, status: [] }", "'status' lists none; remove it for 200 to 399"),
+            ("{ path: /, status: [99] }", "'99' is out of range; it must be 100 to 599"),
+            ("{ path: /, status: [600] }", "'600' is out of range; it must be 100 to 599"),
+            ("{ path: /, status: [200, 200] }", "'200' is here twice; first in line 13"),
+            (
+                "{ path: /, host: \"http://a\" }",
+                "'http://a' is not a host; write a name without scheme and path, such as app.internal"
+            ),
+        ]
+    )
+    func `checks that could not work are refused`(health: String, message: String) {
+        #expect(self.remarks("{ targets: http://a, health: \(health) }") == ["error: \(message)"])
+    }
+
+    @Test(
+        arguments: [
+            ("eject: { failures: 1001 }", "'1001' is out of range; it must be 0 to 1000"),
+            ("eject: { time: 0s }", "'0s' is out of range; it must be 100ms to 1h"),
+            ("eject: { time: 1m, longest: 30s }", "'longest' is less than 'time'; raise it or lower that"),
+            (
+                "retry: { methods: [POST] }",
+                "'POST' is never sent again, since the app may have done already what it asks for; remove it"
+            ),
+            (
+                "retry: { methods: [PATCH] }",
+                "'PATCH' is never sent again, since the app may have done already what it asks for; remove it"
+            ),
+            ("retry: { methods: [get] }", "'get' is no method to repeat; did you mean 'GET'?"),
+            (
+                "retry: { methods: [CONNECT] }",
+                "'CONNECT' is no method to repeat; write one of GET, HEAD, OPTIONS, PUT, DELETE"
+            ),
+            ("retry: { methods: [GET, GET] }", "'GET' is here twice; first in line 13"),
+            ("retry: { budget: 101 }", "'101' is out of range; it must be 0 to 100"),
+        ]
+    )
+    func `ejection and retries have bounds`(keys: String, message: String) {
+        #expect(self.remarks("{ targets: http://a, \(keys) }") == ["error: \(message)"])
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateHTTP
+import GateWire
+import NIOCore
+import NIOEmbedded
+
+@testable import GateProxy
+
+/// A connection to an upstream that speaks HTTP/2: each request ends once, in order, whatever comes.
+enum UpstreamFuzzTarget {
+    /// Who sent one request.
+    private final class Sink: UpstreamSink {
+        let ledger: CallLedger
+        let call: UpstreamRequest
+        var isAnswered = false
+        var ends = 0
+
+        init(_ ledger: CallLedger, _ call: UpstreamRequest) {
+            self.ledger = ledger
+            self.call = call
+            ledger.live += 1
+        }
+
+        deinit { self.ledger.live -= 1 }
+
+        func upstreamReady(_ link: any UpstreamStream) {
+            let method = self.call.method.rawValue
+            link.send(ByteBuffer(string: "\(method) /p HTTP/1.1\r\nHost: a\r\nX-A: b\r\n\r\n"), for: self.call)
+            if self.call.framing != .none { link.send(ByteBuffer(string: "body")) }
+            link.finishRequest()
+            link.flush()
+        }
+
+        func upstreamReceivedHead(_ head: ResponseHead) {
+            if self.isAnswered || self.ends > 0 { self.note("an answer comes twice") }
+            if head.isInterim { self.note("an interim answer is taken for the final one") }
+            self.isAnswered = true
+        }
+
+        func upstreamReceivedBody(_ body: ByteBuffer) {
+            if !self.isAnswered || self.ends > 0 { self.note("a body comes without its answer") }
+        }
+
+        func upstreamReceivedTrailers(_ trailers: ByteBuffer) {
+            if !self.isAnswered || self.ends > 0 { self.note("trailers come without their answer") }
+        }
+
+        func upstreamFinished() {
+            if !self.isAnswered { self.note("an answer ends that has not begun") }
+            self.end()
+        }
+
+        func upstreamFailed(_ problem: UpstreamFailure) { self.end() }
+
+        func upstreamReadComplete() {}
+
+        func upstreamWritabilityChanged(isWritable: Bool) {}
+
+        private func end() {
+            self.ends += 1
+            if self.ends > 1 { self.note("a request ends twice") }
+        }
+
+        private func note(_ fault: String) {
+            self.ledger.fault = self.ledger.fault ?? fault
+        }
+    }
+
+    static func fault(in input: Input) -> String? {
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let bytes = settings + (input.has(4) ? input.bytes : Frames.fitted(input.bytes))
+        let ledger = CallLedger()
+        do {
+            if let fault = try self.run(Input(seed: input.seed, bytes: bytes), ledger) { return fault }
+        } catch {
+            return "the trial cannot start: \(error)"
+        }
+        return ledger.live == 0 ? nil : "\(ledger.live) requests of a closed connection live on"
+    }
+
+    private static func run(_ input: Input, _ ledger: CallLedger) throws -> String? {
+        let channel = EmbeddedChannel()
+        let sweep = DeadlineSweep()
+        let address = UpstreamAddress(.unix(path: "/nowhere"), isHTTP2: true)
+        var plan = UpstreamPlan(targets: [address])
+        plan.limits.connections = 0
+        let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
+        let connector = UpstreamConnector(to: address, plan: plan, setting: setting)
+        let pool = HTTP2Pool(connector, limits: plan.limits, outcomes: nil)
+        let connection = HTTP2UpstreamConnection(pool: pool, limits: plan.limits, isSecure: false)
+        channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
+        try channel.pipeline.syncOperations.addHandler(connection)
+        var late = UpstreamRequest(.get)
+        late.takesTrailers = true
+        let calls = [late, UpstreamRequest(.head), UpstreamRequest(.post, framing: .length(4))]
+        let sinks = calls.map { Sink(ledger, $0) }
+        for sink in sinks {
+            connection.lend(to: sink)
+        }
+        var sent = 0
+        for piece in input.pieces where channel.isActive {
+            _ = try? channel.writeInbound(ByteBuffer(bytes: piece))
+            channel.embeddedEventLoop.run()
+            while let part = try? channel.readOutbound(as: ByteBuffer.self) { sent += part.readableBytes }
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+        pool.shutDown()
+        guard sent <= 65_536 + 64 * input.bytes.count else { return "much more went out than came in" }
+        guard sinks.allSatisfy({ $0.ends == 1 }) else { return "a request has no end" }
+        return ledger.fault
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateProxy
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@Suite struct DNSCacheTests {
+    /// A resolver that answers what the test says, once it is let go.
+    private final class Names: Sendable {
+        let answer = Mutex<[IPBytes]>([])
+        let questions = Mutex(0)
+        let gate = Mutex<EventLoopFuture<Void>?>(nil)
+
+        func ask(_ host: String) -> [IPBytes] {
+            self.questions.withLock { $0 += 1 }
+            if let wait = self.gate.withLock({ $0 }) { try? wait.wait() }
+            return self.answer.withLock { $0 }
+        }
+    }
+
+    private let one = IPBytes([192, 0, 2, 1])
+    private let two = IPBytes([192, 0, 2, 2])
+
+    @Test func `a name is asked for once for all who wait, and again when its answer is old`() async throws {
+        let names = Names()
+        names.answer.withLock { $0 = [self.one] }
+        let directory = DNSCache { names.ask($0) }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let open = loop.makePromise(of: Void.self)
+        names.gate.withLock { $0 = open.futureResult }
+        let waiting = (0..<20).map { _ in directory.addresses(of: "app", lifetime: .hours(1), on: loop) }
+        open.succeed()
+        for future in waiting { #expect(try await future.get() == [self.one]) }
+        #expect(names.questions.withLock { $0 } == 1)
+        #expect(try await directory.addresses(of: "app", lifetime: .hours(1), on: loop).get() == [self.one])
+        #expect(names.questions.withLock { $0 } == 1)
+        _ = try await directory.addresses(of: "short", lifetime: .nanoseconds(1), on: loop).get()
+        names.answer.withLock { $0 = [self.two] }
+        #expect(try await directory.addresses(of: "short", lifetime: .nanoseconds(1), on: loop).get() == [self.two])
+    }
+
+    @Test func `R-64 when a name cannot be found any more its last addresses stay`() async throws {
+        let names = Names()
+        names.answer.withLock { $0 = [self.one] }
+        let directory = DNSCache { names.ask($0) }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        _ = try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get()
+        names.answer.withLock { $0 = [] }
+        #expect(try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get() == [self.one])
+    }
+
+    @Test func `R-64 a look-up that hangs delays neither other names nor who knows an older answer`() async throws {
+        let names = Names()
+        names.answer.withLock { $0 = [self.one] }
+        let directory = DNSCache { $0 == "other" ? [IPBytes([192, 0, 2, 9])] : names.ask($0) }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        _ = try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get()
+        let never = loop.makePromise(of: Void.self)
+        names.gate.withLock { $0 = never.futureResult }
+        let unknown = directory.addresses(of: "unknown", lifetime: .hours(1), on: loop)
+        #expect(try await directory.addresses(of: "other", lifetime: .hours(1), on: loop).get().count == 1)
+        #expect(try await directory.addresses(of: "app", lifetime: .hours(1), on: loop).get() == [self.one])
+        never.succeed()
+        #expect(try await unknown.get() == [self.one])
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import GateServer
+
+@Suite struct MachineResourceUsageTests {
+    /// A machine whose files are these.
+    private static func vitals(_ files: [String: String], memoryLimit: Int64? = nil) throws -> ResourceUsage {
+        let root = NSTemporaryDirectory() + "vitals-\(UInt64.random(in: 0 ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let common = [
+            "/proc/self/limits":
+                "Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096       files\n",
+            "/proc/self/statm": "1000 250 100 1 0 50 0\n", "/proc/meminfo": "MemTotal:        8000 kB\nMemFree: 1 kB\n",
+            "/proc/self/fd/0": "", "/proc/self/fd/1": "", "/proc/self/fd/2": "",
+        ]
+        for (path, text) in common.merging(files, uniquingKeysWith: { $1 }) {
+            let url = URL(fileURLWithPath: root + path)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data(text.utf8).write(to: url)
+        }
+        return MachineResourceUsage(root: root).read(memoryLimit: memoryLimit)
+    }
+
+    private static let newGroup = [
+        "/proc/self/cgroup": "0::/app\n", "/sys/fs/cgroup/app/memory.current": "700\n",
+        "/sys/fs/cgroup/app/memory.max": "1000\n", "/sys/fs/cgroup/app/memory.stat": "anon 1\ninactive_file 200\n",
+    ]
+
+    @Test func `in a container of cgroup v2 its use without idle file pages counts against its bound`() throws {
+        let vitals = try Self.vitals(Self.newGroup)
+        #expect(vitals.memory == 500 && vitals.memoryLimit == 1000)
+    }
+
+    @Test func `in a container of cgroup v1 the same holds`() throws {
+        let vitals = try Self.vitals([
+            "/proc/self/cgroup": "12:cpu:/x\n5:memory:/docker/1\n",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n",
+            "/sys/fs/cgroup/memory/memory.stat": "total_inactive_file 100\n",
+        ])
+        #expect(vitals.memory == 800 && vitals.memoryLimit == 2000)
+    }
+
+    @Test func `without a bound of a container resident memory counts against the machine's`() throws {
+        var files = Self.newGroup
+        files["/sys/fs/cgroup/app/memory.max"] = "max\n"
+        let vitals = try Self.vitals(files)
+        #expect(vitals.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && vitals.memoryLimit == 8_192_000)
+    }
+
+    @Test func `a bound of the file comes first`() throws {
+        let vitals = try Self.vitals(Self.newGroup, memoryLimit: 77)
+        #expect(vitals.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && vitals.memoryLimit == 77)
+    }
+
+    @Test func `descriptors are counted against the soft limit`() throws {
+        let vitals = try Self.vitals([:])
+        #expect(vitals.descriptorLimit == 1024 && vitals.descriptors > 0)
+    }
+
+    @Test func `this machine tells all of it`() {
+        let vitals = MachineResourceUsage().read(memoryLimit: nil)
+        #expect(vitals.memory > 0 && vitals.memoryLimit > vitals.memory)
+        #expect(vitals.descriptors > 2 && vitals.descriptorLimit > vitals.descriptors)
+    }
+
+    @Test(arguments: [(20_000, 9800), (40_000, 10_000), (1024, 312), (256, 64), (0, 10_000), (2, 1)])
+    func `half of the descriptors less 200 may be connections`(descriptors: Int, connections: Int) {
+        #expect(RuntimeLimits.connections(descriptors: descriptors) == connections)
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import Testing
+
+@Suite struct GatewayCookieTests {
+    private let secure: Origin
+    private let plain: Origin
+
+    init() throws {
+        self.secure = try #require(Origin(scheme: "https", host: "gate.example.com"))
+        self.plain = try #require(Origin(scheme: "http", host: "localhost", port: 8080))
+    }
+
+    @Test func `the session cookie over https has exactly these attributes`() {
+        let cookie = GatewayCookie.session(at: self.secure)
+        #expect(cookie.setting("abc") == "__Host-gatehouse=abc; Path=/; Secure; HttpOnly; SameSite=Lax")
+        #expect(cookie.deletion == "__Host-gatehouse=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
+    }
+
+    @Test func `the session cookie over plain http has neither prefix nor Secure`() {
+        let cookie = GatewayCookie.session(at: self.plain)
+        #expect(cookie.setting("abc") == "gatehouse=abc; Path=/; HttpOnly; SameSite=Lax")
+        #expect(cookie.deletion == "gatehouse=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax")
+    }
+
+    @Test func `an attempt lasts ten minutes`() throws {
+        let cookie = try #require(GatewayCookie.attempt("0123abcd", at: self.secure))
+        let name = "__Host-gatehouse-attempt-0123abcd"
+        #expect(cookie.setting("s") == "\(name)=s; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
+        #expect(cookie.deletion == "\(name)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
+    }
+
+    @Test func `an attempt whose answer is posted from another site goes along with it`() throws {
+        let cookie = try #require(GatewayCookie.attempt("0123abcd", at: self.secure, isCrossSite: true))
+        #expect(cookie.setting("s").hasSuffix("; Path=/; Secure; HttpOnly; SameSite=None"))
+        let plain = try #require(GatewayCookie.attempt("0123abcd", at: self.plain, isCrossSite: true))
+        #expect(plain.setting("s").hasSuffix("; Path=/; HttpOnly; SameSite=Lax"))
+    }
+
+    @Test func `a hand-over is bound by a cookie of its own`() throws {
+        let cookie = try #require(GatewayCookie.handover("0123abcd", at: self.plain))
+        #expect(cookie.setting("b") == "gatehouse-handover-0123abcd=b; Max-Age=600; Path=/; HttpOnly; SameSite=Lax")
+    }
+
+    @Test(arguments: ["", "0123abc", "0123abcde", "0123ABCD", "0123abc;", "0123abc\n", "0123abc\u{E9}"])
+    func `a tag that is not eight hexadecimal digits makes no cookie`(tag: String) {
+        #expect(GatewayCookie.attempt(tag, at: self.secure) == nil)
+        #expect(GatewayCookie.handover(tag, at: self.secure) == nil)
+    }
+
+    @Test func `the oldest attempts make room so that five remain`() {
+        let sent = (0..<7).map { "__Host-gatehouse-attempt-0000000\($0)=x" }.joined(separator: "; ")
+        let surplus = GatewayCookie.surplusAttempts(in: CookieHeader("a=b; \(sent)"), at: self.secure)
+        #expect(surplus.map(\.name) == (0..<3).map { "__Host-gatehouse-attempt-0000000\($0)" })
+        let four = CookieHeader((0..<4).map { "__Host-gatehouse-attempt-0000000\($0)=x" }.joined(separator: "; "))
+        #expect(GatewayCookie.surplusAttempts(in: four, at: self.secure).isEmpty)
+    }
+
+    @Test func `a hundred sign-ins begun one after the other leave five open`() throws {
+        var jar: [String] = []
+        for number in 0..<100 {
+            self.begin(number, seeing: jar, in: &jar)
+            #expect(jar.count <= 5)
+        }
+        #expect(jar == (95..<100).map { "__Host-gatehouse-attempt-000000\($0)" })
+    }
+
+    @Test func `a hundred sign-ins begun at once are cleaned up by the next ones`() throws {
+        var jar: [String] = []
+        for number in 0..<100 {
+            self.begin(number, seeing: [], in: &jar)
+        }
+        #expect(jar.count == 100)
+        for number in 0..<10 {
+            self.begin(number, seeing: jar, in: &jar)
+        }
+        #expect(jar.count == 5)
+    }
+
+    /// What one start of a sign-in does to the cookies of a browser that sent `seen`.
+    private func begin(_ number: Int, seeing seen: [String], in jar: inout [String]) {
+        let header = CookieHeader(seen.map { "\($0)=x" }.joined(separator: "; "))
+        let deleted = GatewayCookie.surplusAttempts(in: header, at: self.secure).map(\.name)
+        let name = "__Host-gatehouse-attempt-000000\(number < 10 ? "0" : "")\(number)"
+        jar = jar.filter { !deleted.contains($0) && $0 != name } + [name]
+    }
+
+    @Test(arguments: [
+        "__Host-gatehouse", "gatehouse", "gatehouse_0", "__Host-gatehouse_12", "__Host-gatehouse-attempt-0123abcd",
+        "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x",
+    ])
+    func `these names are ours`(name: String) {
+        let isOurs = GatewayCookie.isOurs(Array(name.utf8).span)
+        #expect(isOurs)
+    }
+
+    @Test(arguments: [
+        "", "gatehous", "gatehouse2", "gatehouse_theme", "gatehouse-theme", "x__Host-gatehouse", "__host-x",
+    ])
+    func `these names are an app's`(name: String) {
+        let isOurs = GatewayCookie.isOurs(Array(name.utf8).span)
+        #expect(!isOurs)
+    }
+
+    @Test(arguments: [
+        "gatehouse=evil; Path=/", " \tgatehouse =evil", "=gatehouse=evil", "==__Host-gatehouse=evil", "gatehouse",
+        "__Host-gatehouse_0=x",
+    ])
+    func `an app cannot set or imitate our cookies`(field: String) {
+        let isOurs = GatewayCookie.mayBeReadAsOurs(Array(field.utf8).span)
+        #expect(isOurs)
+    }
+
+    @Test(arguments: ["a=gatehouse=b", "theme=dark; Path=/gatehouse", "", "; gatehouse=x"])
+    func `an app may set its own cookies`(field: String) {
+        let isOurs = GatewayCookie.mayBeReadAsOurs(Array(field.utf8).span)
+        #expect(!isOurs)
+    }
+}
