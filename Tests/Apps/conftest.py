@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gateways in front of real apps; one provider server for all."""
+"""Gateways in front of real apps; one provider server for all of them."""
 
 import os
 from contextlib import ExitStack
@@ -60,7 +60,7 @@ def started():
 
 @pytest.fixture(scope="module")
 def fronts(tmp_path_factory, provider_server):
-    """Puts gateways in front of apps, which stop at the end of the module."""
+    """Starts gateways in front of apps; they stop at the end of the module."""
     with ExitStack() as stack:
 
         def make(name, port, entry=None, **more):

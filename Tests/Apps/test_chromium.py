@@ -17,7 +17,7 @@ IN_QUERY = [one for one in PRINTABLE if one not in "#"] + [" ", "é", "%", "%zz"
 
 
 class App(Upstream):
-    """Pages at every path; the last page is said by its target."""
+    """Pages at every path; the title of a page is its target."""
     def __init__(self):
         super().__init__()
         self.script("", self.page)

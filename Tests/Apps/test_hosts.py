@@ -7,7 +7,7 @@ import websocket
 from harness.apps import jupyterlab
 from harness.clients import session as signed_in
 
-#: A name that JupyterLab takes for its own; it responds to no other host unless told to.
+#: A name that JupyterLab accepts as its own; by default it responds to no other host.
 ELSEWHERE = {"upstream_host": "localhost:8888"}
 
 

@@ -61,7 +61,7 @@ def test_a_kernel_runs_a_cell(front):
 
 
 def contents(url, fields):
-    """Files with names that need escapes: each status and what is said of them."""
+    """Files with names that need escapes: each status and body."""
     seen = []
     with signed_in(fields) as session:
         session.headers["X-XSRFToken"] = session.get(f"{url}/lab").cookies.get("_xsrf")

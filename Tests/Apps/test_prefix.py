@@ -123,7 +123,7 @@ def test_prometheus_with_an_external_url(started, fronts, tmp_path):
 
 
 def test_netdata_with_the_prefix_stripped(started, fronts):
-    """The API of Netdata knows no paths of its own."""
+    """The API of Netdata uses relative paths only."""
     app = started(apps.netdata)
     front = fronts("prefix-netdata", app.port, STRIPS, path=PREFIX)
     with signed_in(front.fields) as session:

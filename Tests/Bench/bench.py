@@ -4,7 +4,7 @@
 
 What is measured has one processor, the last; clients and app have others, or share the first. The figure that counts
 is the CPU time of the measured program for each request, from /proc, since that holds on a noisy machine. Each round
-measures everybody once, in turn, and the figure is the median of the rounds' ratios. docs/performance.md says more.
+measures each target once, in turn, and the figure is the median of the rounds' ratios. docs/performance.md explains it.
 
     bench.py                                     everything, with the program in .build/release
     bench.py --only h1,routes                    some scenarios; --list names them
@@ -85,7 +85,7 @@ def options_of(arguments):
 
 
 def measure(own_gateway, name):
-    """The rows of one scenario; one that says why if it cannot be measured."""
+    """The rows of one scenario; one row with the reason if it cannot be measured."""
     rows = []
     try:
         for row in ALL[name](own_gateway):

@@ -31,7 +31,7 @@ CLIENTS = 8
 
 
 class Target(asyncio.Protocol):
-    """Answers each head with the same response."""
+    """Sends the same response to each head."""
     def __init__(self, open_ones):
         self.open_ones, self.read = open_ones, b""
 

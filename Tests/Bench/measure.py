@@ -132,7 +132,7 @@ def cost_of(pid, work):
 
 
 def rounds(subjects, count):
-    """Measures everybody once in each round, in an order that alternates.
+    """Measures each target once in each round, in an order that alternates.
 
     `subjects` maps a name to a function that gives cost and rate; what comes back maps the name to its samples.
     """

@@ -4,8 +4,8 @@
 
     provider.py PORT
 
-Every first part of a path is an issuer of its own: http://127.0.0.1:PORT/NAME. Who signs in is the parameter
-`person` that the browser adds to the authorization request. Everybody is let in and nothing is remembered: a code
+Each first part of a path is an issuer: http://127.0.0.1:PORT/NAME. The user who signs in is the parameter
+`person` that the browser adds to the authorization request. Every user is accepted and nothing is stored: a code
 contains what the token needs. It is for measuring on loopback and checks nothing.
 """
 import asyncio
@@ -28,7 +28,7 @@ def claims_of(person):
 
 
 class Provider:
-    """What is answered at each address."""
+    """The response to each path."""
 
     def __init__(self, origin):
         self.origin, self.key = origin, SigningKey()

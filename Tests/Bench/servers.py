@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = "<!doctype html><title>Orders</title><p>" + "A small page of an app that has little to say. " * 3
 ENVIRONMENT = {"BENCH_GATEWAY_SECRET": "a secret that only a benchmark has", "BENCH_CLIENT_SECRET": "secret"}
 
-# Limits that would end or slow a measurement; of those for one key the first that the program accepts is taken.
+# Limits that would end or slow a measurement; for each key the first value that the program accepts is used.
 GENEROUS = [
     (("gateway", "limits", "connections"), 60000),
     (("gateway", "limits", "connections_per_address"), 0),
@@ -47,7 +47,7 @@ def has(configuration, keys):
 
 
 class Stand:
-    """What all scenarios use. `cpus` says who runs where; the one that is measured has a processor of its own."""
+    """What all scenarios use. `cpus` assigns processors; the measured program has one for itself."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -114,7 +114,7 @@ class Stand:
 
 
 class Beside:
-    """nginx that proxies and asks nobody who they are."""
+    """nginx that proxies without any sign-in."""
 
     HEAD = """proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header Host $http_host;
         proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;

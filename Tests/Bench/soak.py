@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mixed traffic for a long time: every answer is checked, and memory and descriptors must stand still.
+"""Mixed traffic for a long time: every response is checked, and memory and descriptors must not grow.
 
     soak.py                          an hour at half load
     soak.py --minutes 5              less; below 40, memory may not have come to rest (docs/performance.md)
     soak.py --only pages,sign-ins    some kinds of traffic
     soak.py --rate 2000              requests per second of the bulk, instead of half of what can be
 
-Exits 1 if an answer was wrong or missing, or if something grew. What the program cannot do is skipped and said.
+Exits 1 if a response was wrong or missing, or if something grew. Unsupported traffic is skipped and reported.
 Needs nginx, wrk (without it there is no bulk), h2load if httpx cannot speak HTTP/2, and the Python packages of
 Tests/EndToEnd/requirements.txt.
 """
@@ -30,14 +30,14 @@ from soaking.crowd import Crowd
 from soaking.traffic import HTTP2_PACKAGES, KINDS, Person, Tally, keep_on
 from soaking.watch import Watch
 
-# How many people do what at the same time.
+# How many users do what at the same time.
 PEOPLE = {"pages": 6, "uploads": 2, "downloads": 2, "events": 4, "sign-ins": 3, "websockets": 4, "http2": 2}
 ALL = [*KINDS, "crowd"]
 SLICE = 60
 
 
 class SoakStand(Stand):
-    """An nginx and an app that both say whom they were told about."""
+    """An nginx and an app that both return the user they got."""
 
     def start(self):
         self.certificate()
@@ -55,7 +55,7 @@ class SoakStand(Stand):
 
 
 class SoakGateway(Gateway):
-    """The gateway, with the app that has all kinds of answers at /live."""
+    """The gateway, with the app that has all kinds of responses at /live."""
 
     def plan(self, routes, providers):
         plan = super().plan(routes, providers)
@@ -108,7 +108,7 @@ def possible(gateway, wanted):
 
 
 def half_load(own_gateway, gateway):
-    """Half of the requests per second that the gateway takes, with this client on this machine."""
+    """Half of the requests per second that the gateway handles, with this client on this machine."""
     found = own_gateway.generator.wrk(Place(gateway.port, cookies=(gateway.cookie, ), path="/who"), 3)
     return int(found["requests"] / found["seconds"] / 2)
 

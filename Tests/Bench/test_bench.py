@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmark and soak say is true: their arithmetic, their verdicts, and that nothing is left behind."""
+"""The arithmetic and the verdicts of benchmark and soak, and that they leave no process behind."""
 
 import base64
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's assertion and its keys, read and verified by libraries that others wrote."""
+"""The gateway's assertion and its keys, read and verified by other libraries."""
 
 import json
 import time
@@ -70,7 +70,7 @@ READERS = {
 
 @pytest.fixture
 def person(gateway, realm, app):
-    """An assertion about somebody with every field, and the keys, as an app gets them."""
+    """An assertion about a user with every field, and the keys, as an app gets them."""
     realm.person = {**realm.person, "name": "Zoë 🦊 李", "groups": ["a", "b,c"], "preferred_username": "zoë"}
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/libraries").status == 200
@@ -80,7 +80,7 @@ def person(gateway, realm, app):
 
 @pytest.mark.parametrize("reader", READERS)
 def test_each_library_verifies_the_assertion_and_reads_the_same(reader, person, gateway):
-    """Real parts: the key set as a whole, the key by its name, issuer, audience, times, text in all scripts."""
+    """The key set as a whole, the key by its name, issuer, audience, times, text in all scripts."""
     text, keys = person
     claims = READERS[reader](text, keys, gateway.origin, gateway.origin, None)
     plain = jwt.decode(text, options={"verify_signature": False})
@@ -97,7 +97,7 @@ def altered(text, **changes):
 
 @pytest.mark.parametrize("reader", READERS)
 def test_each_library_rejects_other_issuers_and_audiences(reader, person, gateway):
-    """What makes the test above worth something: each of them does look."""
+    """The control of the test above: each library does check."""
     text, keys = person
     read, origin = READERS[reader], gateway.origin
     another = json.loads(jwcrypto_jwk.JWK.generate(kty="EC", crv="P-256", kid=keys["keys"][0]["kid"]).export_public())

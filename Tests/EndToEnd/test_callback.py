@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The callback: who may end an attempt, and with what (A-33, A-36, A-50, T-01 to T-17)."""
+"""The callback: which browser may end an attempt, and how (A-33, A-36, A-50, T-01 to T-17)."""
 
 import threading
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -52,7 +52,7 @@ def test_a_callback_without_the_browsers_cookie_is_rejected(gateway, realm, brow
 
 
 def test_a_state_cannot_be_used_twice(gateway, realm, browser):
-    """T-02: the second callback finds the attempt spent, also with the cookie put back."""
+    """T-02: the second callback finds the attempt used, also with the cookie restored."""
     landing = browser.authorize(browser.begin("mock"))
     kept = {host: dict(jar) for host, jar in browser.cookies.items()}
     assert browser.send("GET", landing).status == 303
@@ -72,7 +72,7 @@ def test_a_state_of_one_browser_is_rejected_in_another(gateway, realm):
 
 
 def test_a_used_state_with_a_session_continues(ada, gateway, realm):
-    """Design §6: the back button after a sign-in is no error."""
+    """The back button after a sign-in is no error."""
     landing = ada.authorize(ada.begin("mock", "/back"))
     assert ada.send("GET", landing).status == 303
     response = ada.send("GET", landing)
@@ -80,7 +80,7 @@ def test_a_used_state_with_a_session_continues(ada, gateway, realm):
 
 
 def test_an_error_uses_the_state_up(gateway, realm, browser):
-    """T-02: also an error answer ends the attempt."""
+    """T-02: an error response ends the attempt too."""
     realm.callback = lambda parameters: {"error": "access_denied", "state": parameters["state"]}
     address = browser.begin("mock")
     jar = {host: dict(jar) for host, jar in browser.cookies.items()}
@@ -159,7 +159,7 @@ def test_a_code_of_one_provider_is_rejected_at_another(gateway, realm, other_rea
 
 @pytest.mark.parametrize("issuer", ["another", "slash", "case", "port", "twice"])
 def test_another_issuer_in_the_callback_is_rejected(issuer, gateway, realm, other_realm, browser):
-    """T-09 T-16 RFC 9207: `iss` is compared as it stands, before the code is used."""
+    """T-09 T-16 RFC 9207: `iss` is compared byte for byte, before the code is used."""
     spoken = {
         "another": other_realm.issuer, "slash": realm.issuer + "/", "case": realm.issuer.upper(), "port":
             realm.issuer.replace("127.0.0.1:", "127.0.0.1:0"), "twice": [realm.issuer, other_realm.issuer],
@@ -209,7 +209,7 @@ def test_a_callback_by_post_is_answered_with_303(gateway, realm, browser):
 
 
 def test_a_body_over_16_kib_is_rejected(gateway, browser):
-    """K-10: our own addresses take small forms only."""
+    """K-10: endpoints accept small forms only."""
     response = browser.send("POST", "/oauth2/callback/mock", body=b"state=" + b"x" * 20_000)
     assert response.status == 413
 
@@ -256,7 +256,7 @@ def test_an_attempt_cookie_under_another_name_is_rejected(gateway, realm, browse
 
 
 def test_a_hundred_tabs_do_not_fill_the_cookie_jar(gateway, realm, browser):
-    """C-07: at most five attempts stay; the newest works, the oldest is dead."""
+    """C-07: at most five attempts stay; the newest works, the oldest is removed."""
     landings = [browser.authorize(browser.begin("mock", f"/tab{index}")) for index in range(100)]
     attempts = [name for name in browser.cookies[gateway.host] if "attempt" in name]
     assert len(attempts) <= 5
@@ -265,14 +265,14 @@ def test_a_hundred_tabs_do_not_fill_the_cookie_jar(gateway, realm, browser):
 
 
 def test_a_user_without_access_gets_no_session(gateway, realm, browser):
-    """Design §6: the policy is asked before a ticket is made."""
+    """The policy is asked before a ticket is made."""
     realm.person = {"sub": "eve", "email": "eve@elsewhere.org", "email_verified": True}
     response = browser.visit("/oauth2/start/mock?rd=/staff/x")
     assert response.status == 403 and browser.ticket() is None
 
 
 def test_signing_in_again_makes_a_new_ticket(ada, gateway, realm):
-    """C-04 K-09: the old ticket is dead."""
+    """C-04 K-09: the old ticket is revoked."""
     old = ada.ticket()
     ada.sign_in("mock")
     assert ada.ticket() != old
@@ -280,7 +280,7 @@ def test_signing_in_again_makes_a_new_ticket(ada, gateway, realm):
 
 
 def test_a_ticket_chosen_by_an_attacker_is_not_accepted(gateway, realm, browser):
-    """C-04: fixation: what the browser had before is not what it has after."""
+    """C-04: session fixation."""
     browser.cookies = {gateway.host: {"gatehouse": "A" * 43}}
     browser.sign_in("mock")
     assert browser.ticket() != "A" * 43
@@ -341,7 +341,7 @@ def test_an_endpoint_accepts_its_own_methods_only(method, path, gateway, app):
     ],
 )
 def test_the_prefix_of_the_endpoints_belongs_to_the_gateway(path, ada, gateway, app):
-    """K-03: /oauth2 and all below it is answered by the gateway; what only looks like it belongs to the app."""
+    """K-03: the gateway serves /oauth2 and all below it; paths that only look alike belong to the app."""
     before = len(app.requests)
     response = ada.send("GET", path)
     mine = not (path.startswith("/OAUTH2") or path == "/oauth2x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Honest traffic of real apps and clients passes; what could reach another app by it does not (X, Y and V rows)."""
+"""Honest traffic of real apps and clients passes; what could reach another app does not (X, Y and V rows)."""
 
 import re
 
@@ -157,7 +157,7 @@ def test_v_02_a_link_with_two_slashes_never_leads_to_another_site(own_gateway):
     "/adm%C4%B1n/x", "/public/%40team", "/public/%40TEAM/x", "/public/%2540team", "/Elsewhere/x",
 ])
 def test_x_02_no_spelling_of_a_nested_path_reaches_its_app(target, ask, recorder):
-    """X-02: 403 as for the path itself, or 400 where only some servers take it for that path."""
+    """X-02: 403 as for the path itself, or 400 where only some servers read it as that path."""
     before = len(recorder.requests)
     response = ask(target)
     is_same = re.match(r"/ops%3aadmin|/public/%40team$", target, re.I) and "Ops" not in target
@@ -168,13 +168,13 @@ def test_x_02_no_spelling_of_a_nested_path_reaches_its_app(target, ask, recorder
 
 @pytest.mark.parametrize("target", ["/EXACT/x", "/administrator", "/Public/x", "/a%2Fadmin", "/admins"])
 def test_x_02_what_is_no_other_apps_path_passes(target, ask):
-    """X-02: the path of an app that tells spellings apart, and longer names are no matter."""
+    """X-02: the path of an app that distinguishes spellings, and longer names."""
     assert ask(target).status == 200
 
 
 @pytest.mark.parametrize("target", ["/elsewhere%2Fx", "/x/..%2Felsewhere"])
 def test_x_02_a_path_never_leaves_its_app_by_an_escape(target, ask):
-    """X-02: what leads out of an app once it is decoded is rejected, whatever is there."""
+    """X-02: a path that leads out of its app once it is decoded is rejected."""
     assert ask(target).json["error"] == "path.ambiguous"
 
 
@@ -265,7 +265,7 @@ def test_y_06_names_with_underscores_and_dots_are_dropped_and_counted(ask, own_g
 
 
 def test_y_06_an_app_may_reject_or_keep_underscores(ask, recorder):
-    """Y-06: `underscore_headers`; a name that reads as one with a meaning is forwarded to nobody."""
+    """Y-06: `underscore_headers`; a name that reads as a managed one is never forwarded."""
     response = ask("/strict/x", host="own.localhost", fields=["X_Trace: 1"])
     assert response.status == 400 and response.json["error"] == "request.header_name"
     assert ask("/loose/x", host="own.localhost", fields=["X_Trace: 1", "Content_Type: text/evil"]).status == 200
@@ -288,7 +288,7 @@ def test_v_09_a_grpc_call_with_an_underscore_goes_on_and_rejections_are_grpc(ove
 
 
 def test_x_14_a_content_type_does_not_turn_rejections_into_200(ask, own_gateway):
-    """X-14: `application/grpc` says nothing about an app that speaks HTTP/1.1, nor about the gateway's endpoints."""
+    """X-14: `application/grpc` has no meaning for an app over HTTP/1.1 or for the gateway's endpoints."""
     call = ["Content-Type: application/grpc"]
     assert ask("/admin/x", "POST", fields=call, body=b"a").status == 403
     assert ask("/oauth2/nothing", "POST", fields=call, body=b"a").status == 404
@@ -298,7 +298,7 @@ def test_x_14_a_content_type_does_not_turn_rejections_into_200(ask, own_gateway)
 
 
 def test_y_07_two_cookie_fields_are_one(own_gateway, user, recorder):
-    """Y-07: joined, and ours taken out wherever it stands; a second ticket is none."""
+    """Y-07: joined, and the gateway's cookie removed wherever it is; two tickets are no session."""
     ticket = f"gatehouse={user.ticket()}"
     head = "GET /cookies HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n"
     assert exchange(own_gateway.port, f"{head}Cookie: a=1\r\nCookie: {ticket}; b=2\r\n\r\n".encode()).startswith(b"HTTP/1.1 200")
@@ -317,7 +317,7 @@ IDENTITIES = [
 
 @pytest.mark.parametrize("path", ["/own-x", "/strict/x"])
 def test_x_03_no_identity_header_of_another_system_reaches_an_app(path, ask, recorder):
-    """X-03: whole families, and those of the names that apps take identities from, on every route."""
+    """X-03: whole families, and relatives of the names in `headers`, on every route."""
     fields = [f"{name}: evil" for name in IDENTITIES] + ["X-Auth-Token: mine"]
     assert ask(path, host="own.localhost", fields=fields).status == 200
     seen = recorder.requests[-1]
@@ -341,7 +341,7 @@ def test_x_03_an_app_may_keep_a_name_that_carries_no_identity(ask, recorder):
     (["X-Forwarded-For: 192.0.2.7, 203.0.113.9"], "203.0.113.9"),
 ])
 def test_x_06_what_a_client_writes_hides_no_client_ip(sent, seen, own_gateway, user, recorder):
-    """X-06: read from the right, as far as the list is one of addresses."""
+    """X-06: read from the right, up to the first entry that is no IP address."""
     head = f"GET /xff HTTP/1.1\r\nHost: gate.localhost\r\nCookie: gatehouse={user.ticket()}\r\nConnection: close\r\n"
     with Wire(own_gateway.port, source="127.0.0.2") as wire:
         wire.send((head + "\r\n".join(sent) + "\r\n\r\n").encode())
@@ -352,7 +352,7 @@ def test_x_06_what_a_client_writes_hides_no_client_ip(sent, seen, own_gateway, u
 
 
 def test_x_10_the_app_gets_its_own_authority(ask, own_gateway, recorder):
-    """X-10: the port in `Host` is the client's to write; what is passed on is not."""
+    """X-10: the client chooses the port in `Host`; the forwarded authority is the route's."""
     assert ask("/x", port="gate.localhost:1").status == 200
     seen = recorder.requests[-1]
     assert seen.get("x-forwarded-host") == seen.get("host") == f"gate.localhost:{own_gateway.port}"
@@ -367,7 +367,7 @@ def test_v_07_v_11_forwarded_names_that_the_gateway_does_not_set_can_be_set(ask,
     assert not recorder.requests[-1].all("x-forwarded-port") and recorder.requests[-1].get("x-forwarded-prefix") == "/sub"
 
 
-# Who may write
+# Cross-origin writes
 
 
 @pytest.mark.parametrize("path, origin, status", [
@@ -409,7 +409,7 @@ def test_y_09_a_status_that_no_registry_knows_is_passed_on(status, ask, script):
 
 
 def test_y_10_a_response_that_breaks_off_later_is_passed_on_so_far(own_gateway, user, script):
-    """Y-10: cut off, but not empty, also if all of it came at once."""
+    """Y-10: truncated, but not empty, also if all of it came at once."""
     script("/later", says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n" + b"a" * 0x8000 + b"\r\nzz\r\n"))
     lines = ["GET /later HTTP/1.1", f"Host: gate.localhost:{own_gateway.port}", f"Cookie: gatehouse={user.ticket('gate.localhost')}", "", ""]
     received = exchange(own_gateway.port, "\r\n".join(lines).encode())
@@ -453,7 +453,7 @@ def test_y_12_upgrade_required_names_the_protocol(ask):
 
 @pytest.mark.parametrize("version, status", [("HTTP/1.2", 401), ("HTTP/2.0", 505), ("HTTP/1.x", 400)])
 def test_y_12_versions(version, status, own_gateway):
-    """Y-12: a later minor version is spoken, another major one is not."""
+    """Y-12: a later minor version is accepted, another major one is not."""
     received = exchange(own_gateway.port, f"GET / {version}\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n".encode())
     assert received.startswith(f"HTTP/1.1 {status} ".encode())
 
@@ -467,7 +467,7 @@ PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nETag: \"1\
 
 
 def test_v_01_html_of_protected_pages_is_revalidated(ask, own_gateway, script):
-    """V-01: added where the app says nothing, for those who are signed in only; a switch per app."""
+    """V-01: added where the app sends no `Cache-Control`, for signed-in users only; a setting per app."""
     script("/page", says(PAGE + b"\r\nok"))
     assert ask("/page").all("cache-control") == ["private, no-cache"]
     script("/public/page", says(PAGE + b"\r\nok"))
@@ -482,7 +482,7 @@ def test_v_01_html_of_protected_pages_is_revalidated(ask, own_gateway, script):
 
 
 def test_v_04_websockets_need_no_setting_and_can_be_disabled(ask, user, own_gateway, script, recorder):
-    """V-04: an app takes them unless it says `websocket: false`, from its own pages."""
+    """V-04: enabled unless the app has `websocket: false`, for its own pages."""
     accept = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n" \
         b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
     script("/socket", says(accept))
@@ -534,14 +534,14 @@ def test_v_06_v_07_refresh_content_location_and_cookies_are_mapped(ask, script):
 
 @pytest.mark.parametrize("path, expected", [("/", "{own}/x"), ("/loose/", "http://own.localhost/x")])
 def test_v_06_a_redirect_to_the_apps_own_host_by_another_scheme_is_mapped(path, expected, ask, own_gateway, script):
-    """V-06: apps that believe to be on http; `rewrite: false` leaves everything."""
+    """V-06: apps that build http URLs; `rewrite: false` changes nothing."""
     own = f"http://own.localhost:{own_gateway.port}"
     script(path + "moved", says(b"HTTP/1.1 302 Found\r\nLocation: http://own.localhost/x\r\nContent-Length: 0\r\n\r\n"))
     assert ask(path + "moved", host="own.localhost").get("location") == expected.replace("{own}", own)
 
 
 def test_v_12_an_app_that_compares_origin_with_host_sees_one_host(ask, own_gateway, recorder):
-    """V-12: `upstream_origin: rewrite`, after the gateway has seen that the page is the app's own."""
+    """V-12: `upstream_origin: rewrite`, after the gateway has checked the origin."""
     fields = [f"Origin: {own_gateway.origin}", f"Referer: {own_gateway.origin}/sub/form?a=b", "Sec-Fetch-Site: same-origin"]
     assert ask("/sub/x", "POST", fields=fields, body=b"a").status == 200
     seen = recorder.requests[-1]

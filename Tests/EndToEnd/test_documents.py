@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: their examples are run as they stand."""
+"""The documents match the program: their examples run as they are."""
 
 import http.server
 import json
@@ -76,7 +76,7 @@ def key():
 
 @pytest.fixture(scope="module")
 def gateway(key):
-    """Something that publishes a key as the gateway does."""
+    """A server that publishes a key as the gateway does."""
     jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
     responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that cannot be written ends the process: logs, standard output, the state folder, descriptors."""
+"""Failing writes never end the process: logs, standard output, the state folder, descriptors."""
 
 import fcntl
 import os
@@ -44,7 +44,7 @@ def to(target):
 
 
 def make_lines(gateway, count):
-    """Requests that are each worth a line in the log."""
+    """Requests that each write a line to the log."""
     for _ in range(count):
         assert request(gateway.port, "/oauth2/callback/mock?code=x&state=y").status == 400
 
@@ -174,11 +174,11 @@ def test_y_03_an_invalid_file_exits_with_1_even_if_nothing_can_be_printed(redire
     assert shell(["--wrong"], f"{redirection} >/dev/null", path).returncode == 2
 
 
-# Item 4 of the findings' issue: under load, with the log, the state folder and the descriptors exhausted.
+# Under load, with the log, the state folder and the descriptors exhausted.
 
 
 class FullDisk:
-    """A small file system of its own, seen by this process and the gateway."""
+    """A small file system, visible to this process and the gateway."""
     def __init__(self, folder):
         self.folder = folder
         folder.mkdir()

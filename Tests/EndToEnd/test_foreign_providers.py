@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as others install them, set up as docs/providers/oidc.md says: Glewlwyd of Debian, and Canaille of PyPI."""
+"""Glewlwyd of Debian and Canaille of PyPI, configured as docs/providers/oidc.md describes."""
 
-import json
 import re
 
 import jwt
@@ -16,7 +15,7 @@ from support.real import PEOPLE, SECRET, Canaille
 from support.upstream import Upstream
 
 DOCUMENT = REPOSITORY / "docs/providers/oidc.md"
-# What the entry of the documentation is changed in besides addresses, client and secret.
+# What changes in the entry of the documentation besides URLs, client and secret.
 ENTRIES = {
     "glewlwyd": {"scopes": ["openid"]},
     "glewlwyd-wrong": {"scopes": ["openid"]},
@@ -105,7 +104,7 @@ BOTH = ["glewlwyd", "canaille"]
 
 
 def test_w_03_canaille_signs_out_and_sends_the_browser_back(fixture):
-    """W-03: with `client_id` and the registered address Canaille redirects back, and the page knows that it worked."""
+    """W-03: with `client_id` and the registered URL Canaille redirects back, and the page confirms the sign-out."""
     browser, _ = fixture.sign_in("canaille", "/w03")
     assert browser.visit("/oauth2/start/canaille").url.startswith(fixture.origin), "Canaille knows the browser"
     end = browser.visit("/oauth2/sign_out", "POST", {})
@@ -116,7 +115,7 @@ def test_w_03_canaille_signs_out_and_sends_the_browser_back(fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
-    """Page, headers and assertion; somebody else is another user."""
+    """Page, headers and assertion; another account is another user."""
     browser, page = fixture.sign_in(name, f"/page-{name}")
     assert page.status == 200 and page.url == f"{fixture.origin}/page-{name}", browser.history
     seen = fixture.app.seen(f"/page-{name}")[-1]
@@ -133,7 +132,7 @@ def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_w_01_rs512_is_rejected_with_the_line_to_change_and_accepted_when_listed(name, fixture):
-    """What Glewlwyd and Canaille sign with when their operators choose more than RS256."""
+    """The algorithm of Glewlwyd and Canaille when their operators choose more than RS256."""
     browser, page = fixture.sign_in(f"{name}-512")
     assert page.status == 502 and "id_token.algorithm" in page.text and browser.ticket() is None
     line = fixture.refused()
@@ -153,7 +152,7 @@ def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, fixture):
-    """Glewlwyd says `unauthorized_client`, Canaille `invalid_client`."""
+    """Glewlwyd returns `unauthorized_client`, Canaille `invalid_client`."""
     browser, page = fixture.sign_in(f"{name}-wrong")
     assert page.status == 502 and "openid.client_refused" in page.text and browser.ticket() is None
     line = fixture.refused()
@@ -161,7 +160,7 @@ def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, fixture):
 
 
 def test_w_01_check_online_names_what_is_not_admitted_and_the_line_to_change(fixture):
-    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than is admitted."""
+    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than the file accepts."""
     response = run("check", "--online", "--config", fixture.gateway.path, env=fixture.env)
     lines = {tuple(line.split()[:2]): line for line in response.stdout.splitlines() if re.match("glewlwyd|canaille", line)}
     failures = [key for key, line in lines.items() if " FAIL " in line]

@@ -43,7 +43,7 @@ def visit(tmp_path, provider_server, app):
 
 
 def test_a_posted_callback_from_another_site_signs_in(visit, app):
-    """form_post: the attempt's cookie is SameSite=None, so the browser sends it along with the provider's form."""
+    """form_post: the attempt's cookie is SameSite=None, so the browser sends it with the provider's form."""
     browser = visit(response_mode="form_post")
     browser.until(f"location.href == '{browser.origin}/hello?x=1'", "the page that was asked for")
     seen = app.requests[-1]

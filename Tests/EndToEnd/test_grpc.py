@@ -15,7 +15,7 @@ SERVICE = "test.Echo"
 
 
 class Echo(grpc.GenericRpcHandler):
-    """Methods by name; requests and answers are bytes."""
+    """Methods by name; requests and responses are bytes."""
     def __init__(self):
         self.metadata, self.cancelled, self.remaining = {}, threading.Event(), []
 
@@ -110,7 +110,7 @@ def test_one_message_and_its_trailers(channel, echo):
 
 
 def test_streams_in_every_direction(channel):
-    """Server, client and bidirectional streaming; each message as it comes."""
+    """Server, client and bidirectional streaming; each message passes as it comes."""
     assert list(call(channel, "Down", "unary_stream")(b"500", timeout=20)) == [b"%d" % index for index in range(500)]
     assert call(channel, "Up", "stream_unary")(iter([b"x" * 100_000] * 30), timeout=20) == b"3000000"
     going = threading.Semaphore(1)
@@ -128,7 +128,7 @@ def test_streams_in_every_direction(channel):
 
 
 def test_the_status_of_the_app_is_kept(channel):
-    """An error of the app is the app's."""
+    """An error of the app passes unchanged."""
     with pytest.raises(grpc.RpcError) as problem:
         call(channel, "Fails")(b"", timeout=10)
     assert problem.value.code() == grpc.StatusCode.FAILED_PRECONDITION and problem.value.details() == "not now"

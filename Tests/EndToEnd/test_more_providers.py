@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated providers of the demo beside Google, GitHub and Microsoft: everybody there, and every quirk.
+"""The simulated providers of the demo beside Google, GitHub and Microsoft: every account and every quirk.
 
 The expected profiles come from the providers' documentation and from the claims of OpenID Connect Core §5.1; the
 expected codes are those of docs/errors.md.
@@ -18,7 +18,7 @@ ADA = {"email": "ada@example.org", "email_verified": True, "email_authoritative"
 NOBODY_VOUCHES = {"email_verified": False, "email_authoritative": False}
 NO_EMAIL = {"email": None} | NOBODY_VOUCHES
 
-# Provider, person, and what the gateway makes of them; nothing means that the person has to stay outside.
+# Provider, account, and its profile; None means that access is denied.
 PEOPLE = [
     (
         "apple", "ada", {
@@ -97,7 +97,7 @@ PEOPLE = [
         }
     ),
     ("slack", "grace", {"subject": "T0DEM0WORK1:U0GRACE0002", "email": "grace@example.org"} | NOBODY_VOUCHES),
-    # Ada's address and the id she has, in another workspace.
+    # Ada's email address and id, in another workspace.
     ("slack", "margaret", (403, "provider.workspace")),
     (
         "oidc", "ada", ADA | {
@@ -113,7 +113,7 @@ PEOPLE = [
     (
         "oauth2", "ada", ADA | {
             "subject": "9007199254740993", "username": "aexample", "name": "Ada Example", "locale": "en",
-            # The answer of an API may go on on another page, so nobody knows whether these are all.
+            # The response of an API may continue on another page, so these may not be all.
             "groups": ["analytics", "engine"], "groups_complete": False
         }
     ),
@@ -187,7 +187,7 @@ QUIRKS = [
     ("oauth2-no-profile", (502, "provider.subject"), {}),
 ]
 
-# Faults of the list for all providers, at those of these that take another way through the gateway.
+# Faults of the list for all providers, at those that use other code of the gateway.
 FAULTS = [
     ("apple", "callback-wrong-issuer", (400, "openid.issuer_mismatch"), {"POST /auth/token": None}),
     ("apple", "callback-wrong-state", (400, "openid.attempt_lost"), {"POST /auth/token": None}),
@@ -226,14 +226,14 @@ def compare(profile, expected):
 
 
 def identity(browser):
-    """The lines about the person that the app was sent."""
+    """The identity fields that the app got."""
     response = browser.send("GET", "/echo").json
     lines = {name.lower(): value for name, value in response["headers"]}
     return {name: unquote(value) for name, value in lines.items() if name.startswith("x-forwarded-")}
 
 
 def outcome(browser, expected, running):
-    """Compares what became of a sign-in with a profile, or with a status and a code."""
+    """Compares the result of a sign-in with a profile, or with a status and a code."""
     page = browser.page
     if isinstance(expected, tuple):
         status, code = expected
@@ -249,7 +249,7 @@ def outcome(browser, expected, running):
 
 @pytest.mark.parametrize("provider, person, expected", PEOPLE, ids=named)
 def test_every_account_gets_its_profile(provider, person, expected, world):
-    """providers.md §5 and §8: the profile of each person at each provider, and the lines that an app gets."""
+    """The profile of each account at each provider, and the fields that an app gets."""
     browser = world.sign_in(provider, person)
     profile = outcome(browser, expected, world)
     if profile is None:
@@ -264,12 +264,12 @@ def test_every_account_gets_its_profile(provider, person, expected, world):
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_user_who_denies_gets_the_reason(provider, world):
-    """RFC 6749 §4.1.2.1, in each provider's own words."""
+    """RFC 6749 §4.1.2.1, with each provider's own error."""
     outcome(world.sign_in(provider, ""), (403, "provider.denied"), world)
 
 
 def test_one_email_address_at_many_providers_is_many_users(world):
-    """Issue 3: an e-mail address is no key."""
+    """An email address does not identify a user."""
     providers = [
         provider for provider, person, expected in PEOPLE if person == "ada" and {**expected, **ADA} == expected
     ]
@@ -279,7 +279,7 @@ def test_one_email_address_at_many_providers_is_many_users(world):
 
 
 def test_apple_sends_a_name_once(tmp_path):
-    """Apple sends the name at the first sign-in only; the second has the address in its place."""
+    """Apple sends the name at the first sign-in only; the second uses the email address in its place."""
     with Demo(tmp_path, "--provider", "apple") as running:
         first, second = [
             running.sign_in("apple", "ada").send("GET", "/oauth2/userinfo").json for _ in range(2)
@@ -305,7 +305,7 @@ CARRIED = [
 
 @pytest.mark.parametrize("provider, quirk, expected", CARRIED, ids=named)
 def test_the_request_is_what_the_provider_takes(provider, quirk, expected, tmp_path):
-    """providers.md §5: response modes, PKCE, scopes and hints of each provider."""
+    """Response modes, PKCE, scopes and hints of each provider."""
     with Demo(tmp_path, "--provider", provider, *(["--quirk", quirk] if quirk else [])) as running:
         query = dict(parse_qsl(urlsplit(Browser(running).begin(provider)).query))
         assert {name: query.get(name) for name in expected} == expected, query
@@ -321,7 +321,7 @@ def test_a_callback_by_form_is_a_post(provider, quirk, tmp_path):
 
 
 def test_a_pushed_request_shows_the_browser_its_reference_only(tmp_path):
-    """RFC 9126 §4: the browser carries the client's id and a name for the rest."""
+    """RFC 9126 §4: the browser carries the client's id and a reference to the rest."""
     with Demo(tmp_path, "--provider", "oidc", "--quirk", "oidc-pushed-requests-only") as running:
         address = Browser(running).begin("oidc")
         names = re.findall(r"[?&](\w+)=", address)
@@ -333,7 +333,6 @@ ODD = [(quirk.split("-")[0], quirk, expected, counts) for quirk, expected, count
 
 @pytest.mark.parametrize("provider, quirk, expected, counts", ODD, ids=named)
 def test_the_gateway_knows_the_quirk(provider, quirk, expected, counts, tmp_path):
-    """providers.md §5 and §9."""
     with Demo(tmp_path, "--provider", provider, "--quirk", quirk) as running:
         browser = running.sign_in(provider, "ada")
         outcome(browser, expected, running)
@@ -348,7 +347,7 @@ def test_the_chooser_offers_all_of_them(world):
 
 
 def test_each_quirk_has_a_test():
-    """A quirk without a test would be a promise that nobody keeps."""
+    """Every quirk of the list has a row here."""
     listed = re.findall(r"^  (\S+)$", demo("--quirk", "list").stdout, re.MULTILINE)
     ours = [name for name in listed if name.split("-")[0] in PROVIDERS]
     assert sorted(ours) == sorted(quirk for quirk, _, _ in QUIRKS)

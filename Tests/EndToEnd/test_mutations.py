@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proper requests with a few bytes changed at random, always the same ones: nothing breaks, nothing slips through."""
+"""Valid requests with a few bytes changed at random, always the same ones: nothing breaks, nothing slips through."""
 
 import random
 
@@ -38,7 +38,7 @@ def mutated(seed, chance):
 
 
 def received_of(wire):
-    """What the gateway says until it closes, or until it waits for more."""
+    """What the gateway sends until it closes, or until it waits for more."""
     try:
         return wire.rest()
     except TimeoutError:
@@ -47,7 +47,7 @@ def received_of(wire):
 
 @pytest.mark.parametrize("turn", range(8))
 def test_changed_bytes_do_no_harm(turn, gateway, app):
-    """K-10 K-11: whatever arrives, the gateway lives, and what the app sees is a proper request without an identity."""
+    """K-10 K-11: the gateway survives every input, and the app gets valid requests without an identity only."""
     chance = random.Random(turn)
     before, answered = len(app.requests), 0
     for _ in range(80):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's side: own certificates, plain HTTP beside TLS, the operations listener, loops, modes of files."""
+"""For operators: certificates, plain HTTP beside TLS, the operations listener, loops, modes of files."""
 
 import json
 import os
@@ -214,7 +214,7 @@ def test_x_16_responses_of_endpoints_over_tls_have_hsts(https):
 
 
 def test_x_16_localhost_has_no_hsts(gateway):
-    """It would reach every other program on the machine."""
+    """It would apply to every other program on the machine."""
     response = request(gateway.tls_port, "/oauth2/sign_in", tls=tls_context(), server_name="gate.localhost")
     assert response.status == 200 and response.get("strict-transport-security") is None
 
@@ -228,7 +228,7 @@ def test_x_16_the_operations_listener_serves_its_hosts(https, host):
 
 @pytest.mark.parametrize("host", ["rebound.test", "gate.test", "localhost.test", "127.0.0.1.test", "wiki.test:80"])
 def test_x_16_the_operations_listener_rejects_any_other_host(https, host):
-    """DNS rebinding: the browser sends the name of the page, whatever address it resolves to."""
+    """DNS rebinding: the browser sends the host of the page, whatever it resolves to."""
     for path in ("/ping", "/metrics", "/status", "/none"):
         response = request(https.operations, path, host)
         assert response.status == 421 and "operations_hosts" in response.text and "gatehouse_" not in response.text

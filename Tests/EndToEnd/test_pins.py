@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that keeps what it is sent."""
+"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that records what it gets."""
 
 import json
 
@@ -17,7 +17,7 @@ MISMATCH = "none of the pins in tls.pins is among the keys that it showed"
 
 
 class Zoo:
-    """A root with an intermediate and a server, and a second root that nobody pins."""
+    """A root with an intermediate and a server, and a second root without pins."""
     def __init__(self, folder):
         self.folder = folder
         self.root = Authority("Root A")
@@ -38,7 +38,7 @@ def zoo(tmp_path_factory):
 
 
 def document(origin):
-    """An answer to discovery that would do."""
+    """A sufficient discovery document."""
     metadata = {
         "issuer": origin, "authorization_endpoint": f"{origin}/a", "token_endpoint": f"{origin}/t", "jwks_uri":
             f"{origin}/k", "response_types_supported": ["code"],
@@ -48,7 +48,7 @@ def document(origin):
 
 @pytest.fixture
 def recorder(zoo, tmp_path):
-    """A server with the good chain."""
+    """A server with the valid chain."""
     with RecordingServer(*zoo.leaf.files(tmp_path)) as server:
         server.response = document(server.origin)
         yield server
@@ -178,7 +178,7 @@ def test_p_02_a_cross_signed_chain_counts_as_it_is_built(trusted, zoo, tmp_path)
         assert ("pin 1 of 2 matches" in old_only.stdout) == (trusted == "old"), old_only.stdout
 
 
-# MARK: P-15: nothing leaves before the pin has matched
+# MARK: P-15: nothing is sent before the pin has matched
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
@@ -219,7 +219,7 @@ def test_p_03_a_redirect_is_not_followed(path, zoo, tmp_path, provider_server, a
             RecordingServer(*zoo.leaf.files(tmp_path, "target")) as target:
         realm = paired(server, provider_server, "redirecting")
         realm.documents = {path: (302, {"Location": target.origin + "/landed"}, b"")}
-        # Without an e-mail address in the ID token userinfo is asked.
+        # Without an email address in the ID token userinfo is called.
         realm.person = {"sub": "ada"}
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
         with Gateway(tmp_path, {"staff": pinned(realm.issuer, zoo.ca, zoo.leaf.pin, STRANGER)}, apps) as gateway:
@@ -254,7 +254,7 @@ def test_p_04_after_a_reload_no_earlier_connection_or_session_is_used(version, z
 
 
 def test_p_04_a_sign_in_in_progress_meets_the_new_pins(zoo, tmp_path, provider_server, app):
-    """The person is at the provider while the pins are exchanged; the code is not sent to a stranger."""
+    """The user is at the provider while the pins change; the code is not sent to another key."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "meanwhile")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -271,7 +271,7 @@ def test_p_04_a_sign_in_in_progress_meets_the_new_pins(zoo, tmp_path, provider_s
 
 
 def test_p_04_a_new_certificate_on_the_server_is_checked_at_the_next_handshake(zoo, tmp_path, provider_server, app):
-    """With the server's own tickets offered for resumption, the exchanged key is seen all the same."""
+    """With the server's tickets offered for resumption, the new key is still seen."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "exchanged")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -317,7 +317,7 @@ def test_p_05_each_host_has_its_own_set_or_the_common_one(case, zoo, tmp_path, p
             assert (browser.ticket() is not None) == (status == 200)
 
 
-# MARK: P-06 to P-08: what is said about doubtful pins
+# MARK: P-06 to P-08: warnings about pins
 
 
 def test_p_06_one_pin_on_a_new_key_is_a_warning(zoo, recorder, tmp_path):
@@ -365,7 +365,7 @@ def test_p_08_report_mode_is_logged_at_each_start(zoo, tmp_path, provider_server
 
 @pytest.fixture
 def proxy(tmp_path):
-    """A proxy that others wrote, and its log."""
+    """tinyproxy, and its log."""
     port = free_port()
     conf = tmp_path / "tinyproxy.conf"
     conf.write_text(f"Port {port}\nListen 127.0.0.1\nTimeout 30\nLogLevel Connect\nMaxClients 50\n")

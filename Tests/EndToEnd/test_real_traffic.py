@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that real clients sent to real apps, replayed: what arrives and what comes back is what was sent.
+"""Requests that real clients sent to real apps, replayed: both sides get what was sent.
 
 `make test-apps` records them (`--record=FOLDER`), see Tests/Apps. Tests/Fixtures/traffic has one file for each app.
 """
@@ -19,7 +19,7 @@ from support.upstream import Upstream
 from support.wirelog import Message, exchanges
 
 HOST = "app.localhost"
-#: Fields of HTTP/1.1 that HTTP/2 has no room for.
+#: Fields of HTTP/1.1 that HTTP/2 does not have.
 HOP_BY_HOP = {"host", "connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "http2-settings"}
 APPS = sorted(path.stem for path in (REPOSITORY / "Tests/Fixtures/traffic").glob("*.json"))
 SAMPLES = {app: json.loads((REPOSITORY / f"Tests/Fixtures/traffic/{app}.json").read_text()) for app in APPS}
@@ -33,7 +33,7 @@ def samples():
 
 
 class Playback(Upstream):
-    """An app that responds with what is in `next`, a recorded as bytes; requests are recorded as messages."""
+    """An app that responds with `next`, recorded bytes; requests are recorded as messages."""
     def __init__(self):
         super().__init__()
         self.next = b""
@@ -81,7 +81,7 @@ def written(start, fields, framing, body):
 
 
 def prepared(playback, app, number):
-    """A recorded request and recorded with the authority of this gateway, and the request with a session."""
+    """A recorded request and response with the authority of this gateway, and the request with a session."""
     text = json.dumps(SAMPLES[app][number]).replace(HOST, playback.authority)
     one = json.loads(text)
     start, fields, framing, body = one["request"]

@@ -82,7 +82,7 @@ def serve(gateway, name="gateway", **more):
 
 
 def test_sockets_find_their_listeners_by_address(own_gateway):
-    """Issue: inherited sockets are matched by address, in whatever order they come; the operations address too."""
+    """Inherited sockets are matched by address in any order; the operations listener's too."""
     serve(own_gateway)
     assert request(own_gateway.port, "/public/x").status == 200
     assert own_gateway.operation("/status").json()["draining"] is False
@@ -91,7 +91,7 @@ def test_sockets_find_their_listeners_by_address(own_gateway):
 
 
 def test_a_restart_rejects_no_client(own_gateway):
-    """Issue: with the sockets held by somebody else, new connections wait while one process ends and the next begins."""
+    """With the sockets held by another process, new connections wait while one gateway ends and the next begins."""
     first = serve(own_gateway, "first")
     load = Load(own_gateway.port, clients=8, each=1)
     kept = Load(own_gateway.port, clients=4)

@@ -54,7 +54,7 @@ def test_there_is_no_early_data(gateway):
     ],
 )
 def test_the_server_name_picks_the_certificate(name, shown, gateway, certificates, tmp_path):
-    """S-57 K-12: by name in any case of letters; the first certificate is for everybody else."""
+    """S-57 K-12: by name in any case of letters; the first certificate is the default."""
     with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
         with tls_context().wrap_socket(plain, server_hostname=name) as wire:
             der = wire.getpeercert(binary_form=True)
@@ -78,7 +78,7 @@ def test_a_host_that_the_certificate_does_not_cover_is_misdirected(gateway, app)
 
 
 def test_several_listeners_serve_the_same_apps(gateway, app):
-    """Every listener of the file takes requests."""
+    """Every listener of the file serves requests."""
     assert request(gateway.port, "/public/listener").status == 200
     response = request(gateway.tls_port, "/public/listener", tls=tls_context(), server_name="gate.localhost")
     assert response.status == 200
@@ -94,7 +94,7 @@ def test_plain_http_on_a_tls_port_ends_at_once(gateway):
 
 
 def test_a_hello_in_pieces_picks_the_same_certificate(gateway, certificates):
-    """A-94: the name is read from the whole ClientHello, however it is cut."""
+    """A-94: the name is read from the whole ClientHello, however it is split."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     wire = tls_context().wrap_bio(incoming, outgoing, server_hostname="own.localhost")
     with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
@@ -111,7 +111,7 @@ def test_a_hello_in_pieces_picks_the_same_certificate(gateway, certificates):
 
 
 def test_a_reload_presents_a_new_certificate(tmp_path, provider_server, app):
-    """Scope 12: a certificate that was renewed in place is used for the next handshake, and no connection is lost."""
+    """A certificate that was renewed in place is used for the next handshake, and no connection is lost."""
     cert, key = certificate(tmp_path, "one", "gate.localhost")
     port = free_port()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}

@@ -25,7 +25,7 @@ class Folder:
         self.write()
 
     def write(self, **keys):
-        """Writes the file anew, with more keys for the provider; JSON is YAML as well."""
+        """Rewrites the file, with more keys for the provider; JSON is YAML as well."""
         configuration = {
             "gateway": {"public_url": "http://localhost:8080", "state": str(self.path / "state")},
             "providers": {"mock": {**oidc(self.issuer), **keys}},
@@ -40,7 +40,7 @@ def folder(tmp_path, provider_server):
 
 
 class Try:
-    """A running `gatehouse try`, with a visitor who opens its address."""
+    """A running `gatehouse try`, with a browser that opens its URL."""
     def __init__(self, folder, *options):
         self.port = free_port()
         command = [BINARY, "try", "mock", "--config", folder.configuration, "--port", str(self.port), *options]
@@ -143,7 +143,7 @@ def test_only_the_response_to_its_own_attempt_ends_a_test_sign_in(folder, realm)
 
 
 def test_a_test_sign_in_limits_bodies(folder, realm):
-    """The server of a trial is on this machine, where anybody may talk to it."""
+    """The server of a test sign-in is on this machine, where every local process can reach it."""
     trial = Try(folder)
     address = f"http://localhost:{trial.port}/oauth2/callback/mock"
     for size, status in [(16 * 1024, 400), (16 * 1024 + 1, 413), (2 << 20, 413)]:

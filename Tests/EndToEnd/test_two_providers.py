@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two providers that name the same address and the same subject: two users, wherever one looks."""
+"""Two providers with the same email address and the same subject: two users everywhere."""
 
 import jwt
 import pytest
@@ -16,7 +16,7 @@ FIRST = {
 SECOND = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada of the second"}
 PEOPLE = {"first": FIRST, "second": SECOND, "again": FIRST}
 
-# The rule of an app, and who of `first`, `second` and `again` may enter.
+# The rule of an app, and which of `first`, `second` and `again` have access.
 RULES = {
     "user-first": ([{"user": "first:ada"}], {"first"}),
     "user-second": ([{"user": "second:ada"}], {"second"}),
@@ -59,7 +59,7 @@ def own_gateway(tmp_path_factory, provider_server):
 
 @pytest.fixture
 def enter(own_gateway, provider_server):
-    """Signs somebody in and goes to a page; gives the browser."""
+    """Signs a user in and opens a page; returns the browser."""
     def sign_in(name, path="/", browser=None, **changes):
         realm = provider_server.realm(own_gateway.realms[name])
         realm.reset()
@@ -77,7 +77,7 @@ def seen(own_gateway, marker):
 
 
 def test_the_app_gets_two_users(own_gateway, enter):
-    """T-18: user key, provider, session and every claim of the assertion but the address differ."""
+    """T-18: user key, provider, session and every claim of the assertion but the email address differ."""
     told = []
     for name in ("first", "second", "again"):
         enter(name, f"/told-{name}")
@@ -102,7 +102,7 @@ def test_userinfo_describes_the_user_who_signed_in(own_gateway, enter):
 @pytest.mark.parametrize("name", PEOPLE)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_admits_the_user_it_names(rule, name, own_gateway, enter):
-    """`user`, `email` and `provider` together; an address alone is whoever has it verified, at any provider."""
+    """`user`, `email` and `provider` together; an email address alone matches any provider that verified it."""
     browser = enter(name)
     before = len(own_gateway.app.requests)
     response = browser.send("GET", f"/{rule}/x")
@@ -123,7 +123,7 @@ def test_no_subject_of_one_provider_makes_the_user_of_another(subject, own_gatew
 
 @pytest.mark.parametrize("subject", ["ada\u200b", "\u200eada", "a\u0000da", "ada\n"])
 def test_a_subject_with_an_invisible_character_is_rejected(subject, own_gateway, provider_server):
-    """Two users who look the same in a log or a rule must not be."""
+    """No two users may look the same in a log or a rule."""
     realm = provider_server.realm(own_gateway.realms["first"])
     realm.reset()
     realm.person = {**PEOPLE["first"], "sub": subject}
@@ -144,7 +144,7 @@ def test_letters_that_look_the_same_are_two_users_and_two_groups(own_gateway, en
 
 
 def test_the_second_sign_in_of_a_browser_inherits_nothing(own_gateway, enter):
-    """No group, name or session of the first; what the first might, the second may not."""
+    """No group, name, session or access of the first."""
     browser = enter("first")
     old = browser.ticket()
     assert browser.send("GET", "/group/x").status == 200
@@ -157,13 +157,13 @@ def test_the_second_sign_in_of_a_browser_inherits_nothing(own_gateway, enter):
     browser.send("GET", "/inherits-nothing")
     fields = seen(own_gateway, "/inherits-nothing")
     assert not fields.all("X-Forwarded-Groups") and b"first" not in fields.head
-    # The ticket of before is the first person's or nobody's, but never the second's.
+    # The earlier ticket is the first user's or invalid, but never the second's.
     stale = request(own_gateway.port, "/stale", fields=[("Cookie", f"gatehouse={old}")])
     assert stale.status == 401 or seen(own_gateway, "/stale").get("X-Forwarded-User") == "first:ada"
 
 
 def test_signing_in_at_another_provider_makes_another_user(own_gateway, enter, provider_server):
-    """An app of the second provider only: the first person's session does not count, the way leads to the second."""
+    """An app of the second provider only: the first user's session does not count; the redirect leads to the second."""
     browser = enter("first")
     realm = provider_server.realm("two-second")
     realm.reset()
@@ -176,7 +176,7 @@ def test_signing_in_at_another_provider_makes_another_user(own_gateway, enter, p
 
 @pytest.mark.parametrize("leaver, stayer", [("first", "second"), ("second", "first"), ("first", "again")])
 def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, own_gateway, enter):
-    """Sessions end by their sign-in, not by address or subject."""
+    """Sessions end by their sign-in, not by email address or subject."""
     leaving, staying = enter(leaver), enter(stayer)
     assert leaving.sign_out().status == 303 and leaving.ticket() is None
     assert staying.send("GET", "/oauth2/userinfo").json["user"] == f"{stayer}:ada"
@@ -186,7 +186,7 @@ def test_signing_out_as_one_leaves_the_other_signed_in(leaver, stayer, own_gatew
 
 
 def test_an_unverified_email_address_matches_no_rule(own_gateway, enter):
-    """nOAuth: the second provider lets anybody write any address."""
+    """nOAuth: the second provider lets any user enter any email address."""
     browser = enter("second", email_verified=False)
     for rule in ("email", "email-second", "domain-second"):
         assert browser.send("GET", f"/{rule}/x").status == 403, rule

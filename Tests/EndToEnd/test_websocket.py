@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebSockets through the gateway: the handshake both ways (S-53, S-54, S-62, H-17), the tunnel, and how it ends."""
+"""WebSockets through the gateway: the handshake both ways (S-53, S-54, S-62, H-17), the tunnel, and its end."""
 
 import os
 import signal
@@ -75,7 +75,7 @@ def own_gateway(tmp_path_factory, provider_server, certificates, echo, scripted_
 
 @pytest.fixture(scope="module", autouse=True)
 def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
-    """A tunnel whose session lives for a minute; opened first and looked at last, so that nobody waits for it."""
+    """A tunnel whose session expires after a minute; opened first and checked last, to run beside other tests."""
     folder = tmp_path_factory.mktemp("brief")
     ends = {}
 
@@ -99,7 +99,7 @@ def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
 
 @pytest.fixture
 def own(tmp_path, provider_server, certificates, echo, scripted_app):
-    """A gateway that the test may stop."""
+    """A gateway for one test."""
     gateway = make(tmp_path, provider_server, certificates, echo, scripted_app,
                    drain={"delay": "0s", "timeout": "6s"}).start()
     yield gateway
@@ -121,7 +121,7 @@ def ada(own_gateway, realm):
 
 
 def test_messages_go_both_ways_and_the_app_gets_the_identity(own_gateway, ada, echo):
-    """The tunnel; the app sees identity and handshake, and nothing of the session cookie."""
+    """The tunnel; the app gets identity and handshake, and not the session cookie."""
     with opened(own_gateway, "/room", ada.cookie, own_gateway.origin, subprotocols=["other", "chat"]) as client:
         assert client.subprotocol == "chat"
         for size in (0, 1, 125, 126, 65535, 65536, 300_000):
@@ -152,7 +152,7 @@ def test_a_tunnel_behind_tls(own_gateway, ada):
 
 
 def test_a_client_without_a_session_gets_no_tunnel(own_gateway, echo):
-    """Session and policy come first: a script's 401, and the app hears nothing."""
+    """Session and policy come first: 401 for an API client, and the app gets nothing."""
     before = len(echo.requests)
     with pytest.raises(InvalidStatus) as refused:
         opened(own_gateway, "/room", origin=own_gateway.origin)
@@ -171,7 +171,7 @@ def test_a_client_without_a_session_gets_no_tunnel(own_gateway, echo):
     ],
 )
 def test_websockets_are_limited_to_allowed_origins(path, origin, more, status, own_gateway):
-    """S-54: the app's own origin, those of the file, and what is no browser."""
+    """S-54: the app's own origin, those of the file, and clients that are no browser."""
     lines = {"Origin": own_gateway.origin if origin == "own" else origin, **more}
     with Wire(own_gateway.port) as wire:
         wire.send(handshake(path, lines=lines))
@@ -197,7 +197,7 @@ def test_websockets_are_limited_to_allowed_origins(path, origin, more, status, o
     ],
 )
 def test_an_invalid_handshake_is_rejected(lines, more, status, code, own_gateway, scripted_app):
-    """S-54: refused before the app hears of it, and what follows is not taken for a request."""
+    """S-54: rejected before the app gets it, and what follows is not read as a request."""
     before = len(scripted_app.requests)
     with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/x", lines=lines, **more) + b"GET /raw/smuggled HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
@@ -209,7 +209,7 @@ def test_an_invalid_handshake_is_rejected(lines, more, status, code, own_gateway
 
 
 def test_an_app_without_websockets_gets_an_ordinary_request(own_gateway, scripted_app):
-    """S-53: `Upgrade` is removed where the route does not take it."""
+    """S-53: `Upgrade` is removed where the route does not allow it."""
     with Wire(own_gateway.port) as wire:
         wire.send(handshake("/none/x"))
         assert wire.response().status == 200
@@ -220,7 +220,7 @@ def test_an_app_without_websockets_gets_an_ordinary_request(own_gateway, scripte
 
 @pytest.mark.parametrize("upgrade", ["h2c", "foo", "TLS/1.0"])
 def test_other_upgrades_are_removed(upgrade, own_gateway, scripted_app):
-    """S-53: also where WebSockets are taken."""
+    """S-53: also where WebSockets are allowed."""
     with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/other", lines={"Upgrade": upgrade, "HTTP2-Settings": "AAMAAABkAAQAAP__"}))
         assert wire.response().status == 200
@@ -257,7 +257,7 @@ def test_an_app_with_an_invalid_handshake_response_gets_no_tunnel(what, own_gate
 
 @pytest.mark.parametrize("status", [200, 400, 426])
 def test_a_final_response_to_a_handshake_closes_both_connections(status, own_gateway, scripted_app):
-    """S-54: the answer is passed on, then both connections end, so that frames are taken for no request."""
+    """S-54: the response is passed on, then both connections close, so that frames are never read as requests."""
     ended = threading.Event()
 
     def act(connection, request):
@@ -276,7 +276,7 @@ def test_a_final_response_to_a_handshake_closes_both_connections(status, own_gat
 
 
 def test_the_hop_by_hop_fields_of_a_101_stay_behind(own_gateway, scripted_app):
-    """S-62: and our own cookie cannot be set; what the app says at once comes through."""
+    """S-62: the gateway's cookie cannot be set; frames that come with the 101 pass."""
     more = ["Keep-Alive: timeout=5", "Proxy-Authenticate: x", "X-Kept: yes", "Set-Cookie: gatehouse=evil", "X-Named: x"]
 
     def act(connection, request):
@@ -295,7 +295,7 @@ def test_the_hop_by_hop_fields_of_a_101_stay_behind(own_gateway, scripted_app):
 
 
 def test_101_without_a_handshake_is_rejected(own_gateway, scripted_app):
-    """S-62: nobody has asked for a tunnel."""
+    """S-62: no tunnel was requested."""
     def act(connection, request):
         connection.send(agrees(request))
 
@@ -306,7 +306,7 @@ def test_101_without_a_handshake_is_rejected(own_gateway, scripted_app):
 
 
 def test_sign_out_ends_the_tunnel(own_gateway, realm, echo):
-    """The tunnel is closed with 1008 within a second, the app's side as well; others live on."""
+    """The tunnel is closed with 1008 within a second, the app's side as well; others stay open."""
     ada, again = signed_in(own_gateway, realm), signed_in(own_gateway, realm)
     with (opened(own_gateway, "/room", ada.cookie, own_gateway.origin) as client,
           opened(own_gateway, "/room", again.cookie, own_gateway.origin) as other):
@@ -324,7 +324,7 @@ def test_sign_out_ends_the_tunnel(own_gateway, realm, echo):
 
 
 def test_a_session_has_at_most_64_tunnels_per_loop(own_gateway, realm):
-    """64 on each event loop; the next is told so, and somebody else still gets one."""
+    """64 on each event loop; the next is rejected, and another user still gets one."""
     ada, bob = signed_in(own_gateway, realm), signed_in(own_gateway, realm)
     most = 64 * len(os.sched_getaffinity(0))
     with ExitStack() as stack:
@@ -374,7 +374,7 @@ def test_a_sign_out_in_the_middle_of_a_frame(completes, own_gateway, realm, scri
 
 
 def test_a_policy_reload_ends_the_tunnel(own, realm):
-    """The tunnel lives on the policy in force, not on the one it began with."""
+    """The policy in force decides, not the one at the start of the tunnel."""
     ada = signed_in(own, realm)
     with opened(own, "/room", ada.cookie, own.origin) as client:
         client.send("x")
@@ -395,7 +395,7 @@ def test_a_policy_reload_ends_the_tunnel(own, realm):
 
 
 def test_a_drain_closes_tunnels_five_seconds_before_its_timeout(own, realm):
-    """Reliability §2: 1001 at drain_timeout − 5 s; the exit code is 0."""
+    """1001 five seconds before `drain.timeout`; the exit code is 0."""
     ada = signed_in(own, realm)
     with opened(own, "/room", ada.cookie, own.origin) as client:
         began = time.monotonic()
@@ -407,7 +407,7 @@ def test_a_drain_closes_tunnels_five_seconds_before_its_timeout(own, realm):
 
 
 def test_a_silent_tunnel_ends(own_gateway):
-    """`timeouts.tunnel`: both directions silent; one that speaks now and then lives on."""
+    """`timeouts.tunnel`: both directions idle; occasional frames keep the tunnel open."""
     with opened(own_gateway, "/short/x", origin=own_gateway.origin) as client:
         for _ in range(5):
             time.sleep(0.2)
@@ -419,7 +419,7 @@ def test_a_silent_tunnel_ends(own_gateway):
 
 
 def test_the_end_of_one_side_ends_the_other(own_gateway, scripted_app, echo):
-    """Whoever leaves, the other hears of it, after all that was said before."""
+    """Either side's close reaches the other, after all that was sent before."""
     def act(connection, request):
         connection.send(agrees(request) + b"".join(frame(b"z" * 100_000, mask=False) for _ in range(20)))
 
@@ -438,7 +438,7 @@ def test_the_end_of_one_side_ends_the_other(own_gateway, scripted_app, echo):
 
 @pytest.mark.parametrize("way", ["flood", "sink"])
 def test_large_messages_pass_with_flat_memory(way, own_gateway, ada):
-    """100 MiB each way, to somebody who takes it slowly at first: whoever cannot take more makes the other wait."""
+    """100 MiB each way, to a client that reads slowly at first: back-pressure."""
     count = 1600
     with opened(own_gateway, f"/{way}", ada.cookie, own_gateway.origin, compression=None) as client:
         before = own_gateway.memory_kib()
@@ -487,7 +487,7 @@ def test_an_extended_connect_carries_a_websocket(own_gateway, ada, echo):
 
 
 def test_many_short_messages_over_http2_are_no_flood(own_gateway):
-    """Each frame of a body that carries next to nothing is counted; those of a tunnel are what it is for."""
+    """Tiny frames of a body are counted as a flood; those of a tunnel are not."""
     with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/any/x"), end=False)
         client.wait(lambda: client.stream(1).heads)
@@ -508,7 +508,7 @@ def test_many_short_messages_over_http2_are_no_flood(own_gateway):
     ],
 )
 def test_an_extended_connect_is_checked_as_any_handshake(fields, status, own_gateway, scripted_app):
-    """H-17, S-54: the same rules as over HTTP/1.1, and only where the route takes WebSockets."""
+    """H-17, S-54: the same rules as over HTTP/1.1, and only where the route allows WebSockets."""
     before = len(scripted_app.requests)
     with Client(own_gateway.tls_port) as client:
         client.request(1, fields(own_gateway), end=False)
@@ -522,7 +522,7 @@ def in_flight(gate):
 
 
 def test_a_connect_that_ends_before_the_tunnel_leaks_nothing(own_gateway, scripted_app):
-    """The stream ends before the app has answered: nothing of it stays under way, or meets the requests after it."""
+    """The stream ends before the app has responded: nothing of it stays in progress or mixes with later requests."""
     going = threading.Event()
 
     def slow(connection, request):
@@ -545,7 +545,7 @@ def test_a_connect_that_ends_before_the_tunnel_leaks_nothing(own_gateway, script
 
 
 def test_success_without_a_switch_opens_no_tunnel(own_gateway, scripted_app):
-    """RFC 8441 §5: 2xx says that the tunnel is open, so an app that ignores the handshake is a bad gateway."""
+    """RFC 8441 §5: 2xx would open the tunnel, so an app that ignores the handshake is a 502."""
     with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/raw/plain"), end=False)
         assert client.response(1).status == 502
@@ -563,7 +563,7 @@ def test_other_protocols_are_reset(protocol, own_gateway):
 
 @pytest.fixture
 def without(tmp_path, provider_server, certificates, scripted_app):
-    """A gateway none of whose apps takes WebSockets."""
+    """A gateway whose apps allow no WebSockets."""
     gateway = make(tmp_path, provider_server, certificates, scripted_app, scripted_app)
     gateway.configuration["apps"] = {"none": gateway.configuration["apps"]["none"]}
     with gateway:
@@ -571,7 +571,7 @@ def without(tmp_path, provider_server, certificates, scripted_app):
 
 
 def test_settings_say_whether_websockets_are_taken(own_gateway, without):
-    """RFC 8441 §3: only if an app takes them."""
+    """RFC 8441 §3: only if an app allows them."""
     for gate, says in ((own_gateway, True), (without, False)):
         seen = []
 
@@ -589,14 +589,14 @@ def test_settings_say_whether_websockets_are_taken(own_gateway, without):
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 @pytest.mark.parametrize("protocol", ["http", "https"])
 def test_a_real_browser_opens_a_websocket(protocol, own_gateway, ada, tmp_path, echo):
-    """Chromium: over HTTP/1.1, and over HTTP/2 on the connection that is there."""
+    """Chromium: over HTTP/1.1, and over HTTP/2 on the existing connection."""
     browser = Chromium(tmp_path, "--ignore-certificate-errors")
     try:
         port = own_gateway.port if protocol == "http" else own_gateway.tls_port
         origin = f"{protocol}://gate.localhost:{port}"
         browser.go(f"{origin}/none/page")
         browser.until(f"location.href.startsWith('{origin}') && document.readyState == 'complete'", "a page")
-        # Behind TLS the page's origin is not the one of `public_url`; that app takes any.
+        # Behind TLS the page's origin is not the one of `public_url`; that app allows any.
         path = "/public/x" if protocol == "http" else "/any/x"
         browser.evaluate(
             f"window.got = ''; let s = new WebSocket('{origin.replace('http', 'ws')}{path}');"
@@ -604,14 +604,14 @@ def test_a_real_browser_opens_a_websocket(protocol, own_gateway, ada, tmp_path, 
             "s.onclose = c => { window.got += ' closed ' + c.code }; 0"
         )
         browser.until("window.got == 'hello closed 1000'", "the echo")
-        # The gateway writes a key only for those who have none, behind all other lines.
+        # The gateway adds a key only if there is none, after all other fields.
         names = [name.lower() for name, _ in echo.requests[-1].headers.raw_items()]
         assert (names[-1] == "sec-websocket-key") == (protocol == "https"), names
     finally:
         browser.close()
 
 
-# Answers that take their time
+# Slow responses
 
 
 def test_events_come_one_by_one_and_may_be_silent_for_long(own_gateway, scripted_app):
@@ -650,7 +650,7 @@ def test_events_come_one_by_one_and_may_be_silent_for_long(own_gateway, scripted
 
 
 def test_a_long_poll_of_a_streaming_app_is_waited_for(own_gateway, scripted_app):
-    """`streaming`: the answer may begin later than the time-out; without it, it may not."""
+    """`streaming`: the response may begin later than the timeout; without it, it may not."""
     def act(connection, request):
         time.sleep(1.5)
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -665,6 +665,6 @@ def test_a_long_poll_of_a_streaming_app_is_waited_for(own_gateway, scripted_app)
 
 
 def test_the_end_of_a_session_is_the_end_of_its_tunnel(brief):
-    """A tunnel lives no longer than the session that opened it, however it is used."""
+    """A tunnel ends with the session that opened it, even if it is in use."""
     ends = brief()
     assert ends["problem"].rcvd.code == 1008 and 55 < ends["after"] < 66, ends

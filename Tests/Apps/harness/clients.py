@@ -36,7 +36,7 @@ class Visitor(Chromium):
         super().note(message)
 
     def until(self, expression, what):
-        """Waits longer than a page of a test may take: some apps load megabytes of scripts."""
+        """Waits longer than a page of a test should need: some apps load megabytes of scripts."""
         return eventually(lambda: self.evaluate(expression), what, 60)
 
     def open(self, url):

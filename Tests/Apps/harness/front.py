@@ -12,7 +12,7 @@ from support.processes import free_port
 from support.wirelog import Tap
 
 HOST = "localhost"
-#: Warnings that say nothing about the traffic: a debug build on a busy machine.
+#: Warnings that do not concern the traffic: a debug build on a busy machine.
 QUIET = "event loop was blocked"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large bodies down and up, passed on as they come: CPU for each MiB, and how much memory they take."""
+"""Large bodies down and up, passed on as they come: CPU for each MiB, and memory use."""
 
 from client import Wire
 from measure import cost_of, forget_peak, peak_kib, ratio, rounds, rss_kib
@@ -12,7 +12,7 @@ FLAT_MIB = 32
 
 
 def down(place, size):
-    """Asks for so many MiB and takes them."""
+    """Downloads this many MiB."""
     buffer = bytearray(MIB)
     with Wire(place.port, timeout=60) as wire:
         lines = "".join(f"{name}: {value}\r\n" for name, value in place.fields.items())
@@ -30,7 +30,7 @@ def down(place, size):
 
 
 def up(place, size):
-    """Sends so many MiB."""
+    """Uploads this many MiB."""
     with Wire(place.port, timeout=60) as wire:
         lines = "".join(f"{name}: {value}\r\n" for name, value in place.fields.items())
         head = f"PUT /bulk/up HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}Content-Length: {size * MIB}\r\n\r\n"
@@ -44,7 +44,7 @@ def up(place, size):
 
 
 def large(own_gateway):
-    """1 GiB down and up beside nginx, and the memory that it takes"""
+    """1 GiB down and up beside nginx, and the memory in use"""
     size = own_gateway.options.bulk
     for direction, move in (("down", down), ("up", up)):
         with own_gateway.gateway() as gateway:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same requests beside Envoy, whose oauth2 filter signs people in as well."""
+"""The same requests beside Envoy, whose oauth2 filter signs users in as well."""
 
 import json
 import time
@@ -69,7 +69,7 @@ def configuration(own_gateway, port):
 
 @contextmanager
 def running(own_gateway):
-    """An Envoy in front of the app, and the cookies of somebody who signed in there."""
+    """An Envoy in front of the app, and the cookies of a user who signed in there."""
     port, = free_ports(1)
     file = own_gateway.write("envoy.yaml", json.dumps(configuration(own_gateway, port)))
     more = ["--concurrency", 1, "--base-id", time.time_ns() % 30000, "-l", "error"]

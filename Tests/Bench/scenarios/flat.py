@@ -43,7 +43,7 @@ def providers(own_gateway):
 
 
 def fill(path, wanted):
-    """Adds copies of the one real session, each with random bytes in place of its own."""
+    """Adds copies of the one real session, each with other random bytes."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         columns = database.execute("PRAGMA table_info(session)").fetchall()
         indices = database.execute("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'session' AND type = 'index'")
@@ -67,7 +67,7 @@ def fill(path, wanted):
 
 
 def sessions(own_gateway):
-    """one stored session against 1,000,000; the requests are of one person"""
+    """one stored session against 1,000,000; all requests are from one user"""
     with own_gateway.gateway() as one, own_gateway.gateway() as other:
         other.stop()
         stored = fill(other.database, own_gateway.options.stored)
@@ -76,7 +76,7 @@ def sessions(own_gateway):
 
 
 def signed_in(gateway, count):
-    """The cookies of so many people who really signed in."""
+    """The cookies of this many users who really signed in."""
     def one(number):
         with Browser(gateway.port, f"person{number}") as browser:
             browser.sign_in()
@@ -87,7 +87,7 @@ def signed_in(gateway, count):
 
 
 def many_sessions(own_gateway):
-    """requests of one person against requests of many people in turn"""
+    """requests of one user against requests of many users in turn"""
     many = own_gateway.options.people
     with own_gateway.gateway() as one, own_gateway.gateway() as other:
         cookies = signed_in(other, many)

@@ -11,7 +11,7 @@ NAMES = {"h1": "plain", "h1-tls": "TLS"}
 
 
 def grown_by(pid, place, count):
-    """KiB for each of so many connections, each after one request."""
+    """KiB for each of this many connections, each after one request."""
     context = tls_context() if place.tls else None
     wires = []
     try:

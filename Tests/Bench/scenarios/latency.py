@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the slowest hundredth waits while both have half of the load that they can take."""
+"""The 99th percentile of the response time at half of the load that both can handle."""
 
 import statistics
 
@@ -12,7 +12,7 @@ def percentile(values, part):
 
 
 def half_load(own_gateway):
-    """99th percentile of the time to an answer, at half of the load that both can take"""
+    """99th percentile of the response time, at half of the load that both can handle"""
     options, generator = own_gateway.options, own_gateway.generator
     with own_gateway.gateway() as gateway:
         places = {"nginx": own_gateway.beside.place(), "ours": gateway.place()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request of somebody who is signed in, beside nginx that only proxies: CPU for each request, by protocol."""
+"""A request of a signed-in user, beside nginx that only proxies: CPU for each request, by protocol."""
 
 from client import offers_http2
 from measure import cost_of, ratio, rounds

@@ -9,7 +9,7 @@ from report import Row, milliseconds
 
 
 def sign_ins(gateway, count, at_once):
-    """So many people sign in, some at the same time, each with a browser and a connection of their own."""
+    """This many users sign in, some at the same time, each with a browser and a connection."""
     def one(number):
         with Browser(gateway.port, f"person{number}") as browser:
             browser.sign_in()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the start of the program to its first answer."""
+"""From the start of the program to its first response."""
 
 import statistics
 import time
@@ -18,7 +18,7 @@ def answered(port):
 
 
 def first_answer(own_gateway):
-    """seconds from starting the program to its first answer"""
+    """seconds from starting the program to its first response"""
     with own_gateway.gateway() as gateway:
         times = []
         for _ in range(5):

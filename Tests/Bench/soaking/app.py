@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An app that says in each answer whom it was told about: uploads, downloads, server-sent events, WebSocket.
+"""An app that returns the user it got in each response: uploads, downloads, server-sent events, WebSocket.
 
     app.py PORT
 """
@@ -17,7 +17,7 @@ PATTERN = bytes(range(256)) * 256
 
 
 class Request:
-    """A head that was read; the body is still to be taken."""
+    """A head that was read; the body is not read yet."""
 
     def __init__(self, head):
         first, *lines = head.decode("latin-1").split("\r\n")

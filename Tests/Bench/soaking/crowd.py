@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bulk of the load: many connections of a few people, with wrk, each answer checked."""
+"""The bulk of the load: many connections of a few users, with wrk, each response checked."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import re
 from load import Place
 from processes import Overdue, Trouble, program, run
 
-PAUSE = 10  # milliseconds between an answer and the next request of a connection, on average
+PAUSE = 10  # milliseconds between a response and the next request of a connection, on average
 
 SCRIPT = """
 local users, cookies, threads = {%s}, {%s}, {}
@@ -42,7 +42,7 @@ end
 
 
 class Crowd:
-    """Some people with many connections; wrk runs in slices, so that a failure is seen before the end."""
+    """Some users with many connections; wrk runs in slices, so that a failure is seen before the end."""
 
     def __init__(self, own_gateway, people, rate):
         self.own_gateway, self.people = own_gateway, people
@@ -50,7 +50,7 @@ class Crowd:
         self.connections = max(len(people), int(rate * (PAUSE + 1) / 1000))
 
     def slice(self, tally, seconds):
-        """So many seconds of load; a wrk that does not come to its end says nothing about the gateway."""
+        """This many seconds of load; a wrk that does not end proves nothing about the gateway."""
         self.slices += 1
         try:
             self.load(tally, seconds)
@@ -60,7 +60,7 @@ class Crowd:
 
     @property
     def complaints(self):
-        """A few lost slices are no reason to begin anew."""
+        """A few lost slices are no reason to restart."""
         too_many = self.lost * 20 > self.slices
         return [f"{self.lost} of {self.slices} slices of the crowd are lost"] if too_many else []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of traffic. Each is a function that does one round of its kind and checks every answer."""
+"""The kinds of traffic. Each is a function that does one round of its kind and checks every response."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from .app import PATTERN
 
 
 class Wrong(Trouble):
-    """An answer that is not the one that was due."""
+    """A response that is not the expected one."""
 
 
 class Tally:
@@ -48,7 +48,7 @@ def expect(actual, wanted, what):
 
 
 class Person:
-    """Somebody who is signed in, and the ways to ask as them."""
+    """A signed-in user, and the requests that they make."""
 
     def __init__(self, gateway, name):
         self.gateway, self.name, self.user = gateway, name, f"mock:{name}"
@@ -64,7 +64,7 @@ class Person:
 
 
 class Kept:
-    """A connection that is made anew when the gateway has said that it closes it."""
+    """A connection that is opened again when the gateway has announced that it closes it."""
 
     def __init__(self, person):
         self.person, self.wire = person, person.wire()
@@ -164,7 +164,7 @@ def sign_ins(person, tally):
 
 
 def websockets(person, tally):
-    """A WebSocket that says who it is and sends back what it gets."""
+    """A WebSocket that sends its user and echoes what it gets."""
     import websocket
 
     address = f"ws://127.0.0.1:{person.gateway.port}/live/ws"
@@ -184,12 +184,12 @@ def websockets(person, tally):
         connection.close()
 
 
-# What HTTP/2 needs to be checked answer by answer.
+# What HTTP/2 needs to be checked response by response.
 HTTP2_PACKAGES = ("httpx", "h2")
 
 
 def http2_unchecked(person, tally):
-    """Some seconds of h2load, which looks at the status of the answers only."""
+    """Some seconds of h2load, which checks the status of the responses only."""
     place = Place(person.gateway.secure_port, True, (person.fields["Cookie"], ), "/who")
     tally.add("http2", person.gateway.own_gateway.generator.h2load(place, 3, ["-c", 2, "-m", 4, "--rps", 100]))
 

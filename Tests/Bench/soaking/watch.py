@@ -13,7 +13,7 @@ MOST_GROWTH, MOST_DESCRIPTORS = 1.05, 5
 
 
 class Watch:
-    """Samples in a thread of its own, until it is told to end; each is written at once."""
+    """Samples in its own thread until it is stopped; each is written at once."""
 
     def __init__(self, pid, tally, path, every):
         self.pid, self.tally, self.path, self.every = pid, tally, path, every

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium, as a person uses it."""
+"""Chromium, controlled as a user would."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ class Chromium:
             message = json.loads(self.socket.recv())
             if message.get("id") == self.number:
                 if "navigated" in message.get("error", {}).get("message", ""):
-                    return {"result": {}}  # The page it was about is gone, so there is nothing to say of it.
+                    return {"result": {}}  # The page of this message has been left, so the message is dropped.
                 assert "error" not in message, message
                 return message["result"]
             self.note(message)

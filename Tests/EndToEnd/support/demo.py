@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gatehouse demo` as a program, and what its simulated providers tell a test."""
+"""`gatehouse demo` as a program, and the records of its simulated providers."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ class Demo:
         assert code == 0, self.process.log[-3000:]
 
     def sign_in(self, provider, person):
-        """A whole sign-in in a new browser; gives the browser, with the page at the end and the provider's address."""
+        """A whole sign-in in a new browser; returns the browser, with the last page and the provider's URL."""
         browser = Browser(self)
         browser.page = browser.visit(f"/oauth2/start/{provider}?rd=/")
         for _ in range(4):

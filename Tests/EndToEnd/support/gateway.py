@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real `gatehouse` program with a configuration of its own."""
+"""The real `gatehouse` program with its own configuration."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from .processes import REPOSITORY, Process, eventually, free_port
 
 BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
-# Every client of a test has the same address.
+# Every client of a test has the same IP.
 NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
@@ -40,7 +40,7 @@ def oidc(issuer, **more):
 
 
 class Gateway:
-    """One gateway: `port` takes requests, `operations` shows health."""
+    """One gateway: `port` serves requests, `operations` health and metrics."""
     def __init__(
         self,
         folder,
@@ -63,7 +63,7 @@ class Gateway:
         self.operations = operations or free_port()
         self.host = host
         self.origin = public_url or f"http://{host}:{self.port}"
-        #: What apps are told as `Host` and `X-Forwarded-Host`.
+        #: What apps get as `Host` and `X-Forwarded-Host`.
         self.authority = self.origin.partition("://")[2]
         self.configuration = {
             "gateway":
@@ -130,7 +130,7 @@ class Gateway:
         return int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
 
     def stop(self):
-        """Ends it; anything but a clean end is a failure."""
+        """Stops it; any exit but a clean one is a failure."""
         if not self.process:
             return
         alive = self.process.child.poll() is None

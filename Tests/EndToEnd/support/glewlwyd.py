@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from .processes import Process, eventually, free_port
+from .processes import Process, free_port
 
 DATABASE = Path("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3")
-# What the package's own file has, but for addresses and database.
+# The package's own file, but for URLs and database.
 SETTINGS = """
 port={port}
 bind_address="127.0.0.1"

@@ -61,7 +61,7 @@ class Connection:
             body = body[room:]
 
     def receive(self):
-        """Takes what has come; false at the end of the connection."""
+        """Reads what has come; false at the end of the connection."""
         data = self.socket.recv(65536)
         if not data:
             return False
@@ -92,7 +92,7 @@ class Connection:
 
 
 def echo(connection, stream):
-    """Answers the request's path and body."""
+    """Returns the request's path and body."""
     connection.response(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
 
 

@@ -108,7 +108,7 @@ class Client:
         return self.streams.setdefault(number, Stream())
 
     def step(self):
-        """Takes one frame; None when the connection is closed."""
+        """Reads one frame; None when the connection is closed."""
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
             try:
                 data = self.socket.recv(65536)
@@ -158,14 +158,14 @@ class Client:
             stream.trailers = [tuple(one) for one in fields]
 
     def wait(self, until):
-        """Takes frames until something is so, or the connection closes."""
+        """Reads frames until a condition holds or the connection closes."""
         while not until() and not self.is_closed:
             if self.step() is None:
                 break
         return until()
 
     def over(self, number):
-        """The stream, once it has ended, by answer or by reset, or the connection has."""
+        """The stream, once it or the connection has ended."""
         self.wait(lambda: self.stream(number).is_over)
         return self.stream(number)
 
@@ -175,7 +175,7 @@ class Client:
         return stream.response
 
     def exchange(self, number, fields, body=None):
-        """One request and its answer."""
+        """One request and its response."""
         self.request(number, fields, end=body is None)
         if body is not None:
             self.data(number, body, end=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenID provider made of the library idpyoidc: a program of its own, started with a settings file.
+"""An OpenID provider made of the library idpyoidc: a separate program, started with a settings file.
 
 What is decided about requests, clients, keys and tokens is decided by the library; here is only the way from HTTP to
 its endpoints and back, a form to sign in with, and a line of JSON for each request, for the tests to read.
@@ -122,7 +122,7 @@ def make_server(settings, folder):
         if keys:
             server.keyjar.import_jwks({"keys": keys}, name)
     for name in ("token", "pushed_authorization"):
-        # RFC 9126 §2: the issuer, the token endpoint and the address itself are all proper audiences.
+        # RFC 9126 §2: the issuer, the token endpoint and the endpoint itself are all valid audiences.
         server.get_endpoint(name).allowed_targets = ["", "token", "pushed_authorization"]
     return server
 
@@ -216,7 +216,7 @@ def make_app(server, journal):
 
     @app.get("/confirm")
     def confirm():
-        # The person is not asked a second time: what the signed request says is done.
+        # The user is not asked a second time: the signed request decides.
         endpoint = server.get_endpoint("session")
         asked = endpoint.unpack_signed_jwt(request.args["sjwt"])
         endpoint.do_verified_logout(**asked)

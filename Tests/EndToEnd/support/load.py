@@ -13,7 +13,7 @@ from .raw import Wire
 class Load:
     """Keep-alive clients that send one request after the other, and honour `Connection: close`.
 
-    `failed` says what went wrong: an answer that is not 200, or none to a request that was sent. A connection that is
+    `failed` lists what went wrong: a response that is not 200, or none to a request that was sent. A connection that is
     refused, or closed before a request was sent on it, is no failed request; `refused` counts them, and with
     `until_refused` such a client stops.
     """
@@ -68,9 +68,9 @@ class Load:
 
 
 class SteadyLoad:
-    """So many requests a second by h2load over twenty kept connections, made anew every few seconds, until `end`.
+    """This many requests a second by h2load over twenty kept connections, renewed every few seconds, until `end`.
 
-    `failed` has what h2load says of a run in which not every request was answered with 200.
+    `failed` has the output of each h2load run in which not every request got 200.
     """
     clients = 20
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenID provider that does what a test tells it to, right or wrong."""
+"""An OpenID provider that a test controls, for right and wrong behaviour."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ SHARED_KEYS = [Key("rsa"), Key("ec", "ES256"), Key("ed", "EdDSA")]
 
 
 class Realm:
-    """One issuer: its people, its keys and what it does next."""
+    """One issuer: its users, its keys and its next responses."""
     def __init__(self, server, name):
         self.server, self.name = server, name
         self.issuer = f"{server.origin}/{name}"
@@ -23,7 +23,7 @@ class Realm:
         self.reset()
 
     def reset(self):
-        """Back to proper behaviour."""
+        """Back to the defaults."""
         self.person = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
         self.key = self.keys[0]
         self.requests = []
@@ -54,13 +54,13 @@ class Realm:
         }
 
     def agreed(self, query):
-        """What the browser brings back after the person has agreed."""
+        """The parameters of the callback after the user has agreed."""
         code = secrets.token_urlsafe(12)
         self.codes[code] = query
         return self.callback({"code": code, "state": query["state"]})
 
     def authorize(self, query):
-        """Where the browser goes after the person has agreed."""
+        """The URL of the callback after the user has agreed."""
         parameters = self.agreed(query)
         return f"{query['redirect_uri']}?{urlencode(parameters, doseq=True)}"
 
@@ -176,7 +176,7 @@ def basic(header):
 
 
 def silent_port():
-    """A port that accepts connections and never says anything."""
+    """A port that accepts connections and never sends anything."""
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
     sock.listen(16)

@@ -8,7 +8,7 @@ import time
 
 
 class Response:
-    """One answer as it came."""
+    """One response as it came."""
     def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
         self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
 
@@ -80,7 +80,7 @@ class Wire:
             return False
 
     def until(self, mark):
-        """All before the mark, which is taken as well; None if the other side closes first."""
+        """All before the mark, which is consumed as well; None if the other side closes first."""
         return self._until(mark)
 
     def _until(self, mark):
@@ -91,7 +91,7 @@ class Wire:
         return head
 
     def response(self, method="GET", interim=None):
-        """The next final answer, or None if the connection closes first."""
+        """The next final response, or None if the connection closes first."""
         while True:
             head = self._until(b"\r\n\r\n")
             if head is None:
@@ -144,7 +144,7 @@ class Wire:
 
 
 def exchange(port, data, timeout=15, **tls):
-    """Sends bytes and gives all that comes back until the other side closes."""
+    """Sends bytes; returns all that comes back until the other side closes."""
     with Wire(port, timeout, **tls) as wire:
         try:
             wire.send(data)
@@ -154,7 +154,7 @@ def exchange(port, data, timeout=15, **tls):
 
 
 def request(port, target="/", host="gate.localhost", method="GET", fields=(), body=b"", timeout=15, **tls):
-    """One request on a connection of its own."""
+    """One request on a new connection."""
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in fields]
     if body:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the providers that others wrote, and does at their pages what a person would do."""
+"""Starts providers that other projects wrote, and uses their pages as a user would."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ SECRET = "9hU4vN2kQ7sX1wB6tR3yL8mC5pJ0dF2a"
 
 
 class RealProvider:
-    """One of the programs in this folder, on a port of its own."""
+    """One of the programs in this folder, on its own port."""
     program = ""
 
     def __init__(self, folder, **settings):
@@ -64,7 +64,7 @@ class Idpy(RealProvider):
 
     @staticmethod
     def agree(browser, page, user="ada", choice="yes"):
-        """Fills in the form and presses a button; gives the page at the end."""
+        """Fills in the form and presses a button; returns the last page."""
         return press(browser, page, username=user, password=user, **{"answer": choice})
 
 

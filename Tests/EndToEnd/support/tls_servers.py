@@ -52,7 +52,7 @@ class RecordedSocket(ssl.SSLSocket):
 
 
 def part(sock, politely):
-    """Closes a socket, if `politely` with the word of goodbye that TLS has."""
+    """Closes a socket, if `politely` with TLS close_notify."""
     try:
         if politely:
             sock.settimeout(1)
@@ -119,7 +119,7 @@ class TLSServer:
         return b"".join(connection.bytes for connection in self.connections)
 
     def ended(self, count):
-        """Waits until at least so many connections have been made and none is open any more; gives them all."""
+        """Waits until there were at least this many connections and none is open any more; returns all."""
         def over():
             found = list(self.connections)
             return len(found) >= count and all(connection.ended.is_set() for connection in found) and found
@@ -127,7 +127,7 @@ class TLSServer:
         return eventually(over, f"{count} connections have ended")
 
     def hang_up(self):
-        """Closes all open connections without a word."""
+        """Closes all open connections without close_notify."""
         for connection in list(self.connections):
             try:
                 socket.socket.shutdown(connection.socket, socket.SHUT_RDWR)
@@ -135,7 +135,7 @@ class TLSServer:
                 pass
 
     def close(self):
-        """Takes no more connections and ends those that are open."""
+        """Stops accepting, and closes open connections."""
         self.shutdown()
         self.server_close()
         self.hang_up()
@@ -148,13 +148,13 @@ class TLSServer:
 
 
 class ResponseHandler(Handler):
-    """Lets the server's function answer."""
+    """Calls the server's response function."""
     def response(self, body):
         self.reply(*self.server.response(self.command, self.path, dict(self.headers), body))
 
 
 class RecordingServer(TLSServer, ThreadingHTTPServer):
-    """Answers with what `answer(method, path, headers, body)` gives: (status, headers, bytes)."""
+    """Responds with what `response(method, path, headers, body)` returns: (status, headers, bytes)."""
     daemon_threads = True
     request_queue_size = 128
 
@@ -199,7 +199,7 @@ class NginxFront:
         return int(request(self.port, "/worker", tls=tls_context()).text)
 
     def reload(self):
-        """Makes nginx read its certificates again; returns when nobody can get the old ones any more."""
+        """Makes nginx read its certificates again; returns when it no longer presents the old ones."""
         old = self.worker()
         os.kill(self.process.pid, signal.SIGHUP)
         wanted = [ssl.PEM_cert_to_DER_cert(first(Path(cert).read_text())) for cert, _ in self.pairs]
@@ -225,7 +225,7 @@ class OpenSSLServer:
         os.mkfifo(pipe)
         command = ["openssl", "s_server", "-accept", f"127.0.0.1:{self.port}", "-cert", cert, "-key", key, "-quiet"]
         command += [*(["-cert_chain", chain] if chain else []), *options]
-        # It would end with its input, and its complaints do not belong to what it has received.
+        # It would end with its input, and its error output does not belong to what it has received.
         errors = Path(folder) / f"{name}.err"
         words = f"exec {shlex.join(map(str, command))} 0<> {shlex.quote(str(pipe))} 2> {shlex.quote(str(errors))}"
         self.process = Process(["sh", "-c", words], folder, name)
