@@ -10,7 +10,7 @@ import pytest
 
 from harness.front import Front
 from harness.recording import Recording
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import certificate
 from support.provider import ProviderServer
 
@@ -22,8 +22,8 @@ def pytest_addoption(parser):
 
 
 def pytest_sessionstart(session):
-    if not BINARY.exists():
-        pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+    if not PROGRAM.exists():
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
 
 
 @pytest.fixture(scope="session")

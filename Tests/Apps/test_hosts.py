@@ -29,8 +29,8 @@ def kernel(front):
             opened = websocket.create_connection(path, cookie=f"{front.cookie}; _xsrf={token}", origin=front.origin)
             opened.close()
             return made.status_code, 101
-        except websocket.WebSocketBadStatusException as problem:
-            return made.status_code, problem.status_code
+        except websocket.WebSocketBadStatusException as error:
+            return made.status_code, error.status_code
 
 
 def test_v_12_jupyterlab_rejects_an_origin_that_is_not_its_host(fronts, app):

@@ -4,7 +4,7 @@
 import requests
 
 from harness import apps
-from harness.clients import Visitor, session as signed_in
+from harness.clients import AppBrowser, session as signed_in
 
 PREFIX = "/tools/app"
 STRIPS = {"strip_prefix": True}
@@ -12,10 +12,10 @@ STRIPS = {"strip_prefix": True}
 
 def visit(front, folder, path, ready):
     """Chromium opens a page below the prefix; gives the requests that failed, favicons aside."""
-    with Visitor(folder, front.url) as visitor:
-        visitor.sign_in(path)
-        visitor.until(ready, "the page")
-        return [one for one in visitor.failed if "favicon" not in str(one[1])]
+    with AppBrowser(folder, front.url) as browser:
+        browser.sign_in(path)
+        browser.until(ready, "the page")
+        return [one for one in browser.failed if "favicon" not in str(one[1])]
 
 
 def text(part):

@@ -67,7 +67,7 @@ class Wire:
     def more(self):
         data = self.socket.recv(65536)
         if not data:
-            raise ConnectionError("the connection ended in the middle of an answer")
+            raise ConnectionError("the connection ended in the middle of a response")
         self.waiting += data
 
     def head(self):
@@ -115,15 +115,15 @@ class Wire:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
 class Browser:
     """One browser without a screen: cookies for one origin, a connection to each."""
 
-    def __init__(self, port, person="ada"):
-        self.port, self.person = port, person
+    def __init__(self, port, user="ada"):
+        self.port, self.user = port, user
         self.cookies, self.wires = {}, {}
 
     @property
@@ -159,7 +159,7 @@ class Browser:
         for _ in range(12):
             parts = urlsplit(url)
             if parts.path.endswith("/authorize"):
-                url += f"&person={self.person}"
+                url += f"&user={self.user}"
             response = self.send("GET", url)
             if response.status not in (301, 302, 303, 307, 308):
                 break
@@ -184,5 +184,5 @@ class Browser:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()

@@ -97,15 +97,15 @@ class Generator:
         found = re.search(r"^RESULT (.*)$", output, re.M)
         if status or not found:
             raise Trouble(f"wrk failed at {place.url}:\n{output[-1500:]}")
-        return self.believed(json.loads(found[1]), place)
+        return self.checked(json.loads(found[1]), place)
 
-    def believed(self, result, place):
+    def checked(self, result, place):
         """A result without failures in which each response has the length of the page."""
         if result["failed"] or not result["requests"]:
             raise Trouble(f"{place.url}: {result['failed']} of {result['requests']} requests failed")
-        mean, wanted = result["bytes"] / result["requests"], answer_of(place).size
+        mean, wanted = result["bytes"] / result["requests"], response_of(place).size
         if abs(mean - wanted) > 40:
-            raise Trouble(f"{place.url}: answers had {mean:.0f} bytes where the page has {wanted}")
+            raise Trouble(f"{place.url}: responses had {mean:.0f} bytes where the page has {wanted}")
         return result
 
     def h2load(self, place, seconds, options=()):
@@ -135,10 +135,10 @@ class Generator:
         return sorted(int(row[2]) for row in rows if int(row[0]) >= begin)
 
 
-def answer_of(place):
+def response_of(place):
     """One response; raises if it is not the page."""
     with Wire(place.port, tls_context() if place.tls else None) as wire:
         response = wire.ask("GET", place.path, place.fields)
     if response.status != 200:
-        raise Trouble(f"{place.url} is answered with {response.status}")
+        raise Trouble(f"{place.url} returned {response.status}")
     return response

@@ -45,7 +45,7 @@ def free_ports(count):
 
 
 def eventually(condition, what, seconds=20):
-    """The first true value of `condition()`; raises if there is none in time."""
+    """The first true value of `condition()`; raises at the deadline."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -162,11 +162,11 @@ def run(command, seconds, cpus=None, **options):
     )
     try:
         output, _ = process.communicate(timeout=seconds)
-    except BaseException as problem:
+    except BaseException as error:
         seen = thread_states(process.pid)
         process.kill()
         process.communicate()
-        if isinstance(problem, subprocess.TimeoutExpired):
+        if isinstance(error, subprocess.TimeoutExpired):
             raise Overdue(f"not done within {seconds} s: {command[0]}; its threads: {seen}") from None
         raise
     return process.returncode, output

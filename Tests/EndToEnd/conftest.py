@@ -4,7 +4,7 @@
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, Gateway, oidc
+from support.gateway import PROGRAM, Gateway, oidc
 from support.processes import certificate, free_port
 from support.provider import ProviderServer
 from support.slow import SlowReader
@@ -14,8 +14,8 @@ REALMS = ["mock", "other", "aside"]
 
 
 def pytest_sessionstart(session):
-    if not BINARY.exists():
-        pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+    if not PROGRAM.exists():
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
 
 
 #: Files whose tests load the machine or measure time so closely that others must not run beside them.
@@ -27,7 +27,7 @@ ALONE = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Says which tests run alone; tests of what lasts for minutes look last at what began first."""
+    """Marks the tests that run alone; tests of what takes minutes begin first and are checked last."""
     for item in items:
         if item.path.stem in ALONE:
             item.add_marker(pytest.mark.alone)

@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc, run
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc, run
 from support.processes import Process, certificate, eventually, free_port, nginx
 from support.provider import SHARED_KEYS, silent_port
 from support.tokens import b64
@@ -45,7 +45,7 @@ def check(folder, providers, *arguments):
 
 @pytest.fixture
 def realm(provider_server):
-    realm = provider_server.realm("examined")
+    realm = provider_server.realm("checked")
     realm.keys = list(SHARED_KEYS)
     realm.reset()
     return realm
@@ -326,7 +326,7 @@ def test_one_provider_can_be_checked_alone(realm, tmp_path):
     report = check(tmp_path, providers, "--provider", "staff")
     assert report.code == 0 and list(report.rows) == ["staff"]
     assert check(tmp_path, providers, "--provider", "gone").code == 1
-    result = run("check", "--online", "--provider", "nobody", "--config", tmp_path / "providers.yaml")
+    result = run("check", "--online", "--provider", "unknown", "--config", tmp_path / "providers.yaml")
     assert result.returncode == 1 and "staff, gone" in result.stderr
     assert run("check", "--provider", "staff", "--config", tmp_path / "providers.yaml").returncode == 2
 
@@ -341,7 +341,7 @@ def test_an_unusable_file_is_reported_before_any_provider_is_called(realm, tmp_p
 
 def test_the_demos_providers_pass_the_check(tmp_path):
     """The simulators of the demo pass."""
-    process = Process([BINARY, "demo", "--provider", "all", "--port", free_port()], tmp_path, "demo")
+    process = Process([PROGRAM, "demo", "--provider", "all", "--port", free_port()], tmp_path, "demo")
     try:
         eventually(lambda: "providers.yaml" in process.log, "the demo prints its file", 20)
         path = next(word for word in process.log.split() if word.endswith("/providers.yaml"))

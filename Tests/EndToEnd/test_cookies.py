@@ -111,14 +111,14 @@ def test_a_cookie_of_one_host_is_ignored_on_another(ada, gateway, app):
 
 def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
     """S-65: an app cannot set the gateway's cookies; its own pass."""
-    from support.upstream import says
+    from support.upstream import responds
 
     lines = [
         "gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x",
         "=gatehouse=x", "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1",
     ]
     head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + "".join(f"Set-Cookie: {line}\r\n" for line in lines)
-    scripted("/public/s65", says((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
+    scripted("/public/s65", responds((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
     response = request(gateway.port, "/public/s65")
     assert response.all("set-cookie") == ["own=1; Path=/", "gatehousekeeper=1"]
     assert not response.all("x-gatehouse-assertion")

@@ -10,7 +10,7 @@ import pytest
 from support.browser import Browser, forms, links
 from support.chromium import CHROMIUM, Chromium
 from support.demo import Demo, demo as run_demo
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import consecutive_ports, listens
 
 PROVIDERS = ["google", "github", "microsoft"]
@@ -114,7 +114,7 @@ def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path
             browser.click("form button")
             browser.until(
                 f"location.href == '{demo.origin}/reports/2026?month=11' && document.readyState == 'complete' && "
-                "document.body.innerText.includes('Assertion verified')", f"the app greets a person of {provider}",
+                "document.body.innerText.includes('Assertion verified')", f"the app greets a user of {provider}",
             )
             assert browser.evaluate("getComputedStyle(document.body).fontFamily.includes('system-ui')")
             browser.click("form[action='/oauth2/sign_out'] button")
@@ -124,7 +124,7 @@ def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path
             )
             assert browser.evaluate("getComputedStyle(document.querySelector('main')).borderRadius"
                                    ) != "0px", ("the style is applied")
-        assert browser.problems == []
+        assert browser.errors == []
     finally:
         browser.close()
 
@@ -148,14 +148,14 @@ def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
             assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         assert sorted(reached) == sorted(PROVIDERS)
         assert browser.evaluate("document.documentElement.lang") == "en"
-        assert browser.problems == []
+        assert browser.errors == []
     finally:
         browser.close()
 
 
 def test_a_port_in_use_is_reported(demo):
     """A clear message and exit code 1."""
-    result = subprocess.run([BINARY, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([PROGRAM, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
     assert result.returncode == 1 and str(demo.port) in result.stderr, result.stderr
     assert listens(demo.port)
 

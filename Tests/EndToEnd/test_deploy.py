@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from support.browser import Browser
-from support.gateway import BINARY, Gateway, oidc
+from support.gateway import PROGRAM, Gateway, oidc
 from support.processes import REPOSITORY, certificate, free_port, nginx
 from support.raw import Wire, tls_context
 from support.upstream import Upstream
@@ -27,7 +27,7 @@ def unit(request, tmp_path):
     """A unit with the program of this build in it, and the sockets beside it."""
     text = (DEPLOY / f"{request.param}.service").read_text()
     path = tmp_path / f"{request.param}.service"
-    path.write_text(text.replace("/usr/local/bin/gatehouse", str(BINARY)))
+    path.write_text(text.replace("/usr/local/bin/gatehouse", str(PROGRAM)))
     shutil.copy(DEPLOY / "gatehouse.socket", tmp_path)
     return path
 
@@ -37,9 +37,9 @@ def test_systemd_accepts_the_sockets(unit):
     """Every line is known, and the service that they start is there."""
     sockets = unit.parent / "gatehouse.socket"
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", sockets, unit], capture_output=True, text=True)
-    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    warnings = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
     if unit.name == "gatehouse-activated.service":
-        assert result.returncode == 0 and not said, result.stderr
+        assert result.returncode == 0 and not warnings, result.stderr
 
 
 def test_x_16_the_units_write_no_core_dumps(unit):
@@ -62,8 +62,8 @@ def test_the_two_units_differ_in_nothing_but_the_sockets():
 def test_systemd_accepts_the_unit(unit):
     """Every line is known and in its section."""
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
-    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
-    assert result.returncode == 0 and not said, result.stderr
+    warnings = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    assert result.returncode == 0 and not warnings, result.stderr
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
@@ -191,7 +191,7 @@ def test_large_bodies_and_many_cookies_pass_nginx(front):
 def test_y_13_a_websocket_goes_through_nginx(front):
     """Both ways, and the close as well; other requests have no `Upgrade` at the gateway."""
     sock = socket.create_connection(("127.0.0.1", front.tls_port), timeout=15)
-    url = f"wss://gate.localhost:{front.tls_port}/chat/room"
+    url = f"wss://gate.localhost:{front.tls_port}/chat/messages"
     with connect(url, sock=sock, ssl=tls_context(), origin=front.origin) as chat:
         for message in ("hello", "x" * 100_000):
             chat.send(message)

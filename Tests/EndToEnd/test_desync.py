@@ -136,7 +136,7 @@ def users(own_gateway, provider_server):
     realm.reset()
     cookies = {}
     for name in ("ada", "bob"):
-        realm.person = {**realm.person, "sub": name}
+        realm.user = {**realm.user, "sub": name}
         browser = Browser(own_gateway)
         assert browser.visit("/oauth2/start/mock?rd=/oauth2/userinfo").status == 200
         cookies[name] = f"gatehouse={browser.ticket()}"

@@ -121,7 +121,7 @@ def test_readiness_is_gone_before_the_listener_closes(own_gateway):
     assert response.status == 200 and own_gateway.operation("/livez").status_code == 200
     with Wire(own_gateway.port) as wire:
         wire.send(GET)
-        assert wire.response().get("connection") is None, "nobody is sent away while new connections are still taken"
+        assert wire.response().get("connection") is None, "no client is sent away while new connections are still accepted"
     eventually(lambda: refused(own_gateway.port), "no more connections are taken", 10)
     assert flipped < 1 < 1.9 < time.monotonic() - began
     assert own_gateway.process.child.wait(20) == 0

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load, descriptors
 from support.processes import REPOSITORY, eventually
 from support.raw import Wire, request
@@ -77,7 +77,7 @@ def test_y_03_a_log_whose_reader_stalls_delays_nothing(make, tmp_path):
     os.close(reader)
 
 
-def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_room_again(make):
+def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_space_again(make):
     gateway = make()
     size = gateway.process.log_path.stat().st_size + 1000
     _, most = resource.prlimit(gateway.process.pid, resource.RLIMIT_FSIZE)
@@ -120,7 +120,7 @@ COMMANDS = [
 
 def shell(command, redirection, file):
     """Runs a command with its output redirected; the exit code, standard output and standard error."""
-    words = " ".join([str(BINARY), *command]).format(file=file)
+    words = " ".join([str(PROGRAM), *command]).format(file=file)
     return subprocess.run(
         ["bash", "-c", f"{words} {redirection}"],
         capture_output=True,
@@ -217,7 +217,7 @@ def under_load(gateway, ada):
 
 
 def goes_on(loads):
-    """Waits until each load has had further responses, and none that failed."""
+    """Waits until each load got further responses, none of which failed."""
     before = [load.count for load in loads]
     eventually(lambda: all(load.count > count + 50 for load, count in zip(loads, before)), "the load goes on")
     assert [load.failed for load in loads] == [[], []]

@@ -50,7 +50,7 @@ def at_once(count, act):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(results) == count, "somebody got no answer"
+    assert len(results) == count, "every sign-in got a response"
     return results
 
 
@@ -66,12 +66,12 @@ def code(response):
     return found and found.group(1)
 
 
-@pytest.mark.parametrize("people", [100, 200])
-def test_first_sign_ins_at_once_fetch_each_document_once(people, fresh):
+@pytest.mark.parametrize("users", [100, 200])
+def test_first_sign_ins_at_once_fetch_each_document_once(users, fresh):
     """One discovery and one key set for all concurrent sign-ins, also when the responses are slow; all sign in."""
     gateway, realm = fresh
     realm.holds = {DISCOVERY: threading.Event(), "jwks": threading.Event()}
-    begun = threading.Barrier(people + 1)
+    begun = threading.Barrier(users + 1)
 
     def act(number):
         browser = Browser(gateway)
@@ -80,15 +80,15 @@ def test_first_sign_ins_at_once_fetch_each_document_once(people, fresh):
         return browser.send("GET", landing), browser
 
     def let_go():
-        eventually(lambda: gateway.metric("gatehouse_requests_in_flight") >= people // 2, "they wait", 30)
+        eventually(lambda: gateway.metric("gatehouse_requests_in_flight") >= users // 2, "they wait", 30)
         realm.holds[DISCOVERY].set()
         begun.wait(60)
-        eventually(lambda: gateway.metric("gatehouse_requests_in_flight") >= people // 2, "they wait for keys", 30)
+        eventually(lambda: gateway.metric("gatehouse_requests_in_flight") >= users // 2, "they wait for keys", 30)
         realm.holds["jwks"].set()
 
     opener = threading.Thread(target=let_go)
     opener.start()
-    results = at_once(people, act)
+    results = at_once(users, act)
     opener.join(60)
     responses = [(response.status, code(response)) for response, _ in results]
     assert set(responses) == {(303, None)}, responses

@@ -11,7 +11,7 @@ from support.browser import Browser
 from support.gateway import Gateway, run
 from support.glewlwyd import Glewlwyd
 from support.processes import REPOSITORY, free_port
-from support.real import PEOPLE, SECRET, Canaille
+from support.real import USERS, SECRET, Canaille
 from support.upstream import Upstream
 
 DOCUMENT = REPOSITORY / "docs/providers/oidc.md"
@@ -60,7 +60,7 @@ class Fixture:
             }
             for name in ENTRIES if name.startswith("canaille")
         }
-        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, PEOPLE, sizes=("256", "512"))
+        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, USERS, sizes=("256", "512"))
         self.canaille = Canaille(folder, at_canaille)
         apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
         self.gateway = Gateway(folder, {name: self.entry(name) for name in ENTRIES}, apps, port=port)

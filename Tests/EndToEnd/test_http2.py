@@ -21,7 +21,7 @@ from support.http2 import Client, frame, get
 from support.gateway import Gateway, oidc
 from support.processes import eventually, free_port, nginx
 from support.raw import Wire, tls_context
-from support.upstream import says
+from support.upstream import responds
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def test_chromium_is_served(gateway, scripted, tmp_path):
     page = b"<!doctype html><title>x</title>" + parts
     image = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
     whole = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
-    scripted("/public/page", says(whole % (b"text/html", len(page), page), close=False))
-    scripted("/public/part/", says(whole % (b"image/svg+xml", len(image), image), close=False))
+    scripted("/public/page", responds(whole % (b"text/html", len(page), page), close=False))
+    scripted("/public/part/", responds(whole % (b"image/svg+xml", len(image), image), close=False))
     browser = Chromium(tmp_path, "--ignore-certificate-errors")
     try:
         browser.go(f"https://gate.localhost:{gateway.tls_port}/public/page")
@@ -158,28 +158,28 @@ def curl(gateway, path, *arguments):
 
 def test_curl_is_served(gateway, app, tmp_path):
     """A real client: versions, a long upload with `Expect`, HEAD."""
-    said = curl(gateway, "/public/curl", "-o", "/dev/null", "-w", "%{http_version} %{http_code}")
-    assert said.stdout == b"2 200"
+    output = curl(gateway, "/public/curl", "-o", "/dev/null", "-w", "%{http_version} %{http_code}")
+    assert output.stdout == b"2 200"
     body = tmp_path / "body"
     body.write_bytes(b"y" * 3_000_000)
-    said = curl(gateway, "/public/upload", "-T", str(body), "-H", "Expect: 100-continue", "-o", "/dev/null", "-w",
+    output = curl(gateway, "/public/upload", "-T", str(body), "-H", "Expect: 100-continue", "-o", "/dev/null", "-w",
                 "%{http_code}")
-    assert said.stdout == b"200", said
+    assert output.stdout == b"200", output
     assert app.seen("/public/upload")[-1].length == 3_000_000
     assert b"HTTP/2 200" in curl(gateway, "/public/head", "-I").stdout
 
 
 def test_h2load_is_served(gateway):
     """Many concurrent streams on several connections: each gets a response."""
-    said = subprocess.run(
+    output = subprocess.run(
         [
             "h2load", "-n", "2000", "-c", "4", "-m", "10", f"--connect-to=127.0.0.1:{gateway.tls_port}",
             f"https://gate.localhost:{gateway.tls_port}/public/load",
         ],
         capture_output=True, text=True, timeout=60,
     ).stdout
-    assert "2000 succeeded, 0 failed, 0 errored" in said, said
-    assert "Application protocol: h2" in said
+    assert "2000 succeeded, 0 failed, 0 errored" in output, output
+    assert "Application protocol: h2" in output
 
 
 def test_a_session_works_over_http_2(ada, gateway, app):
@@ -208,8 +208,8 @@ def test_a_host_of_another_certificate_is_misdirected(gateway, app):
 
 def test_head_and_empty_responses_have_no_body(client, scripted):
     """HEAD keeps the length, 204 and 304 end with their head."""
-    scripted("/public/204", says(b"HTTP/1.1 204 No Content\r\n\r\n"))
-    scripted("/public/304", says(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"))
+    scripted("/public/204", responds(b"HTTP/1.1 204 No Content\r\n\r\n"))
+    scripted("/public/304", responds(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"))
     response = client.exchange(1, get(method="HEAD"))
     assert response.status == 200 and response.body == b"" and int(response.get("content-length")) > 0
     assert client.exchange(3, get("/public/204")).status == 204
@@ -220,7 +220,7 @@ def test_head_and_empty_responses_have_no_body(client, scripted):
 def test_responses_have_no_fields_of_http_1(client, scripted):
     """RFC 9113 §8.2.2: framing and connection belong to HTTP/1.1; names are in lower case."""
     scripted(
-        "/public/h1", says(
+        "/public/h1", responds(
             b"HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Gone\r\nX-Gone: 1\r\nKeep-Alive: timeout=5\r\n"
             b"Transfer-Encoding: chunked\r\nX-Stays: Yes\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
         ),
@@ -273,8 +273,8 @@ def test_streams_are_served_concurrently_and_in_turns(client, scripted):
     """Two large responses share the connection; a small one does not wait for them."""
     size = 4_000_000
     big = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
-    scripted("/public/big1", says(big))
-    scripted("/public/big2", says(big))
+    scripted("/public/big1", responds(big))
+    scripted("/public/big2", responds(big))
     client.send(frame(http2.SETTINGS, payload=struct.pack(">HI", http2.SETTINGS_INITIAL_WINDOW_SIZE, 1 << 24)))
     client.send(frame(http2.WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 24)))
     client.grants = False

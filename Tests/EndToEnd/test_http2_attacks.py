@@ -29,7 +29,7 @@ def others(gateway):
     assert request(gateway.port, "/public/x").status == 200
 
 
-# Streams that are no request
+# Streams that are not requests
 
 MALFORMED = [
     ("H-05 CRLF in a value", get("/public/x", ("foo", "b\r\ntransfer-encoding: chunked"))),
@@ -45,7 +45,7 @@ MALFORMED = [
     ("H-06 an empty name", get("/public/x", ("", "c"))),
     ("H-06 an unknown pseudo-field", get("/public/x", (":foo", "c"))),
     ("H-06 a pseudo-field after a field", [*get("/public/x")[:3], ("a", "b"), (":path", "/public/x")]),
-    ("H-06 a pseudo-field of answers", get("/public/x", (":status", "200"))),
+    ("H-06 a pseudo-field of responses", get("/public/x", (":status", "200"))),
     ("H-07 CRLF in the path", get("/public/x HTTP/1.1\r\nA: b")),
     ("H-07 CRLF in the method", get(method="GET /admin HTTP/1.1\r\n")),
     ("H-07 CRLF in the authority", get(authority="gate.localhost\r\nA: b")),
@@ -266,7 +266,7 @@ def test_made_you_reset_frames_that_end_the_connection_at_once(attack, codes, cl
 
 
 def test_priorities_are_ignored(client, others):
-    """H-12: a stream that depends on itself is no error, because RFC 7540's priorities are ignored."""
+    """H-12: a stream that depends on itself is not an error, because RFC 7540's priorities are ignored."""
     client.request(1, get("/public/x", method="POST"), end=False)
     client.send(frame(http2.PRIORITY, 0, 1, struct.pack(">IB", 1, 16)))
     client.data(1, b"", end=True)
@@ -330,7 +330,7 @@ def test_a_flood_of_frames_ends_the_connection(name, client, scripted, others):
     calmed(client)
 
 
-def test_streams_of_short_messages_are_no_flood(client, app):
+def test_streams_of_short_messages_do_not_count_as_a_flood(client, app):
     """H-14: twenty thousand messages of twenty bytes each way, as gRPC and server-sent events have them."""
     client.request(1, get("/public/short", method="POST"), end=False)
     window = [65535, 65535]
@@ -454,8 +454,8 @@ def test_zero_windows_use_bounded_memory(gateway, scripted, others):
 VIOLATIONS = [
     ("3.4 no preface", b"GET / HTTP/1.1\r\n\r\n" + b"x" * 24, {http2.PROTOCOL_ERROR}),
     ("4.2 a frame that is too large", frame(http2.DATA, 0, 1, b"x" * 16_385), {http2.FRAME_SIZE_ERROR}),
-    ("4.3 a broken header block", frame(http2.HEADERS, 5, 1, b"\x82\xff\xff\xff\xff\xff\xff\xff"), {http2.COMPRESSION_ERROR}),
-    ("4.3 another frame in a header block", frame(http2.HEADERS, 1, 1, block(get())) + frame(http2.PING, 0, 0, b"x" * 8),
+    ("4.3 an invalid field section", frame(http2.HEADERS, 5, 1, b"\x82\xff\xff\xff\xff\xff\xff\xff"), {http2.COMPRESSION_ERROR}),
+    ("4.3 another frame in a field section", frame(http2.HEADERS, 1, 1, block(get())) + frame(http2.PING, 0, 0, b"x" * 8),
      {http2.PROTOCOL_ERROR}),
     ("5.1 DATA on an idle stream", frame(http2.DATA, 1, 1, b"x"), {http2.PROTOCOL_ERROR}),
     ("5.1 RST_STREAM on an idle stream", frame(http2.RST_STREAM, 0, 1, b"\0\0\0\x08"), {http2.PROTOCOL_ERROR}),

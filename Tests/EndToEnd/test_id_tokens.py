@@ -266,8 +266,8 @@ def test_what_the_standard_allows_is_accepted(change, gateway, realm):
 )
 def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
     """OIDC Core §5.3.2, A-45 A-47: the subject must be the same; size, depth and form are bounded."""
-    realm.person = {"sub": "ada"}
-    realm.userinfo = lambda person: userinfo
+    realm.user = {"sub": "ada"}
+    realm.userinfo = lambda user: userinfo
     browser, response = attempt(gateway)
     assert response.status >= 400 and browser.ticket() is None
     assert realm.count("userinfo") == 1
@@ -275,7 +275,7 @@ def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
 
 def test_claims_of_the_id_token_win(gateway, realm, app):
     """OIDC Core §5.3: userinfo fills gaps; it does not overrule what is signed."""
-    realm.userinfo = lambda person: {
+    realm.userinfo = lambda user: {
         "sub": "ada", "email": "root@example.com", "email_verified": True, "preferred_username": "ada.l",
     }
     browser = Browser(gateway)
@@ -320,7 +320,7 @@ CANNED = {
 @pytest.mark.parametrize("name", CANNED)
 def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
     """The page names the provider's failure; there is no session."""
-    realm.person = {"sub": "ada"}
+    realm.user = {"sub": "ada"}
     realm.documents[path] = CANNED[name]
     browser, response = attempt(gateway)
     if path == "userinfo" and name in ("500", "429"):
@@ -335,7 +335,7 @@ def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm, provider_server):
     """P-03 T-53 PyJWT CVE-2026-102267: nothing is sent to the place a redirect names."""
-    realm.person = {"sub": "ada"}
+    realm.user = {"sub": "ada"}
     strays = len(provider_server.strays)
     realm.documents[path] = (status, {"Location": f"{provider_server.origin}/stray/{path}"}, b"")
     browser, response = attempt(gateway)
@@ -343,7 +343,7 @@ def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm,
     assert len(provider_server.strays) == strays
 
 
-# Faults of discovery and keys: each with its own provider, since documents are cached.
+# Failures of discovery and keys: each with its own provider, since documents are cached.
 
 weak = rsa.generate_private_key(65537, 1024)
 odd_exponent = {**RSA.jwk, "e": "Aw"}
@@ -406,7 +406,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, provider_server):
-    """A gateway with a provider for each fault, a silent one and one that rotates keys."""
+    """A gateway with a provider for each failure, a silent one and one that rotates keys."""
     app = Upstream()
     sock, port = silent_port()
     names = [*WORLD, *GOOD, "rotating", "counting"]
@@ -511,14 +511,14 @@ def test_a_client_that_disconnects_during_a_sign_in_does_no_harm(world, provider
         wire.send(b"GET /oauth2/start/silent HTTP/1.1\r\nHost: gate.localhost\r\nAccept: text/html\r\n\r\n")
     for wire in wires:
         wire.close()
-    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the abandoned requests are gone", 15)
+    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the cancelled requests have ended", 15)
     assert Browser(world).send("GET", "/oauth2/sign_in").status == 200
 
 
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 def test_a_client_that_disconnects_while_its_code_is_redeemed_does_no_harm(path, gateway, realm):
     """A-37 K-11: the provider responds after the browser has disconnected; nothing leaks."""
-    realm.person = {"sub": "ada"}
+    realm.user = {"sub": "ada"}
     realm.holds[path] = threading.Event()
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin("mock"))

@@ -46,7 +46,7 @@ def signed_in(shared, provider_server):
     """A `Cookie` value of a user with every field."""
     realm = provider_server.realm("mock")
     realm.reset()
-    realm.person = {**realm.person, "groups": ["a", "b,c%"], "preferred_username": "ada.l"}
+    realm.user = {**realm.user, "groups": ["a", "b,c%"], "preferred_username": "ada.l"}
     browser = Browser(shared)
     assert browser.sign_in("mock", "/welcome").status == 200
     realm.reset()
@@ -67,15 +67,15 @@ def test_a_user_is_described_exactly_once(signed_in, gateway, app):
 
 def test_a_public_route_gets_no_identity(signed_in, gateway, app):
     """A-51: without a decision there is no identity."""
-    request(gateway.port, "/public/nobody", fields=[("Cookie", signed_in)])
-    seen = app.seen("/public/nobody")[-1]
+    request(gateway.port, "/public/anonymous", fields=[("Cookie", signed_in)])
+    seen = app.seen("/public/anonymous")[-1]
     for name in IDENTITY:
         assert not seen.all(name)
 
 
 def test_a_field_that_the_user_does_not_have_is_absent(gateway, realm, app):
     """A-95: no groups, no name, no user name: no such header, although the client sends one."""
-    realm.person = {"sub": "bare"}
+    realm.user = {"sub": "bare"}
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/bare").status == 200
     sent = {name: "evil" for name in IDENTITY}
@@ -93,7 +93,7 @@ def test_a_field_that_the_user_does_not_have_is_absent(gateway, realm, app):
 
 def test_an_unverified_email_address_is_not_forwarded(gateway, realm, app):
     """A-12: X-Forwarded-Email only if verified; the assertion has `email_verified`."""
-    realm.person = {"sub": "eve", "email": "ada@example.com", "email_verified": False}
+    realm.user = {"sub": "eve", "email": "ada@example.com", "email_verified": False}
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/unverified").status == 200
     seen = app.seen("/unverified")[-1]
@@ -107,7 +107,7 @@ def test_an_unverified_email_address_is_not_forwarded(gateway, realm, app):
 )
 def test_no_claim_can_inject_a_header_line(value, gateway, realm, app):
     """T-45 CVE-2022-3215: control characters and letters beyond ASCII are escaped or the field is dropped."""
-    realm.person = {**realm.person, "name": value}
+    realm.user = {**realm.user, "name": value}
     browser = Browser(gateway)
     response = browser.sign_in("mock", "/broken-line")
     assert response.status in (200, 403, 502), response
@@ -125,12 +125,12 @@ def test_an_email_domain_rule_matches_the_whole_domain(gateway, realm):
         *admitted, "a@badexample.com", "a@example.com.evil.org", "a@evil@example.com", "a@sub.example.com",
         "a@example.com ", "example.com", "@example.com", "a@example.comm", '"a@evil.com"@example.com',
     ):
-        realm.person = {"sub": "x", "email": email, "email_verified": True}
+        realm.user = {"sub": "x", "email": email, "email_verified": True}
         browser = Browser(gateway)
         browser.sign_in("mock", "/welcome")
         status = browser.send("GET", "/staff/x").status
         assert status == (200 if email in admitted else 403), email
-    realm.person = {"sub": "x", "email": "ada@example.com", "email_verified": False}
+    realm.user = {"sub": "x", "email": "ada@example.com", "email_verified": False}
     browser = Browser(gateway)
     browser.sign_in("mock", "/welcome")
     assert browser.send("GET", "/staff/x").status == 403
@@ -144,7 +144,7 @@ def test_groups_that_are_required_are_never_given(gateway, realm, app):
     assert browser.send("GET", "/admins/x").status == 403
     assert len(app.requests) == before
     assert browser.send("GET", "/oauth2/userinfo").json["groups"] == []
-    realm.person = {**realm.person, "groups": ["admins"]}
+    realm.user = {**realm.user, "groups": ["admins"]}
     member = Browser(gateway)
     member.sign_in("mock", "/welcome")
     assert member.send("GET", "/admins/x").status == 200
@@ -217,7 +217,7 @@ def test_our_cookies_never_reach_the_app(ada, gateway, app):
     assert not app.seen("/c03-only")[-1].all("cookie")
 
 
-def test_an_access_token_in_the_query_is_no_credential(gateway, app):
+def test_an_access_token_in_the_query_is_ignored(gateway, app):
     """T-12."""
     assert request(gateway.port, "/protected?access_token=x&id_token=y").status == 401
 

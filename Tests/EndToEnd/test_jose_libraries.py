@@ -54,7 +54,7 @@ JWK_FORMS = {
     "key_ops": lambda maker: {"key_ops": ["verify"]},
     "exported by a browser": lambda maker: {"ext": True, "key_ops": ["verify"], "alg": maker.algorithm},
     "a certificate": with_certificate,
-    "members nobody knows": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
+    "unknown members": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
     "a kid that is an address": lambda maker: {"kid": f"https://id.example/keys?{maker.algorithm}#1"},
     "a kid with spaces": lambda maker: {"kid": f"key of {maker.algorithm}"},
     "a kid beyond ASCII": lambda maker: {"kid": f"schlüssel-🔑-{maker.algorithm}"},
@@ -217,7 +217,7 @@ def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorit
 
 HEADERS = {
     "no typ": {}, "typ JWT": {"typ": "JWT"}, "typ in small letters": {"typ": "jwt"},
-    "members nobody knows": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
+    "unknown members": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
     "a header of 8 kB": {"note": "n" * 8000},
 }
 
@@ -301,7 +301,7 @@ ILLEGAL_TEXT = {
     "a byte order mark": lambda text: b"\xef\xbb\xbf" + text, "UTF-16": lambda text: text.decode().encode("utf-16"),
     "UTF-32": lambda text: text.decode().encode("utf-32-be"), "latin-1": lambda text: text[:-1] + b', "x": "\xe4"}',
     "half a pair": lambda text: text.replace(b'"sub": "ada"', b'"sub": "ada\\ud83e"'),
-    "half a pair that nobody reads": lambda text: text[:-1] + b', "x": "\\udc00"}',
+    "half a surrogate pair in an unknown member": lambda text: text[:-1] + b', "x": "\\udc00"}',
     "a comment": lambda text: b"/* */" + text, "an octal exp": lambda text: text.replace(b'"exp": ', b'"exp": 0'),
     "a plus before exp": lambda text: text.replace(b'"exp": ', b'"exp": +'),
     "an unfinished fraction": lambda text: text[:-1] + b', "x": 1.}',
@@ -311,7 +311,7 @@ ILLEGAL_TEXT = {
 
 
 @pytest.mark.parametrize("name", ILLEGAL_TEXT)
-def test_claims_that_are_no_strict_json_are_rejected(name, own_gateway, makers, provider_server):
+def test_claims_in_invalid_json_are_rejected(name, own_gateway, makers, provider_server):
     """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a byte order mark, each name once; validly signed by PyJWT."""
     maker = makers["PyJWT", "RS256"]
     Attempt(
@@ -402,7 +402,7 @@ def test_a_curve_under_the_name_of_another_is_rejected(header_algorithm, curve_o
 
 @pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "logout+jwt", "secevent+jwt", "dpop+jwt", "JOSE", ""])
 def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider_server):
-    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is no ID token."""
+    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is not an ID token."""
     maker = makers["joserfc", "RS256"]
 
     header = {"kid": maker.jwk["kid"], "typ": kind}
@@ -410,7 +410,7 @@ def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider
 
 
 def other_forms(maker, own_gateway):
-    """The same claims, signed well, in forms that are no compact JWS of claims."""
+    """The same claims, signed well, in other forms than a compact JWS of claims."""
     keys = Browser(own_gateway).send("GET", "/oauth2/jwks.json").json["keys"]
     ours = jwk.ECKey.import_key({name: keys[0][name] for name in ("kty", "crv", "x", "y")})
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
+from support.gateway import PROGRAM, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
 from support.load import Load, closed, descriptors, processor_seconds
 from support.processes import Process, certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -37,7 +37,7 @@ def make(tmp_path, provider_server, realm):
         if descriptors is None:
             return one.start()
         one.write()
-        command = ["prlimit", f"--nofile={descriptors}:{descriptors}", BINARY, "serve", "--config", one.path]
+        command = ["prlimit", f"--nofile={descriptors}:{descriptors}", PROGRAM, "serve", "--config", one.path]
         one.process = Process([*command, "--drain-delay", "0"], one.folder, one.name, ENVIRONMENT, cwd=one.folder)
         one.wait_ready()
         return one
@@ -174,12 +174,12 @@ def test_u_06_slow_heads_and_handshakes_do_not_lock_others_out(make, tmp_path):
         others.extend(wires(gateway, 1))
         return all(closed(wire) for wire in slow)
 
-    eventually(served_again, "each of them makes room")
+    eventually(served_again, "each of them is closed for a new one")
     for wire in slow + others:
         wire.close()
 
 
-def test_u_06_a_tls_connection_makes_room_at_once(make, tmp_path):
+def test_u_06_a_tls_connection_is_closed_at_once(make, tmp_path):
     """The gateway does not wait for the client's close_notify."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
@@ -220,8 +220,8 @@ def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
         wire.connect(("127.0.0.1", gateway.port))
         wire.setblocking(False)
         idle.append(wire)
-    room = gateway.metric("gatehouse_connection_limit")
-    eventually(lambda: sum(map(gone, idle)) >= len(idle) - room, "the longest idle ones are closed for the others")
+    limit = gateway.metric("gatehouse_connection_limit")
+    eventually(lambda: sum(map(gone, idle)) >= len(idle) - limit, "the longest idle ones are closed for the others")
     for _ in range(20):
         assert ada.send("GET", "/x").status == 200
     assert Browser(gateway).sign_in("mock", "/x").status == 200
@@ -238,7 +238,7 @@ def test_connections_of_one_client_ip_have_a_limit(make, hold):
     assert served(gateway.port, "127.0.0.2")
     assert gateway.metric(f'{FAILURES}{{reason="per_address"}}') == 1
     hold.go.set()
-    eventually(lambda: served(gateway.port), "there is room again")
+    eventually(lambda: served(gateway.port), "connections are accepted again")
     for wire in opened:
         wire.close()
 
@@ -393,7 +393,7 @@ def test_a_client_that_does_not_read_is_disconnected(make):
     with sock:
         sock.sendall(b"GET /public/large HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         gateway.app.wait_for("/public/large")
-        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "it is given up", 12)
+        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "it is disconnected", 12)
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
 
 
@@ -428,7 +428,7 @@ def test_a_thousand_slow_clients_do_not_keep_others_out(make):
     for wire in slow:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
     load = Load(gateway.port, clients=2)
-    eventually(lambda: gateway.metric("gatehouse_connections") <= 2, "the slow ones are given up", 15)
+    eventually(lambda: gateway.metric("gatehouse_connections") <= 2, "the slow ones are disconnected", 15)
     load.end()
     assert load.failed == [] and load.count > 10
     for wire in slow:
@@ -457,7 +457,7 @@ def test_running_out_of_descriptors_does_not_spin(make):
         wire.close()
     eventually(lambda: served(gateway.port), "it recovers", 15)
     assert gateway.metric(f'{FAILURES}{{reason="descriptors"}}') > 0
-    eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the stage ends", 15)
+    eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the overload ends", 15)
 
 
 def overload_stage(gateway):
@@ -494,7 +494,7 @@ def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
     assert ada.sign_in("mock", "/x").status == 200
     clients = grow(gateway)
     press(gateway, 87)
-    eventually(lambda: overload_stage(gateway) == "guarded", "the stage", 10)
+    eventually(lambda: overload_stage(gateway) == "guarded", "the overload stage", 10)
     response = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
     assert response.status == 503 and 1 <= int(response.get("retry-after")) <= 10
     assert "signin.overloaded" in response.text
@@ -504,7 +504,7 @@ def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
     gateway.configuration["gateway"]["limits"] = {"memory": "16GiB"}
     gateway.write()
     gateway.reload()
-    eventually(lambda: overload_stage(gateway) == "calm", "the stage ends", 10)
+    eventually(lambda: overload_stage(gateway) == "calm", "the overload ends", 10)
     assert Browser(gateway).sign_in("mock", "/x").status == 200
     for sock in clients:
         sock.close()
@@ -519,7 +519,7 @@ def test_when_hardly_any_memory_is_left_everything_but_operations_is_rejected(ma
         wire.send(GET)
         assert wire.response().get("connection") is None
         press(gateway, 105)
-        eventually(lambda: overload_stage(gateway) == "shedding", "the stage", 10)
+        eventually(lambda: overload_stage(gateway) == "shedding", "the overload stage", 10)
         wire.send(GET)
         response = wire.response()
         assert response.status == 503 and response.json["error"] == "gateway.overloaded"
@@ -562,9 +562,9 @@ def test_a_blocked_event_loop_is_reported(make):
     began = time.monotonic()
     eventually(lambda: time.monotonic() > began + 0.4, "time passes")
     os.kill(gateway.process.pid, signal.SIGCONT)
-    eventually(lambda: "event loop was blocked" in gateway.log, "the log says so")
+    eventually(lambda: "event loop was blocked" in gateway.log, "the line in the log")
     assert gateway.metric("gatehouse_loop_blocked") >= 1
-    assert gateway.metric("gatehouse_overload_stage") == 0, "once is no overload"
+    assert gateway.metric("gatehouse_overload_stage") == 0, "a single stop is not an overload"
 
 
 def test_many_sign_ins_do_not_slow_down_signed_in_users(make, realm):
@@ -667,7 +667,7 @@ def test_sign_ins_of_a_client_ip_are_rate_limited(make, realm):
     assert [begin("192.0.2.1").status for _ in range(5)] == [303] * 5
     refused = begin("192.0.2.1")
     assert refused.status == 429 and refused.get("retry-after") and "signin.too_often" in refused.text
-    assert begin("192.0.2.1", "203.0.113.9, 192.0.2.1").status == 429, "what the client adds to the list is no help"
+    assert begin("192.0.2.1", "203.0.113.9, 192.0.2.1").status == 429, "entries that the client adds do not matter"
     assert begin("192.0.2.2").status == 303
     assert begin("2001:db8::1").status == 303
     assert gateway.app.requests == []

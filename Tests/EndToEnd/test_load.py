@@ -437,13 +437,13 @@ def test_a_client_that_pipelines_without_reading_gets_all_responses_later(own_ga
         client.setblocking(False)
         while pending and select.select([], [client], [], 2)[1]:
             pending = pending[client.send(pending):]
-        assert pending, "everything was taken although no answer was"
+        assert pending, "everything was read although no response was"
         assert_flat(own_gateway, before, "pipelining without reading")
         responses = 0
         rest = b""
         while responses < count:
             readable, writable, _ = select.select([client], [client] if pending else [], [], 20)
-            assert readable or writable, f"stuck after {responses} answers"
+            assert readable or writable, f"stuck after {responses} responses"
             if writable:
                 pending = pending[client.send(pending):]
             if readable:

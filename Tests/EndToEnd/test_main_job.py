@@ -24,11 +24,11 @@ def own_gateway(tmp_path_factory):
     """nginx, which returns what it received; the provider; the gateway between them."""
     folder = tmp_path_factory.mktemp("main")
     behind, provider_port = free_port(), free_port()
-    says = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
+    received = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
     app = nginx(
         folder, "app", f"""
         server {{ listen 127.0.0.1:{behind}; large_client_header_buffers 4 32k;
-          location / {{ default_type text/plain; return 200 "{says}"; }} }}""",
+          location / {{ default_type text/plain; return 200 "{received}"; }} }}""",
     )
     program = Path(sys.executable).parent / "oidc-provider-mock"
     provider = Process([program, "-p", provider_port, "--user-claims", json.dumps(CLAIMS)], folder, "provider")

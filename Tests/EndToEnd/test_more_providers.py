@@ -15,11 +15,11 @@ from support.demo import Demo, demo, requests_at
 
 ADDRESS = r"https://localhost:\d+"
 ADA = {"email": "ada@example.org", "email_verified": True, "email_authoritative": False}
-NOBODY_VOUCHES = {"email_verified": False, "email_authoritative": False}
-NO_EMAIL = {"email": None} | NOBODY_VOUCHES
+UNVERIFIED = {"email_verified": False, "email_authoritative": False}
+NO_EMAIL = {"email": None} | UNVERIFIED
 
 # Provider, account, and its profile; None means that access is denied.
-PEOPLE = [
+ACCOUNTS = [
     (
         "apple", "ada", {
             "subject": "001234.0123456789abcdef0123456789abcdef.0905", "name": "Ada Example", "given_name": "Ada",
@@ -33,7 +33,7 @@ PEOPLE = [
             "email": "grace@example.org", "email_verified": True
         }
     ),
-    ("apple", "margaret", {"name": "Margaret Test", "email": "margaret@school.example"} | NOBODY_VOUCHES),
+    ("apple", "margaret", {"name": "Margaret Test", "email": "margaret@school.example"} | UNVERIFIED),
     (
         "gitlab", "ada", ADA | {
             "subject": "4711", "name": "Ada Example", "username": "ada", "groups":
@@ -41,7 +41,7 @@ PEOPLE = [
             "picture": "https://gitlab.com/uploads/-/system/user/avatar/4711/avatar.png"
         }
     ),
-    ("gitlab", "grace", {"subject": "4712", "email": "grace@example.org", "groups": []} | NOBODY_VOUCHES),
+    ("gitlab", "grace", {"subject": "4712", "email": "grace@example.org", "groups": []} | UNVERIFIED),
     (
         "okta", "ada", ADA | {
             "subject": "00u1demoADAexample02", "name": "Ada Example", "given_name": "Ada", "family_name": "Example",
@@ -56,7 +56,7 @@ PEOPLE = [
             "roles": ["editor", "viewer"], "issuer": re.compile(ADDRESS + "/")
         }
     ),
-    ("auth0", "grace", {"subject": "auth0|64f0c0ffee0123456789abcd", "roles": []} | NOBODY_VOUCHES),
+    ("auth0", "grace", {"subject": "auth0|64f0c0ffee0123456789abcd", "roles": []} | UNVERIFIED),
     (
         "keycloak", "ada", ADA | {
             "subject": "2f6d1f0a-8f3b-4a53-9d1c-5a1e7c0b9a10", "name": "Ada Example", "username": "ada",
@@ -64,12 +64,12 @@ PEOPLE = [
             "issuer": re.compile(ADDRESS + "/realms/demo")
         }
     ),
-    ("keycloak", "grace", {"email": "grace@example.org", "groups": []} | NOBODY_VOUCHES),
+    ("keycloak", "grace", {"email": "grace@example.org", "groups": []} | UNVERIFIED),
     (
         "facebook", "ada", {
             "subject": "10229876543210987", "name": "Ada Example", "given_name": "Ada", "family_name": "Example",
             "email": "ada@example.org", "picture": re.compile(r"https://platform-lookaside\.fbsbx\.com/.*")
-        } | NOBODY_VOUCHES
+        } | UNVERIFIED
     ),
     ("facebook", "grace", {"subject": "122098765432109876", "name": "Grace Sample"} | NO_EMAIL),
     (
@@ -89,14 +89,14 @@ PEOPLE = [
         "discord", "grace",
         {"subject": "1148203417790742538", "name": "grace.sample", "picture": None} | NO_EMAIL
     ),
-    ("discord", "margaret", {"name": "Margaret", "email": "margaret@example.com"} | NOBODY_VOUCHES),
+    ("discord", "margaret", {"name": "Margaret", "email": "margaret@example.com"} | UNVERIFIED),
     (
         "slack", "ada", ADA | {
             "subject": "T0DEM0WORK1:U0ADA000001", "tenant": "T0DEM0WORK1", "name": "Ada Example", "locale": "en-US",
             "picture": "https://avatars.slack-edge.com/demo/U0ADA000001_512.png"
         }
     ),
-    ("slack", "grace", {"subject": "T0DEM0WORK1:U0GRACE0002", "email": "grace@example.org"} | NOBODY_VOUCHES),
+    ("slack", "grace", {"subject": "T0DEM0WORK1:U0GRACE0002", "email": "grace@example.org"} | UNVERIFIED),
     # Ada's email address and id, in another workspace.
     ("slack", "margaret", (403, "provider.workspace")),
     (
@@ -108,7 +108,7 @@ PEOPLE = [
     ("oidc", "grace", {"subject": "x" * 255, "name": "Γκρέις", "username": "grace"} | NO_EMAIL),
     (
         "oidc", "margaret",
-        {"subject": "Margaret|Test 1", "name": "Margaret Test", "email": "margaret@example.com"} | NOBODY_VOUCHES
+        {"subject": "Margaret|Test 1", "name": "Margaret Test", "email": "margaret@example.com"} | UNVERIFIED
     ),
     (
         "oauth2", "ada", ADA | {
@@ -120,10 +120,10 @@ PEOPLE = [
     (
         "oauth2", "grace", {
             "subject": "1906", "name": "gsample", "email": "grace@example.org", "groups": [], "groups_complete": True
-        } | NOBODY_VOUCHES
+        } | UNVERIFIED
     ),
 ]
-PROVIDERS = list(dict.fromkeys(provider for provider, _, _ in PEOPLE))
+PROVIDERS = list(dict.fromkeys(provider for provider, _, _ in ACCOUNTS))
 
 IN = {}
 TOKEN = {
@@ -187,8 +187,8 @@ QUIRKS = [
     ("oauth2-no-profile", (502, "provider.subject"), {}),
 ]
 
-# Faults of the list for all providers, at those that use other code of the gateway.
-FAULTS = [
+# Quirks of the list for all providers, at those that use other code of the gateway.
+FAILURES = [
     ("apple", "callback-wrong-issuer", (400, "openid.issuer_mismatch"), {"POST /auth/token": None}),
     ("apple", "callback-wrong-state", (400, "openid.attempt_lost"), {"POST /auth/token": None}),
     ("apple", "token-signed-with-public-key", (502, "id_token.algorithm"), {}),
@@ -247,10 +247,10 @@ def outcome(browser, expected, running):
     return profile
 
 
-@pytest.mark.parametrize("provider, person, expected", PEOPLE, ids=named)
-def test_every_account_gets_its_profile(provider, person, expected, world):
+@pytest.mark.parametrize("provider, account, expected", ACCOUNTS, ids=named)
+def test_every_account_gets_its_profile(provider, account, expected, world):
     """The profile of each account at each provider, and the fields that an app gets."""
-    browser = world.sign_in(provider, person)
+    browser = world.sign_in(provider, account)
     profile = outcome(browser, expected, world)
     if profile is None:
         return
@@ -271,7 +271,7 @@ def test_a_user_who_denies_gets_the_reason(provider, world):
 def test_one_email_address_at_many_providers_is_many_users(world):
     """An email address does not identify a user."""
     providers = [
-        provider for provider, person, expected in PEOPLE if person == "ada" and {**expected, **ADA} == expected
+        provider for provider, account, expected in ACCOUNTS if account == "ada" and {**expected, **ADA} == expected
     ]
     profiles = [world.sign_in(provider, "ada").send("GET", "/oauth2/userinfo").json for provider in providers]
     assert len(providers) >= 8 and {profile["email"] for profile in profiles} == {"ada@example.org"}
@@ -328,7 +328,7 @@ def test_a_pushed_request_shows_the_browser_its_reference_only(tmp_path):
         assert sorted(names) == ["client_id", "request_uri"], address
 
 
-ODD = [(quirk.split("-")[0], quirk, expected, counts) for quirk, expected, counts in QUIRKS] + FAULTS
+ODD = [(quirk.split("-")[0], quirk, expected, counts) for quirk, expected, counts in QUIRKS] + FAILURES
 
 
 @pytest.mark.parametrize("provider, quirk, expected, counts", ODD, ids=named)

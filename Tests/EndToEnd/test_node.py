@@ -61,14 +61,14 @@ def cookie(own_gateway, realm):
 def test_bodies_over_kept_connections(app, own_gateway, cookie):
     """Each body comes back whole, over few connections, and the app gets the user."""
     seen = node("http1", own_gateway, app, cookie=cookie)
-    assert seen["answers"] == ["mock:ada"] * 200
+    assert seen["responses"] == ["mock:ada"] * 200
     assert seen["connections"] <= 8
 
 
 @pytest.mark.parametrize("app", ["/public/", "/h2c/public/"])
 def test_many_streams_of_one_connection(app, own_gateway):
     """Bodies larger than the windows, fifty at once; trailers arrive from an app that speaks HTTP/2."""
-    responses = node("http2", own_gateway, app, port=own_gateway.tls_port)["answers"]
+    responses = node("http2", own_gateway, app, port=own_gateway.tls_port)["responses"]
     assert responses == [["-", app == "/h2c/public/"]] * 150
 
 

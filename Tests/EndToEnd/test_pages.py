@@ -90,11 +90,11 @@ def test_z_03_another_account_is_asked_for_and_leads_to_the_app(bare, provider_s
     realm = provider_server.realm("mock")
     browser = Browser(bare)
     page = browser.sign_in("mock", "/staff/report?x=1")
-    realm.person = {**realm.person, "sub": "bob", "email": "bob@example.org"}
+    realm.user = {**realm.user, "sub": "bob", "email": "bob@example.org"}
     try:
         response = browser.visit(links(page)[0])
     finally:
-        realm.person = {**realm.person, "sub": "ada", "email": "ada@example.com"}
+        realm.user = {**realm.user, "sub": "ada", "email": "ada@example.com"}
     asked = [query for query in realm.requests if query["path"] == "authorize"][-1]["query"]
     assert asked["prompt"] == "login" and response.status == 200
     assert response.url == bare.origin + "/staff/report?x=1"
@@ -149,7 +149,7 @@ def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare
 @pytest.mark.parametrize("fields", [{"If-None-Match": '"a"'}, {"If-Modified-Since": "Wed, 21 Oct 2015 07:28:00 GMT"},
                                     {"Cache-Control": "max-age=0", "If-None-Match": "*"}])
 def test_v_01_a_navigation_that_revalidates_is_sent_to_sign_in(fields, bare):
-    """V-01: what the browser has cached is no session."""
+    """V-01: a cached page is not a session."""
     response = Browser(bare).send("GET", "/wiki/page", fields=fields)
     assert response.status == 303 and "/oauth2/start/mock?rd=" in response.get("location")
     assert response.get("cache-control") == "no-store"

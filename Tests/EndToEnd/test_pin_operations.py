@@ -70,18 +70,18 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
     provider = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
     outcomes, over = [], threading.Event()
 
-    def people(gateway):
+    def users(gateway):
         while not over.is_set():
             page, browser = sign_in(gateway)
             outcomes.append((page.status, browser.ticket() is not None))
 
     def more(count):
         wanted = len(outcomes) + count
-        eventually(lambda: len(outcomes) >= wanted, f"{count} more people have signed in", 30)
+        eventually(lambda: len(outcomes) >= wanted, f"{count} more users have signed in", 30)
 
     try:
         with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
-            crowd = [threading.Thread(target=people, args=(gateway, )) for _ in range(2)]
+            crowd = [threading.Thread(target=users, args=(gateway, )) for _ in range(2)]
             for one in crowd:
                 one.start()
             try:
@@ -92,7 +92,7 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
                 following.files(live, "n")
                 front.reload()
                 more(10)
-                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is told")
+                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is reported")
                 fresh = place.leaf.renew(same_key=False).pin
                 provider["tls"]["pins"]["sha256"] = [following.pin, fresh]
                 reload(gateway)
@@ -356,7 +356,7 @@ def test_certificates_that_expire_soon_are_reported_by_the_days_left(valid, seve
             surveyed(gateway, "staff")
             found = [event["severity"] for event in events(gateway, "pin.expiring")]
             assert found == ([severity] if severity else [])
-            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the log says so")
+            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the line in the log")
 
 
 def test_expired_pins_report_or_reject_as_configured(place, server, realm, tmp_path, apps):

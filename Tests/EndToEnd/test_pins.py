@@ -220,7 +220,7 @@ def test_p_03_a_redirect_is_not_followed(path, zoo, tmp_path, provider_server, a
         realm = paired(server, provider_server, "redirecting")
         realm.documents = {path: (302, {"Location": target.origin + "/landed"}, b"")}
         # Without an email address in the ID token userinfo is called.
-        realm.person = {"sub": "ada"}
+        realm.user = {"sub": "ada"}
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
         with Gateway(tmp_path, {"staff": pinned(realm.issuer, zoo.ca, zoo.leaf.pin, STRANGER)}, apps) as gateway:
             page, browser = sign_in(gateway)

@@ -124,7 +124,7 @@ def test_curl_speaks_it(tls, own_gateway):
     ids=["none", "tls", "short v1", "long v1", "short v2", "udp", "long v2"],
 )
 def test_a_balancer_that_sends_no_header_gets_no_response(data, own_gateway):
-    """Bytes that are no header are not read as a request either."""
+    """Bytes other than a header are not read as a request either."""
     before, seen = own_gateway.metric(REFUSED), len(own_gateway.app.requests)
     with Wire(own_gateway.behind) as wire:
         wire.send(data)
@@ -169,7 +169,7 @@ def test_the_client_ip_of_the_header_is_counted(own_gateway):
                 wire.send(v2("198.51.100.50") + GET)
                 return wire.rest()
 
-        eventually(again, "there is room again")
+        eventually(again, "connections are accepted again")
     finally:
         for wire in wires:
             wire.close()

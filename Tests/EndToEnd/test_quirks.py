@@ -35,7 +35,7 @@ class Row:
     """One quirk: the accounts that sign in, and the results."""
     quirk: str
     provider: str = "google"
-    person: str = "ada"
+    account: str = "ada"
     outcomes: list = field(default_factory=lambda: [IN])
     profile: dict = field(default_factory=dict)
     counts: dict = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Row:
     found: int = 0
 
     def __str__(self):
-        return f"{self.quirk}-{self.person}"
+        return f"{self.quirk}-{self.account}"
 
 
 def bad_callback(quirk, status, code):
@@ -61,7 +61,7 @@ GOOGLE = [
     Row("google-short-issuer", profile={"issuer": re.compile(r"https://localhost:\d+")}),
     Row("google-no-hd", profile={"tenant": None, "email_verified": True, "email_authoritative": False}),
     Row("google-hosted-domain", profile={"tenant": "example.org", "email_authoritative": True}),
-    Row("google-hosted-domain", person="katherine", outcomes=[refused(403, "provider.hosted_domain")]),
+    Row("google-hosted-domain", account="katherine", outcomes=[refused(403, "provider.hosted_domain")]),
     Row("google-email-verified-text", profile={"email": "ada@example.org", "email_verified": True}),
     Row("google-email-verified-absent", profile={"email": "ada@example.org", "email_verified": False}),
     Row("google-no-callback-issuer", profile={"user": "google:104729384756102938475"}),
@@ -91,7 +91,7 @@ GOOGLE = [
         profile={"groups": ["all@example.org", "engineering@example.org"], "groups_complete": False},
     ),
     # A consumer account has no groups, and Cloud Identity returns 403: nothing is known.
-    Row("google-groups", person="katherine", profile={"groups": [], "groups_complete": False}),
+    Row("google-groups", account="katherine", profile={"groups": [], "groups_complete": False}),
 ]
 
 TEAMS = ["example-org", "example-org/on-call", "example-org/platform-eng"]
@@ -174,7 +174,7 @@ MICROSOFT = [
     ),
     Row("microsoft-text-expiry", "microsoft", profile={"tenant": TENANT}),
     Row("microsoft-no-mail", "microsoft", profile={"email": None, "username": "ada@contoso.example"}),
-    # A guest's principal name is never shown and is no email address.
+    # A guest's principal name is never shown and is not an email address.
     Row("microsoft-no-mail", "microsoft", "margaret", profile={"email": None, "username": None}),
     Row("microsoft-form-post", "microsoft", profile={"tenant": TENANT}),
     Row(
@@ -271,7 +271,7 @@ def test_the_gateway_knows_the_quirk(row, tmp_path):
         assert row.quirk in running.process.log
         for status, code in row.outcomes:
             began = time.monotonic()
-            browser = running.sign_in(row.provider, row.person)
+            browser = running.sign_in(row.provider, row.account)
             assert time.monotonic() - began < row.seconds
             page = browser.page
             assert page.status == status, (page, page.text[-1500:], running.process.log)

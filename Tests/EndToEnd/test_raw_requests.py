@@ -28,7 +28,7 @@ def test_an_ambiguous_request_is_rejected_and_nothing_after_it_is_read(row, gate
     head = received.split(b"\r\n\r\n")[0].decode("latin-1")
     assert head.startswith(f"HTTP/1.1 {row[3]} "), received[:500]
     assert "connection: close" in head.lower()
-    assert received.count(b"HTTP/1.1 ") == 1, "there is one answer only"
+    assert received.count(b"HTTP/1.1 ") == 1, "there is one response only"
     passed = app.requests[before:]
     assert not any(b"smuggled" in one.head for one in passed)
     if not bad_body(row):
@@ -102,7 +102,7 @@ def test_an_absolute_target_that_agrees_becomes_a_path(target, gateway, app):
     assert response.status == 200 and seen[0].target == "/public/s27?q"
 
 
-def test_options_asterisk_is_answered_by_the_gateway(gateway, app):
+def test_options_asterisk_is_handled_by_the_gateway(gateway, app):
     """S-29."""
     before = len(app.requests)
     assert request(gateway.port, "*", method="OPTIONS").status == 204
@@ -217,7 +217,7 @@ def test_nothing_is_read_after_connection_close(gateway, app):
 
 
 @pytest.mark.parametrize("count", [2, 10, 100])
-def test_pipelined_requests_are_answered_in_turn(count, gateway):
+def test_pipelined_requests_get_responses_in_turn(count, gateway):
     """S-51."""
     with Wire(gateway.port) as wire:
         wire.send(b"".join(get(f"/public/{count}-{index}") for index in range(count)))
@@ -299,7 +299,7 @@ def test_a_rejection_names_the_rule_and_is_counted(gateway):
     received = exchange(gateway.port, post("Content-Length: 1\r\nContent-Length: evil-bytes"))
     response = json.loads(received.split(b"\r\n\r\n", 1)[1])
     assert response["error"] == "framing.repeated_length" and b"evil-bytes" not in received
-    eventually(lambda: gateway.metric("gatehouse_rejected_requests_total") > before, "the refusal is counted")
+    eventually(lambda: gateway.metric("gatehouse_rejected_requests_total") > before, "the rejection is counted")
 
 
 def test_many_clients_that_send_garbage_do_no_harm(gateway):

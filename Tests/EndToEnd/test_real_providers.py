@@ -267,7 +267,7 @@ def test_sign_out_at_the_toolkit_asks_the_user_and_comes_back(button, fixture):
         assert end.status == 200 and end.url.startswith(f"{fixture.origin}/oauth2/sign_out?state="), browser.history
         assert "You are signed out at toolkit as well." in end.text, "W-03: the page knows that it worked"
     page = browser.visit("/oauth2/start/toolkit")
-    assert ('name="password"' in page.text) == bool(button), "whoever logged out there is asked for the password"
+    assert ('name="password"' in page.text) == bool(button), "after logging out there the password is needed"
 
 
 def code_of(callback):

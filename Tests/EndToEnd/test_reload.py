@@ -122,8 +122,8 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("name,text,said", BROKEN, ids=[name for name, *_ in BROKEN])
-def test_an_invalid_file_does_not_disturb_traffic(name, text, said, own_gateway):
+@pytest.mark.parametrize("name,text,expected", BROKEN, ids=[name for name, *_ in BROKEN])
+def test_an_invalid_file_does_not_disturb_traffic(name, text, expected, own_gateway):
     """R-02: the first error is in the log with its position, and the old configuration stays."""
     own_gateway.start()
     load = Load(own_gateway.port, clients=2)
@@ -137,7 +137,7 @@ def test_an_invalid_file_does_not_disturb_traffic(name, text, said, own_gateway)
             own_gateway.path.write_text(text)
         reload(own_gateway, FAILED)
         line = next(line for line in own_gateway.log.splitlines() if "reload failed" in line)
-        assert said in line, line
+        assert expected in line, line
         assert request(own_gateway.port, "/public/x").status == 200
         assert own_gateway.operation("/readyz").status_code == 200
         assert own_gateway.metric("gatehouse_config_last_reload_success") == 0

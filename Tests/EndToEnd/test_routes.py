@@ -16,7 +16,7 @@ from support.h2_server import H2Server
 from support.http2 import WINDOW_UPDATE, Client, get
 from support.processes import certificate, eventually, free_port, nginx
 from support.raw import Wire, tls_context
-from support.upstream import Upstream, says
+from support.upstream import Upstream, responds
 
 MIB = 1 << 20
 BIG = 300 * MIB
@@ -206,12 +206,12 @@ def test_host_and_fields_are_changed_for_an_app_over_http_2(client, own_gateway,
 
 
 def test_fields_of_responses_are_changed(client, script):
-    said = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
-    script("/answered", says(said, close=False))
-    response = client.ask("GET", "/wiki/answered")
+    sent = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
+    script("/fields", responds(sent, close=False))
+    response = client.ask("GET", "/wiki/fields")
     assert response.headers.get_list("x-frame-options") == ["DENY"] and response.headers["x-a"] == "1"
     assert "server" not in response.headers and response.text == "ok"
-    script("/plain", says(said, close=False))
+    script("/plain", responds(sent, close=False))
     assert client.ask("GET", "/plain").headers["server"] == "secret/1"
 
 
@@ -277,7 +277,7 @@ def test_a_body_without_a_length_is_counted(client, recorder, own_gateway):
 
 
 def test_a_chunked_body_that_is_too_long_gets_413(own_gateway, recorder):
-    """HTTP/1.1: the client gets 413 and the end of the connection; what follows is no request."""
+    """HTTP/1.1: the client gets 413 and the end of the connection; what follows is not a request."""
     with Wire(own_gateway.port) as wire:
         wire.send(b"PUT /small/raw HTTP/1.1\r\nHost: gate.localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
@@ -315,10 +315,10 @@ def test_a_response_in_progress_is_cancelled_when_the_body_is_too_long(over_http
         assert begun.wait(10)
         wire._until(b"begun")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
-        assert b"0\r\n" not in wire.rest(), "the answer looks complete"
+        assert b"0\r\n" not in wire.rest(), "the response looks complete"
 
 
-def test_zero_is_no_limit(client, recorder):
+def test_zero_means_unlimited(client, recorder):
     assert client.ask("PUT", "/free/body", content=parts(200)).status_code == 200
     assert recorder.seen("/free/body")[-1].length == 200 * 8192
 
@@ -393,7 +393,7 @@ def h2_heads(own_gateway, path):
 
 def test_early_hints_are_passed_on(own_gateway, script):
     """The links and nothing else, before the response; twice if the app does."""
-    script("/hints/x", says(HINT + HINT + OK, close=False))
+    script("/hints/x", responds(HINT + HINT + OK, close=False))
     text = raw_heads(own_gateway, "/hints/x")
     hint = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     assert text.startswith(hint + hint + b"HTTP/1.1 200 OK\r\n") and text.endswith(b"ok")
@@ -426,15 +426,15 @@ def test_early_hints_of_an_app_over_http_2_are_passed_on(own_gateway):
 
 
 def test_early_hints_are_dropped_unless_asked_for(own_gateway, script):
-    script("/plain-hints", says(HINT + OK, close=False))
-    script("/hints/old", says(HINT + OK, close=False))
+    script("/plain-hints", responds(HINT + OK, close=False))
+    script("/hints/old", responds(HINT + OK, close=False))
     assert raw_heads(own_gateway, "/plain-hints").startswith(b"HTTP/1.1 200 OK\r\n")
     assert len(h2_heads(own_gateway, "/plain-hints")) == 1
     assert raw_heads(own_gateway, "/hints/old", "1.0").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_more_than_eight_interim_responses_are_a_502(own_gateway, script):
-    script("/hints/nine", says(HINT * 9 + OK))
+    script("/hints/nine", responds(HINT * 9 + OK))
     text = raw_heads(own_gateway, "/hints/nine")
     assert text.count(b"HTTP/1.1 103 ") == 8 and b"HTTP/1.1 502 " in text
 

@@ -396,7 +396,7 @@ def test_u_02_a_sign_out_holds_while_the_database_cannot_be_written(own_gateway)
     held = hold(own_gateway)
     assert browser.sign_out().status == 303
     assert status(own_gateway, ticket) == 401
-    eventually(lambda: "sign-out not written yet" in own_gateway.log, "the log says so")
+    eventually(lambda: "sign-out not written yet" in own_gateway.log, "the line in the log")
     assert own_gateway.metric("gatehouse_revocations_pending") == 1
     os.kill(own_gateway.process.pid, signal.SIGKILL)
     own_gateway.process.child.wait()
@@ -420,7 +420,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_room(small_disk, own_gateway):
+def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_space(small_disk, own_gateway):
     """U-02: users stay signed in, sign-ins get 503, and a kill and a start on the full disk undo no sign-out."""
     own_gateway.configuration["gateway"]["state"] = str(small_disk / "state")
     own_gateway.start()
@@ -449,26 +449,26 @@ def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_room(
     assert [status(own_gateway, ticket) for ticket in tickets] == [401, 200]
 
 
-@pytest.mark.parametrize("fault", ["deleted", "replaced", "truncated"])
-def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(fault, own_gateway):
+@pytest.mark.parametrize("change", ["deleted", "replaced", "truncated"])
+def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(change, own_gateway):
     """U-03: log, metric and status report it."""
     own_gateway.start()
     browser = Browser(own_gateway)
     browser.sign_in("mock", "/x")
     path = next((own_gateway.folder / "state").glob("*.db"))
     assert own_gateway.metric("gatehouse_session_store_fault") == 0 and own_gateway.operation("/status").json()["store_fault"] is None
-    if fault == "deleted":
+    if change == "deleted":
         path.unlink()
-    elif fault == "replaced":
+    elif change == "replaced":
         copy = path.with_suffix(".copy")
         shutil.copy(path, copy)
         copy.replace(path)
     else:
         os.truncate(path, 0)
     assert own_gateway.metric("gatehouse_session_store_fault") == 1
-    assert own_gateway.operation("/status").json()["store_fault"] == fault
-    eventually(lambda: f"session store {fault}" in own_gateway.log and "session.store_fault" in own_gateway.log, "the log says so")
-    if fault != "truncated":
+    assert own_gateway.operation("/status").json()["store_fault"] == change
+    eventually(lambda: f"session store {change}" in own_gateway.log and "session.store_fault" in own_gateway.log, "the line in the log")
+    if change != "truncated":
         assert status(own_gateway, browser.ticket()) == 200
 
 

@@ -101,7 +101,7 @@ def test_w_11_claims_of_userinfo_that_is_down_are_unknown(slow, realm):
     assert slow.metric("gatehouse_userinfo_unavailable_total") == before + 1
     assert "provider.userinfo_unavailable" in slow.log
     del realm.documents["userinfo"]
-    realm.userinfo = lambda person: {**person, "sub": "eve"}
+    realm.userinfo = lambda user: {**user, "sub": "eve"}
     browser, landing = callback(slow)
     assert browser.send("GET", landing).status == 502 and browser.ticket() is None
 

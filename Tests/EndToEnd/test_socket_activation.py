@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load
 from support.processes import Process, eventually, free_port
 from support.raw import request
@@ -44,7 +44,7 @@ class Handed(Process):
         self._log = open(self.log_path, "ab")
         numbers = [str(sock.fileno()) for sock in sockets]
         command = [
-            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(BINARY), "serve", "--config",
+            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(PROGRAM), "serve", "--config",
             str(gateway.path), "--listen-fds", *more,
         ]
         self.child = subprocess.Popen(
@@ -105,7 +105,7 @@ def test_a_restart_rejects_no_client(own_gateway):
     load.end()
     kept.end()
     assert load.failed == [] and kept.failed == []
-    assert load.refused == kept.refused == 0, "somebody was refused"
+    assert load.refused == kept.refused == 0, "a connection was refused"
 
 
 def test_systemds_own_tool_starts_it(own_gateway):
@@ -117,12 +117,12 @@ def test_systemds_own_tool_starts_it(own_gateway):
         sock.close()
     names = [f"--setenv={name}" for name in ENVIRONMENT]
     command = [
-        tool, *names, "-l", f"127.0.0.1:{own_gateway.port}", "-l", f"127.0.0.1:{own_gateway.operations}", BINARY, "serve",
+        tool, *names, "-l", f"127.0.0.1:{own_gateway.port}", "-l", f"127.0.0.1:{own_gateway.operations}", PROGRAM, "serve",
         "--listen-fds", "--drain-delay", "0", "--config", own_gateway.path,
     ]
     own_gateway.process = Process(command, own_gateway.folder, "activated", ENVIRONMENT)
     # The first connection is what makes systemd start it.
-    eventually(lambda: request(own_gateway.port, "/public/x").status == 200, "it answers", 20)
+    eventually(lambda: request(own_gateway.port, "/public/x").status == 200, "it responds", 20)
     assert own_gateway.process.stop() == 0
     own_gateway.process = None
 
@@ -158,7 +158,7 @@ def test_another_address_is_not_the_same(own_gateway):
 def test_without_sockets_the_flag_is_an_error(env, own_gateway):
     """Sockets of another process are not ours."""
     result = subprocess.run(
-        [BINARY, "serve", "--config", own_gateway.path, "--listen-fds"],
+        [PROGRAM, "serve", "--config", own_gateway.path, "--listen-fds"],
         env={**os.environ, **ENVIRONMENT, **env},
         capture_output=True,
         text=True,

@@ -22,29 +22,29 @@ def s_client(port, *arguments, text=""):
 @pytest.mark.parametrize("flag, name", [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
 def test_tls_1_2_and_1_3_are_spoken(flag, name, gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, flag, "-servername", "gate.localhost")
-    assert f"New, {name}" in said or f"Protocol  : {name}" in said, said[-1500:]
+    output = s_client(gateway.tls_port, flag, "-servername", "gate.localhost")
+    assert f"New, {name}" in output or f"Protocol  : {name}" in output, output[-1500:]
 
 
 @pytest.mark.parametrize("flag", ["-tls1_1", "-tls1"])
 def test_older_tls_versions_are_rejected(flag, gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, flag, "-cipher", "ALL:@SECLEVEL=0", "-servername", "gate.localhost")
-    assert "Cipher is (NONE)" in said or "alert" in said, said[-1500:]
+    output = s_client(gateway.tls_port, flag, "-cipher", "ALL:@SECLEVEL=0", "-servername", "gate.localhost")
+    assert "Cipher is (NONE)" in output or "alert" in output, output[-1500:]
 
 
 def test_there_is_no_renegotiation(gateway):
     """S-57: a client that asks for a new handshake is not given one."""
-    said = s_client(gateway.tls_port, "-tls1_2", "-servername", "gate.localhost", text="R\n")
-    assert "RENEGOTIATING" in said
-    assert any(word in said for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), said[-1500:]
+    output = s_client(gateway.tls_port, "-tls1_2", "-servername", "gate.localhost", text="R\n")
+    assert "RENEGOTIATING" in output
+    assert any(word in output for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), output[-1500:]
     assert request(gateway.port, "/public/x").status == 200
 
 
 def test_there_is_no_early_data(gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, "-tls1_3", "-servername", "gate.localhost")
-    assert "Max Early Data: 0" in said or "Max Early Data" not in said
+    output = s_client(gateway.tls_port, "-tls1_3", "-servername", "gate.localhost")
+    assert "Max Early Data: 0" in output or "Max Early Data" not in output
 
 
 @pytest.mark.parametrize(

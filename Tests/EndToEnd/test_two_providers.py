@@ -14,7 +14,7 @@ FIRST = {
     "preferred_username": "ada.first", "groups": ["admins", "caf\u00e9"],
 }
 SECOND = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada of the second"}
-PEOPLE = {"first": FIRST, "second": SECOND, "again": FIRST}
+USERS = {"first": FIRST, "second": SECOND, "again": FIRST}
 
 # The rule of an app, and which of `first`, `second` and `again` have access.
 RULES = {
@@ -63,7 +63,7 @@ def enter(own_gateway, provider_server):
     def sign_in(name, path="/", browser=None, **changes):
         realm = provider_server.realm(own_gateway.realms[name])
         realm.reset()
-        realm.person = {**PEOPLE[name], **changes}
+        realm.user = {**USERS[name], **changes}
         browser = browser or Browser(own_gateway)
         assert browser.sign_in(name, path).status in (200, 403), browser.history
         assert browser.ticket()
@@ -78,17 +78,17 @@ def seen(own_gateway, marker):
 
 def test_the_app_gets_two_users(own_gateway, enter):
     """T-18: user key, provider, session and every claim of the assertion but the email address differ."""
-    told = []
+    assertions = []
     for name in ("first", "second", "again"):
-        enter(name, f"/told-{name}")
-        fields = seen(own_gateway, f"/told-{name}")
+        enter(name, f"/user-{name}")
+        fields = seen(own_gateway, f"/user-{name}")
         claims = jwt.decode(fields.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
         assert fields.get("X-Forwarded-User") == claims["sub"] == f"{name}:ada"
         assert fields.get("X-Forwarded-Provider") == claims["provider"] == name
         assert fields.get("X-Forwarded-Email") == claims["email"] == "ada@example.com"
-        assert fields.get("X-Forwarded-Name") == claims["name"] == PEOPLE[name]["name"]
-        told.append(claims)
-    assert len({claims["sub"] for claims in told}) == len({claims["sid"] for claims in told}) == 3
+        assert fields.get("X-Forwarded-Name") == claims["name"] == USERS[name]["name"]
+        assertions.append(claims)
+    assert len({claims["sub"] for claims in assertions}) == len({claims["sid"] for claims in assertions}) == 3
 
 
 def test_userinfo_describes_the_user_who_signed_in(own_gateway, enter):
@@ -99,7 +99,7 @@ def test_userinfo_describes_the_user_who_signed_in(own_gateway, enter):
     assert profiles[0]["groups"] == FIRST["groups"] and profiles[1]["groups"] == []
 
 
-@pytest.mark.parametrize("name", PEOPLE)
+@pytest.mark.parametrize("name", USERS)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_admits_the_user_it_names(rule, name, own_gateway, enter):
     """`user`, `email` and `provider` together; an email address alone matches any provider that verified it."""
@@ -126,14 +126,14 @@ def test_a_subject_with_an_invisible_character_is_rejected(subject, own_gateway,
     """No two users may look the same in a log or a rule."""
     realm = provider_server.realm(own_gateway.realms["first"])
     realm.reset()
-    realm.person = {**PEOPLE["first"], "sub": subject}
+    realm.user = {**USERS["first"], "sub": subject}
     page = Browser(own_gateway).sign_in("first", "/")
     realm.reset()
     assert page.status == 502 and "provider.subject" in page.text
 
 
 def test_letters_that_look_the_same_are_two_users_and_two_groups(own_gateway, enter):
-    """Unicode's canonical equivalence is no equality: composed and decomposed letters are different bytes."""
+    """Unicode's canonical equivalence is not equality: composed and decomposed letters are different bytes."""
     composed = enter("first", sub="zo\u00eb")
     assert composed.send("GET", "/composed/x").status == 200
     decomposed = enter("first", sub="zoe\u0308", groups=["cafe\u0301"])
@@ -167,7 +167,7 @@ def test_signing_in_at_another_provider_makes_another_user(own_gateway, enter, p
     browser = enter("first")
     realm = provider_server.realm("two-second")
     realm.reset()
-    realm.person = SECOND
+    realm.user = SECOND
     assert browser.send("GET", "/only-second/x", navigates=False).status == 401
     assert browser.visit("/only-second/step").status == 200
     assert seen(own_gateway, "/only-second/step").get("X-Forwarded-User") == "second:ada"

@@ -7,7 +7,7 @@ import pytest
 
 from support.gateway import Gateway, oidc
 from support.raw import Wire, request
-from support.upstream import Upstream, echo, says, socket_folder
+from support.upstream import Upstream, echo, responds, socket_folder
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -27,7 +27,7 @@ REFUSED = {
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nx", "S-61 gzip, chunked":
                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "S-62 101 unasked":
                         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nraw bytes",
-    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 1000":
+    "S-62 nine interim responses": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 1000":
         b"HTTP/1.1 1000 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20":
             b"HTTP/1.1 20 OK\r\n\r\n", "S-63 control byte in the reason":
                 b"HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok", "no HTTP": b"hello\r\n\r\n", "HTTP/2":
@@ -41,7 +41,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_invalid_response_is_a_502(name, scripted, gateway, app):
     """S-60 S-61 S-62 S-63: 502 with an error page, nothing of the response passed on, the connection not reused."""
-    scripted("/public/bad", says(REFUSED[name]))
+    scripted("/public/bad", responds(REFUSED[name]))
     response = request(gateway.port, "/public/bad", fields=[("Accept", "text/html")])
     assert response.status == 502 and response.get("content-type").startswith("text/html"), response
     assert request(gateway.port, "/public/good").status == 200
@@ -59,7 +59,7 @@ CUT = {
 @pytest.mark.parametrize("name", CUT)
 def test_a_truncated_response_is_visibly_truncated(name, scripted, gateway):
     """S-60 A-48: the client sees that the body is not complete."""
-    scripted("/public/cut", says(CUT[name]))
+    scripted("/public/cut", responds(CUT[name]))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/cut HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
         received = wire.rest()
@@ -74,7 +74,7 @@ def test_a_truncated_response_is_visibly_truncated(name, scripted, gateway):
 def test_interim_responses_are_not_passed_on(scripted, gateway):
     """S-62: up to eight are read and dropped."""
     interim = b"HTTP/1.1 100 Continue\r\n\r\n" + b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 3
-    scripted("/public/interim", says(interim + OK))
+    scripted("/public/interim", responds(interim + OK))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/interim HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         seen = []
@@ -85,7 +85,7 @@ def test_interim_responses_are_not_passed_on(scripted, gateway):
 def test_a_response_without_a_body_stays_without(status, scripted, gateway):
     """S-63: bytes after a 204 or 304 are discarded."""
     evil = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-    scripted("/public/empty", says(f"HTTP/1.1 {status} x\r\nContent-Length: 9\r\n\r\n".encode() + evil))
+    scripted("/public/empty", responds(f"HTTP/1.1 {status} x\r\nContent-Length: 9\r\n\r\n".encode() + evil))
     with Wire(gateway.port) as wire:
         for _ in range(3):
             wire.send(b"GET /public/empty HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
@@ -97,7 +97,7 @@ def test_a_response_without_a_body_stays_without(status, scripted, gateway):
 
 def test_head_gets_the_length_and_no_body(scripted, gateway):
     """RFC 9110 §9.3.2: `HEAD` is passed on as `HEAD`; what the app sends after it is discarded."""
-    scripted("/public/head", says(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"))
+    scripted("/public/head", responds(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"))
     with Wire(gateway.port) as wire:
         wire.send(b"HEAD /public/head HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         response = wire.response("HEAD")
@@ -109,7 +109,7 @@ def test_head_gets_the_length_and_no_body(scripted, gateway):
 def test_a_second_response_is_discarded(scripted, gateway, app):
     """S-64: response queue poisoning: a connection with surplus bytes is closed, never reused."""
     poison = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-    scripted("/public/poison", says(OK + poison, close=False))
+    scripted("/public/poison", responds(OK + poison, close=False))
     for index in range(10):
         assert request(gateway.port, "/public/poison").body == b"ok"
         response = request(gateway.port, f"/public/after-{index}")
@@ -159,7 +159,7 @@ def test_an_early_response_ends_the_connection_to_the_app(scripted, gateway, app
 
 def test_a_response_until_close_is_passed_on_whole(scripted, gateway):
     """RFC 9112 §6.3: without a length the close ends the body; the client gets chunks."""
-    scripted("/public/close", says(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 100_000))
+    scripted("/public/close", responds(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 100_000))
     response = request(gateway.port, "/public/close")
     assert response.body == b"x" * 100_000
     with Wire(gateway.port) as wire:
@@ -172,7 +172,7 @@ def test_the_reason_phrase_is_ours_and_hop_by_hop_fields_are_removed(scripted, g
     """S-62 S-63 RFC 9110 §7.6.1."""
     fields = "Connection: X-Hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
     fields += "Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\n"
-    scripted("/public/hop", says(f"HTTP/1.1 200 Sneaky Words\r\n{fields}Content-Length: 0\r\n\r\n".encode()))
+    scripted("/public/hop", responds(f"HTTP/1.1 200 Sneaky Words\r\n{fields}Content-Length: 0\r\n\r\n".encode()))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/hop HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         response = wire.response()
@@ -187,7 +187,7 @@ def test_urls_in_responses_stay_as_they_are(scripted, gateway):
     """S-66: the gateway rewrites nothing that is not configured."""
     head = "HTTP/1.1 302 x\r\nLocation: http://internal:8080/a\r\nContent-Location: /b\r\n"
     head += "Refresh: 0;url=/c\r\nContent-Length: 0\r\n\r\n"
-    scripted("/public/moved", says(head.encode()))
+    scripted("/public/moved", responds(head.encode()))
     response = request(gateway.port, "/public/moved")
     assert response.status == 302 and response.get("location") == "http://internal:8080/a"
     assert response.get("content-location") == "/b" and response.get("refresh") == "0;url=/c"

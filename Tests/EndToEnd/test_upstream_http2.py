@@ -143,9 +143,9 @@ def test_the_app_limits_the_streams(start_gateway, server):
 
     def act(connection, stream):
         held.append((connection, stream))
-        most.append(sum(1 for one in connection.streams.values() if one.number not in answered))
+        most.append(sum(1 for one in connection.streams.values() if one.number not in finished))
 
-    answered = set()
+    finished = set()
     app = server(act, streams=2)
     gateway = start_gateway(app.address)
     assert_first = Wire(gateway.port)
@@ -190,7 +190,7 @@ def test_a_reset_stream_is_not_retried(start_gateway, server):
     assert request(gateway.port, "/again", method="DELETE").status == 502
     assert len(app.requests) == 1
     assert request(gateway.port, "/x").status == 200
-    assert app.requests[0].reset is None, "a reset is not answered with one, RFC 9113 §5.4.2"
+    assert app.requests[0].reset is None, "a reset causes no reset, RFC 9113 §5.4.2"
 
 
 def test_streams_beyond_goaway_are_repeated_elsewhere(start_gateway, server):
@@ -214,7 +214,7 @@ def literal(name, value):
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-def says(*fields, flags=5):
+def responds(*fields, flags=5):
     """Responds with a field section written by hand."""
     def act(connection, stream):
         block = b"".join(literal(name, value) for name, value in fields)
@@ -225,15 +225,15 @@ def says(*fields, flags=5):
 
 OK = (b":status", b"200")
 REFUSED = {
-    "no status": says((b"x", b"y")), "S-63 status 1000": says((b":status", b"1000")), "S-63 status 20":
-        says((b":status", b"20")), "S-62 101": says((b":status", b"101")), "two statuses": says(OK, OK),
-    "a pseudo-field of requests": says(OK, (b":path", b"/")), "a pseudo-field behind others":
-        says((b"x", b"y"), OK), "S-61 coding": says(OK, (b"transfer-encoding", b"chunked")), "connection":
-            says(OK, (b"connection", b"close")), "upper case": says(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
-                says(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": says(OK, (b"x", b"a\x00b")), "S-60 two lengths":
-                    says(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
-                        says(OK, (b"content-length", b"5")), "interim that ends": says((b":status", b"103")),
-    "empty name": says(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
+    "no status": responds((b"x", b"y")), "S-63 status 1000": responds((b":status", b"1000")), "S-63 status 20":
+        responds((b":status", b"20")), "S-62 101": responds((b":status", b"101")), "two statuses": responds(OK, OK),
+    "a pseudo-field of requests": responds(OK, (b":path", b"/")), "a pseudo-field behind others":
+        responds((b"x", b"y"), OK), "S-61 coding": responds(OK, (b"transfer-encoding", b"chunked")), "connection":
+            responds(OK, (b"connection", b"close")), "upper case": responds(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
+                responds(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": responds(OK, (b"x", b"a\x00b")), "S-60 two lengths":
+                    responds(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
+                        responds(OK, (b"content-length", b"5")), "interim that ends": responds((b":status", b"103")),
+    "empty name": responds(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
         frame(1, 5, 99, literal(*OK))
     ), "data without a head": lambda connection, stream: connection.send(frame(0, 1, stream.number, b"x")),
     "a frame that is too long": lambda connection, stream: connection.send(b"\xff\xff\xff\x00\x00" + b"\x00" * 4),
@@ -258,7 +258,7 @@ def test_an_invalid_response_is_a_502(name, start_gateway, server):
 
 def test_our_names_are_dropped(start_gateway, server):
     """S-65 S-66: the gateway's cookie and fields are dropped; URLs stay as they are."""
-    app = server(says(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
+    app = server(responds(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
                       (b"location", b"http://internal/")))
     response = request(start_gateway(app.address).port, "/x")
     assert [value for name, value in response.fields if name.lower() == "set-cookie"] == ["theirs=1"]

@@ -15,7 +15,7 @@ from support.gateway import Gateway, oidc
 from support.processes import eventually, free_port, nginx
 from support.raw import Wire, request
 from support.tls_servers import OpenSSLServer, RecordingServer
-from support.upstream import Upstream, echo, says
+from support.upstream import Upstream, echo, responds
 
 BUSY = b"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"
 
@@ -56,7 +56,7 @@ def apps():
         app.close()
 
 
-def answered_by(gateway, apps, count, path="/x", **more):
+def distribution(gateway, apps, count, path="/x", **more):
     """How many of some requests each app got."""
     before = [len(app.requests) for app in apps]
     statuses = [request(gateway.port, path, **more).status for _ in range(count)]
@@ -124,7 +124,7 @@ def test_a_target_that_is_down_fails_no_request(start_gateway, apps):
 def test_r_33_a_flapping_target_is_ejected_and_comes_back(start_gateway, apps):
     """R-33: after five failures in a row a target is ejected for a while and returns."""
     good, bad = apps(2)
-    bad.script("/", says(BUSY, close=False))
+    bad.script("/", responds(BUSY, close=False))
     gateway = start_gateway({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
     with Wire(gateway.port) as wire:
 
@@ -147,9 +147,9 @@ def test_r_33_the_last_target_is_never_ejected(start_gateway, apps):
     """R-33: with one target left every request still goes there."""
     one, two = apps(2)
     for app in (one, two):
-        app.script("/", says(BUSY, close=False))
+        app.script("/", responds(BUSY, close=False))
     gateway = start_gateway([one.address, two.address])
-    statuses, seen = answered_by(gateway, [one, two], 60)
+    statuses, seen = distribution(gateway, [one, two], 60)
     assert set(statuses) == {503} and sum(seen) == 60 and max(seen) > 30
 
 
@@ -278,7 +278,7 @@ def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
     eventually(lambda: two.seen("/healthz?x=1 "), "the checks begin")
     check = two.seen("/healthz?x=1 ")[0]
     assert check.method == "GET" and check.get("host") == "app.internal"
-    two.script("/healthz", says(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
+    two.script("/healthz", responds(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
 
     def healthy():
         found = {one["target"]: one["healthy"] for one in gateway.operation("/status").json()["upstreams"]}
@@ -286,7 +286,7 @@ def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
 
     eventually(lambda: not healthy(), "the target is taken out", 15)
     assert not two.seen("/elsewhere"), "redirects are not followed"
-    statuses, seen = answered_by(gateway, [one], 20)
+    statuses, seen = distribution(gateway, [one], 20)
     assert set(statuses) == {200} and seen[0] >= 20
     assert gateway.metrics()[f'gatehouse_upstream_healthy{{app="app",target="{two.address}"}}'] == 0
     two.scripts.clear()
@@ -298,12 +298,12 @@ def test_when_all_targets_are_unhealthy_all_are_used(start_gateway, apps):
     """The panic rule: health checks that fail everywhere must not be worse than none."""
     pair = apps(2)
     for app in pair:
-        app.script("/healthz", says(BUSY))
+        app.script("/healthz", responds(BUSY))
     gateway = start_gateway({"targets": [app.address for app in pair], "health": {"path": "/healthz", "interval": "1s"}})
     eventually(
         lambda: not any(one["healthy"] for one in gateway.operation("/status").json()["upstreams"]), "both are out", 15
     )
-    statuses, _ = answered_by(gateway, pair, 10)
+    statuses, _ = distribution(gateway, pair, 10)
     assert set(statuses) == {200}
 
 
@@ -435,7 +435,7 @@ def test_an_app_with_an_invalid_certificate_gets_no_request(name, start_gateway,
     assert request(gateway.port, "/secret").status == 502
     eventually(lambda: server.connections, "the app was called")
     assert server.application_bytes == b""
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says so")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the line in the log")
 
 
 def test_the_tls_server_name_can_be_configured(start_gateway, secure, root, tmp_path):
@@ -557,7 +557,7 @@ def test_a_pin_does_not_replace_the_authority(start_gateway, secure, root, tmp_p
     server = secure(leaf)
     gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path), pins=pins(leaf.pin)))
     assert request(gateway.port, "/x").status == 502
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says why")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the reason in the log")
     assert server.application_bytes == b""
 
 

@@ -55,7 +55,7 @@ class App:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()
 
 

@@ -19,5 +19,5 @@ ALL = {
     "sign-ins": sign_ins.whole,
     "handshakes": handshakes.full,
     "loops": loops.two,
-    "start": start.first_answer,
+    "start": start.first_response,
 }

@@ -25,7 +25,7 @@ def down(place, size):
                 break
             left -= count
     if status != 200 or left:
-        raise Trouble(f"{place.url}: a body of {size} MiB was answered with {status} and {left} bytes were missing")
+        raise Trouble(f"{place.url}: a body of {size} MiB got {status} and {left} bytes were missing")
     return size
 
 
@@ -39,24 +39,24 @@ def up(place, size):
             wire.socket.sendall(BLOCK)
         response = wire.response()
     if response.status != 200 or response.body != b"%d" % (size * MIB):
-        raise Trouble(f"{place.url}: a body of {size} MiB was answered with {response.status} {response.body[:60]}")
+        raise Trouble(f"{place.url}: a body of {size} MiB got {response.status} {response.body[:60]}")
     return size
 
 
-def large(own_gateway):
+def large(environment):
     """1 GiB down and up beside nginx, and the memory in use"""
-    size = own_gateway.options.bulk
+    size = environment.options.bulk
     for direction, move in (("down", down), ("up", up)):
-        with own_gateway.gateway() as gateway:
-            ours, theirs = gateway.place(), own_gateway.beside.place()
+        with environment.gateway() as gateway:
+            ours, theirs = gateway.place(), environment.beside.place()
             move(ours, 16)
             before = rss_kib(gateway.pid)
             forget_peak(gateway.pid)
             subjects = {
-                "nginx": lambda: cost_of(own_gateway.beside.pid, lambda: move(theirs, size)),
+                "nginx": lambda: cost_of(environment.beside.pid, lambda: move(theirs, size)),
                 "ours": lambda: cost_of(gateway.pid, lambda: move(ours, size)),
             }
-            found = rounds(subjects, own_gateway.options.rounds)
+            found = rounds(subjects, environment.options.rounds)
             grown = (peak_kib(gateway.pid) - before) / 1024
         mine, nginx = found["ours"], found["nginx"]
         shown = [f"{microseconds(one.cost)}, {one.rate:.0f} MiB/s" for one in (mine, nginx)]

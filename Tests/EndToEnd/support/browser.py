@@ -42,7 +42,7 @@ class Browser:
         with Wire(parts.port or (443 if tls else 80), **tls) as wire:
             wire.send(head.encode("latin-1") + b"\r\n" + data)
             response = wire.response(method)
-        assert response is not None, f"no answer to {method} {url}"
+        assert response is not None, f"no response to {method} {url}"
         response.url = url
         self.url = url
         self.history.append((method, url, response.status))

@@ -28,7 +28,7 @@ class Chromium:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as response:
             page = next(page for page in json.load(response) if page["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], suppress_origin=True, timeout=30)
-        self.number, self.problems, self.loads = 0, [], 0
+        self.number, self.errors, self.loads = 0, [], 0
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -50,11 +50,11 @@ class Chromium:
             case "Page.loadEventFired":
                 self.loads += 1
             case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
-                self.problems.append(parameters["entry"])
+                self.errors.append(parameters["entry"])
             case "Runtime.exceptionThrown":
-                self.problems.append(parameters)
+                self.errors.append(parameters)
             case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning"):
-                self.problems.append(parameters)
+                self.errors.append(parameters)
 
     def evaluate(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")

@@ -12,7 +12,7 @@ import requests
 
 from .processes import REPOSITORY, Process, eventually, free_port
 
-BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
+PROGRAM = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Every client of a test has the same IP.
 NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
@@ -22,7 +22,7 @@ ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secr
 def run(*arguments, cwd=None, env=None, timeout=30):
     """Runs a command of the program to its end."""
     return subprocess.run(
-        [str(BINARY), *map(str, arguments)],
+        [str(PROGRAM), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -87,7 +87,7 @@ class Gateway:
 
     def start(self, env=None, drain_delay=0, more=(), wrapper=()):
         self.write()
-        command = [*wrapper, BINARY, "serve", "--config", self.path, *more]
+        command = [*wrapper, PROGRAM, "serve", "--config", self.path, *more]
         if drain_delay is not None:
             command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
@@ -142,5 +142,5 @@ class Gateway:
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()

@@ -112,9 +112,9 @@ class Client:
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
             try:
                 data = self.socket.recv(65536)
-            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as problem:
-                if isinstance(problem, ssl.SSLError) and "timed out" in str(problem):
-                    raise TimeoutError from problem
+            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as error:
+                if isinstance(error, ssl.SSLError) and "timed out" in str(error):
+                    raise TimeoutError from error
                 data = b""
             if not data:
                 self.is_closed = True
@@ -192,5 +192,5 @@ class Client:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()

@@ -24,13 +24,13 @@ class Realm:
 
     def reset(self):
         """Back to the defaults."""
-        self.person = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
+        self.user = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
         self.key = self.keys[0]
         self.requests = []
         self.codes = {}
         self.claims = lambda claims: claims
         self.make = lambda claims, realm: token(realm.key, claims)
-        self.userinfo = lambda person: person
+        self.userinfo = lambda user: user
         self.callback = lambda parameters: parameters
         self.token_response = lambda response: response
         self.documents = {}
@@ -72,7 +72,7 @@ class Realm:
         claims = self.claims(
             {
                 "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce":
-                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.person,
+                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.user,
             }
         )
         response = {
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "token":
             return self.json(*realm.tokens(form))
         if path == "userinfo":
-            return self.json(200, realm.userinfo(dict(realm.person)))
+            return self.json(200, realm.userinfo(dict(realm.user)))
         return self.reply(404, {}, b"")
 
     def json(self, status, value):
@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class ProviderServer(ThreadingHTTPServer):
-    """All realms of a test run on one port; `strays` are requests for what is no realm."""
+    """All realms of a test run on one port; `strays` are requests outside any realm."""
 
     daemon_threads = True
     request_queue_size = 128

@@ -115,11 +115,11 @@ class Wire:
             while True:
                 size = self._until(b"\r\n")
                 if size is None:
-                    raise AssertionError("cut off in the middle of a chunked answer")
+                    raise AssertionError("truncated in the middle of a chunked response")
                 count = int(size, 16)
                 while len(self.buffer) < count + 2:
                     if not self._more():
-                        raise AssertionError("cut off in the middle of a chunk")
+                        raise AssertionError("truncated in the middle of a chunk")
                 body += self.buffer[:count]
                 self.buffer = self.buffer[count + 2:]
                 if count == 0:
@@ -129,7 +129,7 @@ class Wire:
             return self.rest()
         while len(self.buffer) < int(length):
             if not self._more():
-                raise AssertionError(f"cut off after {len(self.buffer)} of {length} bytes")
+                raise AssertionError(f"truncated after {len(self.buffer)} of {length} bytes")
         body, self.buffer = self.buffer[:int(length)], self.buffer[int(length):]
         return body
 
@@ -139,7 +139,7 @@ class Wire:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
@@ -162,7 +162,7 @@ def request(port, target="/", host="gate.localhost", method="GET", fields=(), bo
     with Wire(port, timeout, **tls) as wire:
         wire.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
         response = wire.response(method)
-        assert response is not None, f"no answer to {method} {target}"
+        assert response is not None, f"no response to {method} {target}"
         return response
 
 

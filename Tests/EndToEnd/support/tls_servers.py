@@ -143,7 +143,7 @@ class TLSServer:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
@@ -206,8 +206,8 @@ class NginxFront:
         try:
             eventually(lambda: not Path(f"/proc/{old}").exists(), "the old worker has ended")
             eventually(lambda: shown(self.port) in wanted, "nginx shows the new certificate")
-        except AssertionError as problem:
-            raise AssertionError(f"{problem}\n{self.errors.read_text()[-2000:]}") from None
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.errors.read_text()[-2000:]}") from None
 
     def stop(self):
         """Ends nginx."""
@@ -237,7 +237,7 @@ class OpenSSLServer:
         """All that clients have sent within TLS."""
         return self.process.log_path.read_bytes()
 
-    def say(self, data):
+    def send(self, data):
         """Sends bytes to the client that is connected now."""
         self._pipe.write(data)
 

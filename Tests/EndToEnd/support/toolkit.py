@@ -83,7 +83,7 @@ def fill(given):
     from django.contrib.auth.models import User
     from oauth2_provider.models import Application
 
-    for name, email in given["people"].items():
+    for name, email in given["users"].items():
         User.objects.create_user(name, email, name)
     for name, client in given["clients"].items():
         Application.objects.create(

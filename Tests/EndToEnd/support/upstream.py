@@ -171,7 +171,7 @@ def echo(request):
     return head if request.method == "HEAD" else head + body
 
 
-def says(data, close=True):
+def responds(data, close=True):
     """A script that reads the request's body and responds with these bytes."""
     def act(connection, request):
         connection.body(request)

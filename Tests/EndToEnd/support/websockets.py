@@ -25,7 +25,7 @@ def accept(key):
 
 
 def handshake(path="/public/ws", host="gate.localhost", lines=None, method="GET", version="1.1"):
-    """The bytes of a handshake; what is None in `lines` is left out."""
+    """The bytes of a handshake; `lines` with the value None are omitted."""
     fields = {"Host": host, **HANDSHAKE, **(lines or {})}
     head = f"{method} {path} HTTP/{version}\r\n"
     return (head + "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value is not None)

@@ -49,7 +49,7 @@ class Message:
 
 @dataclass
 class Exchange:
-    """A request, the interim responses, the response (None if there was none) and the bytes of a tunnel after a 101."""
+    """A request, the interim responses, the response (or None) and the bytes of a tunnel after a 101."""
 
     request: Message
     interim: list
