@@ -81,7 +81,7 @@ class Fixture:
         assert page.url.startswith(self.provider(name).origin), browser.history
         return browser, self.provider(name).agree(browser, page, user)
 
-    def refused(self):
+    def rejected(self):
         """The last line of the log about a rejection."""
         return [line for line in self.gateway.log.splitlines() if "refused" in line][-1]
 
@@ -135,18 +135,18 @@ def test_w_01_rs512_is_rejected_with_the_line_to_change_and_accepted_when_listed
     """The algorithm of Glewlwyd and Canaille when their operators choose more than RS256."""
     browser, page = fixture.sign_in(f"{name}-512")
     assert page.status == 502 and "id_token.algorithm" in page.text and browser.ticket() is None
-    line = fixture.refused()
+    line = fixture.rejected()
     for words in ("alg is 'RS512'", "admitted are", f"providers.{name}-512.id_token_algorithms: [RS512]"):
         assert words in line, line
     assert line.endswith(f" provider={name}-512"), "W-02: the line names the provider"
     browser, page = fixture.sign_in(f"{name}-listed")
-    assert page.status == 200 and browser.ticket(), fixture.refused()
+    assert page.status == 200 and browser.ticket(), fixture.rejected()
 
 
 def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(fixture):
     """OpenID Connect Core §5.3.2: `application/jwt`."""
     browser, page = fixture.sign_in("canaille-signed")
-    assert page.status == 200, fixture.refused()
+    assert page.status == 200, fixture.rejected()
     assert browser.send("GET", "/oauth2/userinfo").json["name"] == "Ada Example"
 
 
@@ -155,7 +155,7 @@ def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, fixture):
     """Glewlwyd returns `unauthorized_client`, Canaille `invalid_client`."""
     browser, page = fixture.sign_in(f"{name}-wrong")
     assert page.status == 502 and "openid.client_refused" in page.text and browser.ticket() is None
-    line = fixture.refused()
+    line = fixture.rejected()
     assert "check client_id and client_secret" in line and SECRET[::-1] not in line, line
 
 

@@ -84,7 +84,7 @@ def test_an_invalid_request_is_reset(fields, client, app, others):
 # Requests that HTTP/1.1 rejects as well
 
 
-def refused():
+def rejected():
     for method in ("get", "put", "F" * 33):
         yield "S-39", f"method {method}", get(method=method), 501
     for method in ("TRACE", "TRACK"):
@@ -119,10 +119,10 @@ def refused():
     yield "S-55 H-10", "a large cookie", get("/public/x", *[("cookie", f"a{at}=" + "b" * 100) for at in range(170)]), 431
 
 
-REFUSED = list(refused())
+REJECTED = list(rejected())
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize("row", REJECTED, ids=[f"{row[0]} {row[1]}" for row in REJECTED])
 def test_what_http_1_rejects_is_rejected(row, client, app, others):
     """S rows on HTTP/2: the status of HTTP/1.1, or a reset; the app gets nothing, the connection stays."""
     before = len(app.requests)
@@ -423,7 +423,7 @@ def test_an_hpack_table_size_above_the_limit_is_rejected(client, others):
     assert client.end() == http2.COMPRESSION_ERROR
 
 
-def test_more_streams_than_allowed_are_refused(client, scripted, others):
+def test_more_streams_than_allowed_are_rejected(client, scripted, others):
     """RFC 9113 §5.1.2: 100 at a time; libnghttp2 ends the connection of a client that ignores the limit."""
     scripted("/public/hang", lambda wire, request: wire.more())
     client.wait(lambda: any(kind == http2.SETTINGS for kind, *_ in client.frames))

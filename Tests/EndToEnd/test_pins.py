@@ -54,7 +54,7 @@ def recorder(zoo, tmp_path):
         yield server
 
 
-def was_refused(server):
+def was_rejected(server):
     """Whether the server was called, and the handshake ended before anything could be sent."""
     return server.connections and not server.handshakes and server.application_bytes == b""
 
@@ -78,7 +78,7 @@ def test_p_01_a_right_pin_does_not_replace_the_authority(match, mode, zoo, recor
     ca = zoo.other.file(tmp_path)
     result = check(tmp_path, pinned(recorder.origin, ca, zoo.pin(match), STRANGER, match=match, mode=mode))
     assert result.returncode == 1 and "unknown issuer" in result.stdout
-    assert was_refused(recorder)
+    assert was_rejected(recorder)
 
 
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
@@ -88,7 +88,7 @@ def test_p_01_a_right_pin_does_not_replace_the_name(match, zoo, tmp_path):
     with RecordingServer(*leaf.files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, pin, STRANGER, match=match))
         assert result.returncode == 1 and "for another host name" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 ODDITIES = {
@@ -115,7 +115,7 @@ def test_p_10_to_p_14_invalid_certificates_are_rejected_whatever_the_pins(oddity
         provider = oidc(server.origin, tls={"ca_file": zoo.ca})
         result = check(tmp_path, pinned(server.origin, zoo.ca, leaf.pin, STRANGER) if pins else provider)
         assert result.returncode == 1 and words in result.stdout, result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 def test_p_12_a_wildcard_matches_one_label(zoo, tmp_path):
@@ -137,7 +137,7 @@ def test_p_02_certificates_beside_the_chain_do_not_count(zoo, tmp_path):
         pins = (zoo.between.pin, zoo.root.pin)
         result = check(tmp_path, pinned(server.origin, zoo.both, *pins, match="chain"))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.both, zoo.other.pin, STRANGER, match="chain"))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
 
@@ -148,7 +148,7 @@ def test_p_02_a_leaf_in_the_place_of_an_authority_does_not_count(zoo, tmp_path):
     with RecordingServer(*middle.issue("localhost").files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, middle.pin, zoo.root.pin, match="chain"))
         assert result.returncode == 1 and "FAIL" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
@@ -192,7 +192,7 @@ def test_p_15_on_a_mismatch_no_byte_is_sent(match, kind, version, zoo, tmp_path)
         server.response = document(server.origin)
         result = check(tmp_path, pinned(server.origin, zoo.ca, wrong, STRANGER, match=match))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.ca, right, STRANGER, match=match))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
         assert b"GET /" in server.application_bytes

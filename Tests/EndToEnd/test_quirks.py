@@ -26,7 +26,7 @@ KEYS = "GET /oauth2/v3/certs"
 GROUPS = "GET /v1/groups/-/memberships:search"
 
 
-def refused(status, code):
+def rejected(status, code):
     return (status, code)
 
 
@@ -49,19 +49,19 @@ class Row:
 
 def bad_callback(quirk, status, code):
     """RFC 9207 §2.4 and RFC 6749 §3.1: the code of such a callback is not redeemed."""
-    return Row(quirk, outcomes=[refused(status, code)], counts={"POST /token": None})
+    return Row(quirk, outcomes=[rejected(status, code)], counts={"POST /token": None})
 
 
 def bad_token(quirk, rule):
     """OpenID Connect Core §3.1.3.7."""
-    return Row(quirk, outcomes=[refused(502, f"id_token.{rule}")], counts={"POST /token": 1})
+    return Row(quirk, outcomes=[rejected(502, f"id_token.{rule}")], counts={"POST /token": 1})
 
 
 GOOGLE = [
     Row("google-short-issuer", profile={"issuer": re.compile(r"https://localhost:\d+")}),
     Row("google-no-hd", profile={"tenant": None, "email_verified": True, "email_authoritative": False}),
     Row("google-hosted-domain", profile={"tenant": "example.org", "email_authoritative": True}),
-    Row("google-hosted-domain", account="katherine", outcomes=[refused(403, "provider.hosted_domain")]),
+    Row("google-hosted-domain", account="katherine", outcomes=[rejected(403, "provider.hosted_domain")]),
     Row("google-email-verified-text", profile={"email": "ada@example.org", "email_verified": True}),
     Row("google-email-verified-absent", profile={"email": "ada@example.org", "email_verified": False}),
     Row("google-no-callback-issuer", profile={"user": "google:104729384756102938475"}),
@@ -99,8 +99,8 @@ MANY = 250 + 250
 
 GITHUB = [
     Row("github-form-answer", "github", profile={"user": "github:73205511", "email": "ada@example.org"}),
-    Row("github-xml-answer", "github", outcomes=[refused(502, "openid.token_response")]),
-    Row("github-error-with-200", "github", outcomes=[refused(400, "openid.code_refused")]),
+    Row("github-xml-answer", "github", outcomes=[rejected(502, "openid.token_response")]),
+    Row("github-error-with-200", "github", outcomes=[rejected(400, "openid.code_refused")]),
     Row("github-expiring-tokens", "github", profile={"user": "github:73205511"}),
     Row("github-no-callback-issuer", "github", profile={"user": "github:73205511"}),
     # The id is one that a double cannot hold, and the email address was never verified.
@@ -109,13 +109,13 @@ GITHUB = [
     Row(
         "github-wrong-host",
         "github",
-        outcomes=[refused(502, "provider.refused")],
+        outcomes=[rejected(502, "provider.refused")],
         counts={"POST /login/oauth/access_token": None},
     ),
     Row(
         "github-api-redirects",
         "github",
-        outcomes=[refused(502, "provider.redirected")],
+        outcomes=[rejected(502, "provider.redirected")],
         counts={"GET /elsewhere": None},
     ),
     Row("github-app", "github", profile={"user": "github:73205511", "email": None, "email_verified": False}),
@@ -160,11 +160,11 @@ MICROSOFT = [
     Row("microsoft-organizations", "microsoft", profile={"tenant": TENANT}),
     Row("microsoft-consumers", "microsoft", "katherine", profile={"tenant": CONSUMERS}),
     Row("microsoft-tenant-list", "microsoft", profile={"tenant": TENANT}),
-    Row("microsoft-tenant-list", "microsoft", "katherine", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-tenant-list", "microsoft", "mallory", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-other-tenant", "microsoft", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-tenant-no-guid", "microsoft", outcomes=[refused(502, "id_token.issuer")]),
-    Row("microsoft-consumer-key", "microsoft", outcomes=[refused(502, "id_token.key_issuer")]),
+    Row("microsoft-tenant-list", "microsoft", "katherine", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-tenant-list", "microsoft", "mallory", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-other-tenant", "microsoft", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-tenant-no-guid", "microsoft", outcomes=[rejected(502, "id_token.issuer")]),
+    Row("microsoft-consumer-key", "microsoft", outcomes=[rejected(502, "id_token.key_issuer")]),
     # The third token is signed by a key that the second response no longer had.
     Row(
         "microsoft-alternating-keys",
@@ -228,22 +228,22 @@ WRONG = [
     bad_token("token-bad-signature", "signature"),
     bad_token("token-critical-header", "critical_header"),
     # One fetch at the first sign-in and one for the first unknown key; no third within half a minute.
-    Row("token-unknown-keys", outcomes=[refused(502, "id_token.key_unknown")] * 4, counts={KEYS: 2}),
-    Row("discovery-wrong-issuer", outcomes=[refused(502, "openid.issuer_mismatch")]),
-    Row("wrong-pin", outcomes=[refused(503, "provider.pin_mismatch")]),
+    Row("token-unknown-keys", outcomes=[rejected(502, "id_token.key_unknown")] * 4, counts={KEYS: 2}),
+    Row("discovery-wrong-issuer", outcomes=[rejected(502, "openid.issuer_mismatch")]),
+    Row("wrong-pin", outcomes=[rejected(503, "provider.pin_mismatch")]),
     Row("backup-pin"),
-    Row("discovery-down", outcomes=[refused(502, "provider.unavailable")]),
-    Row("keys-too-large", outcomes=[refused(502, "provider.answer_too_large")]),
+    Row("discovery-down", outcomes=[rejected(502, "provider.unavailable")]),
+    Row("keys-too-large", outcomes=[rejected(502, "provider.answer_too_large")]),
     Row("keys-repeated-id"),
-    Row("keys-for-encryption", outcomes=[refused(502, "openid.key_set")]),
-    Row("keys-down-later", outcomes=[IN, refused(502, "id_token.key_unknown"), IN], counts={KEYS: 2}),
-    Row("userinfo-other-subject", "microsoft", outcomes=[refused(502, "openid.userinfo_subject")]),
-    Row("token-endpoint-down", outcomes=[refused(502, "provider.unavailable")], counts={"POST /token": 1}),
-    Row("token-endpoint-slow", outcomes=[refused(502, "provider.timeout")], counts={"POST /token": 1}, seconds=15),
-    Row("token-endpoint-redirects", outcomes=[refused(502, "provider.redirected")], counts={"POST /elsewhere": None}),
-    Row("verifier-mismatch", outcomes=[refused(400, "openid.code_refused")], counts={"POST /token": 1}),
-    Row("verifier-mismatch", "github", outcomes=[refused(400, "openid.code_refused")]),
-    Row("verifier-mismatch", "microsoft", outcomes=[refused(400, "openid.code_refused")]),
+    Row("keys-for-encryption", outcomes=[rejected(502, "openid.key_set")]),
+    Row("keys-down-later", outcomes=[IN, rejected(502, "id_token.key_unknown"), IN], counts={KEYS: 2}),
+    Row("userinfo-other-subject", "microsoft", outcomes=[rejected(502, "openid.userinfo_subject")]),
+    Row("token-endpoint-down", outcomes=[rejected(502, "provider.unavailable")], counts={"POST /token": 1}),
+    Row("token-endpoint-slow", outcomes=[rejected(502, "provider.timeout")], counts={"POST /token": 1}, seconds=15),
+    Row("token-endpoint-redirects", outcomes=[rejected(502, "provider.redirected")], counts={"POST /elsewhere": None}),
+    Row("verifier-mismatch", outcomes=[rejected(400, "openid.code_refused")], counts={"POST /token": 1}),
+    Row("verifier-mismatch", "github", outcomes=[rejected(400, "openid.code_refused")]),
+    Row("verifier-mismatch", "microsoft", outcomes=[rejected(400, "openid.code_refused")]),
 ]
 
 ROWS = GOOGLE + GITHUB + MICROSOFT + WRONG

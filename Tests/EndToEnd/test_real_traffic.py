@@ -88,8 +88,8 @@ def prepared(playback, app, number):
     others = [value for name, value in fields if name.lower() == "cookie"]
     cookie = ("Cookie", "; ".join([playback.cookie, *others]))
     request = [start, [*(pair for pair in fields if pair[0].lower() != "cookie"), cookie], framing, body]
-    playback.app.next, playback.app.before = written(*one["recorded"]), len(playback.app.requests)
-    return request, one["recorded"]
+    playback.app.next, playback.app.before = written(*one["response"]), len(playback.app.requests)
+    return request, one["response"]
 
 
 def check(playback, sent, recorded, response):
@@ -101,7 +101,7 @@ def check(playback, sent, recorded, response):
         b"GET / HTTP/1.1\r\n\r\n" if sent.method != "HEAD" else b"HEAD / HTTP/1.1\r\n\r\n", playback.app.next
     )
     got = Message(f"HTTP/1.1 {response.status} ", response.fields, response.body)
-    lines = [*request_differences(sent, there), *response_differences(played[0].recorded, got)]
+    lines = [*request_differences(sent, there), *response_differences(played[0].response, got)]
     assert not lines, "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from support.upstream import Upstream, echo, responds, socket_folder
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-REFUSED = {
+REJECTED = {
     "S-60 length and coding":
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "S-60 two lengths":
             b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "S-60 a list of lengths":
@@ -38,10 +38,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_an_invalid_response_is_a_502(name, scripted, gateway, app):
     """S-60 S-61 S-62 S-63: 502 with an error page, nothing of the response passed on, the connection not reused."""
-    scripted("/public/bad", responds(REFUSED[name]))
+    scripted("/public/bad", responds(REJECTED[name]))
     response = request(gateway.port, "/public/bad", fields=[("Accept", "text/html")])
     assert response.status == 502 and response.get("content-type").startswith("text/html"), response
     assert request(gateway.port, "/public/good").status == 200
