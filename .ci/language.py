@@ -75,7 +75,7 @@ IN_PROSE = {
     r"operations address(?:es)?": "operations listener",
     r"(?:header|head|field) blocks?": "head, field lines, HTTP/2 fields",
     r"stands?|stood": "is, applies, means",
-    r"(?:is|are|was|were) none": "is not, does not exist",
+    r"(?<!there )(?:is|are|was|were) none": "is not, does not exist",
     r"(?<!there )(?:is|are|was|were) no(?! (?:longer|more|less|better|worse|later)\b)": "is not",
     r"ends? tls": "terminates TLS",
     r"left to chance": "with jitter",
@@ -89,15 +89,16 @@ EXCEPTIONS = [
     (r"(?i)\bapplication/problem\+json\b", "", "the media type of RFC 9457"),
     (r"\bpeople\.googleapis\.com\b|\bPeople API\b|\burn:li:person\b", "", "the API of a provider"),
     (r"\bhandover\.[a-z_]+|\bopenid\.handover_too_long\b", "", "released failure codes"),
+    (r"/oauth2/handover\b|\bgatehouse-handover\b", "", "a released endpoint and the name of a cookie"),
     (r"\bhandover\b", ".ci/check.py", "the start of released failure codes"),
     (r"\bprovider\.answer_(?:malformed|too_large)\b", "", "released failure codes"),
-    (r"\bsession\.store_fault\b", "", "a released failure code"),
+    (r"\b(?:session\.)?store_fault\b", "", "a released failure code and its key in /status"),
     (r"\bgatehouse_(?:overload_stage|session_store_fault)\b", "", "released metrics"),
     (r"(?i)\bleast[_ ]?(?:requests|connections|loaded)\b", "", "what nginx and Envoy call it"),
     (r"(?i)block_?size|EncodeBlock|DecodeBlock", "", "what ciphers and OpenSSL call it"),
     (r"(?i)\bDNS answers?\b", "", "what RFC 1035 calls it"),
     (r"\bgate:house\b", "Tests/", "a client id with a colon"),
-    (r"([\"'`])answer\1|(?m:^[ #-]*|[{,] ?)answer: ", "", "a released key of providers.yaml"),
+    (r"([\"'`])answer\1|\btimeouts\.answer\b|(?m:^[ #-]*|[{,] ?)answer: ", "", "a released key of providers.yaml"),
 ]
 
 CHECKED_SUFFIXES = {
