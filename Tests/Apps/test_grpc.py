@@ -76,8 +76,8 @@ def calls(certificate, metadata):
             try:
                 call("Fails", "unary_unary", b"")
                 failure = None
-            except grpc.RpcError as problem:
-                failure = (problem.code().name, problem.details(), pairs(problem.trailing_metadata()))
+            except grpc.RpcError as error:
+                failure = (error.code().name, error.details(), pairs(error.trailing_metadata()))
             return {
                 "one": len(response),
                 "first": pairs(done.initial_metadata()),

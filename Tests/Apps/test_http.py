@@ -83,7 +83,7 @@ class App(Upstream):
             "/large":
             ok(LARGE, "Accept-Ranges: bytes"),
         }.items():
-            self.script(path, self.says(data))
+            self.script(path, self.responds(data))
         self.script("/conditional", self.conditional)
         self.script("/range", self.range)
         self.script("/events", self.events)
@@ -92,7 +92,7 @@ class App(Upstream):
         self.script("/refuses", self.refuses)
 
     @staticmethod
-    def says(data):
+    def responds(data):
         until_close = b"\r\nContent-Length" not in data and b"chunked" not in data and b" 204 " not in data
 
         def act(connection, request):

@@ -14,7 +14,7 @@ LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 def tls_context(*protocols):
-    """A client that believes any certificate; every handshake is a full one."""
+    """A client that accepts any certificate; every handshake is a full one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if protocols:
@@ -31,7 +31,7 @@ def offers_http2(port):
 
 @dataclass
 class Response:
-    """The answer to a request; `size` counts all its bytes."""
+    """The response to a request; `size` counts all its bytes."""
 
     status: int
     fields: list
@@ -56,7 +56,7 @@ class Wire:
         self.port, self.waiting = port, b""
 
     def ask(self, method, target, fields=(), body=None):
-        """One request and its answer."""
+        """One request and its response."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
         lines += [f"{name}: {value}" for name, value in dict(fields).items()]
         if body is not None:
@@ -67,11 +67,11 @@ class Wire:
     def more(self):
         data = self.socket.recv(65536)
         if not data:
-            raise ConnectionError("the connection ended in the middle of an answer")
+            raise ConnectionError("the connection ended in the middle of a response")
         self.waiting += data
 
     def head(self):
-        """Status and fields of an answer, and how long its head is."""
+        """Status and fields of a response, and the length of its head."""
         while b"\r\n\r\n" not in self.waiting:
             self.more()
         head, _, self.waiting = self.waiting.partition(b"\r\n\r\n")
@@ -115,15 +115,15 @@ class Wire:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
 class Browser:
     """One browser without a screen: cookies for one origin, a connection to each."""
 
-    def __init__(self, port, person="ada"):
-        self.port, self.person = port, person
+    def __init__(self, port, user="ada"):
+        self.port, self.user = port, user
         self.cookies, self.wires = {}, {}
 
     @property
@@ -159,7 +159,7 @@ class Browser:
         for _ in range(12):
             parts = urlsplit(url)
             if parts.path.endswith("/authorize"):
-                url += f"&person={self.person}"
+                url += f"&user={self.user}"
             response = self.send("GET", url)
             if response.status not in (301, 302, 303, 307, 308):
                 break
@@ -184,5 +184,5 @@ class Browser:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed client assertions and pushed requests, judged by idpyoidc: RFC 7523, RFC 9126, RFC 9207."""
+"""Signed client assertions and pushed requests, checked by idpyoidc: RFC 7523, RFC 9126, RFC 9207."""
 
 import subprocess
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -17,7 +17,7 @@ from support.real import SECRET, Idpy, Toolkit
 from support.upstream import Upstream
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-# A key as OpenSSL writes it, and what is signed with it.
+# A key in each format of OpenSSL, and its algorithm.
 KEYS = {
     "key-rsa": (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "RS256"),
     "key-pkcs1": (["genrsa", "-traditional", "3072"], "RS256"),
@@ -29,7 +29,7 @@ PUSHED = ["pushed-secret", "pushed-key"]
 
 
 class Fixture:
-    """The providers, with a client for each way to prove who one is; the gateway; the app behind it."""
+    """The providers, with a client for each method of client authentication; the gateway; its app."""
     def __init__(self, folder):
         self.folder, self.app = folder, Upstream()
         port = free_port()
@@ -139,7 +139,7 @@ def verified(assertion, fixture, name, algorithm):
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_key_instead_of_a_secret_signs_in(name, fixture):
-    """RFC 7523 §2.2 and §3, OpenID Connect Core §9: the provider takes this and nothing else from this client."""
+    """RFC 7523 §2.2 and §3, OpenID Connect Core §9: the provider accepts nothing else from this client."""
     assert_signed_in(*fixture.sign_in(name), name)
     first = fixture.last("token")
     assert_signed_in(*fixture.sign_in(name), name)
@@ -158,7 +158,7 @@ def test_a_key_instead_of_a_secret_signs_in(name, fixture):
 
 
 def test_an_assertion_is_accepted_once(fixture):
-    """RFC 7523 §3, rule 7: `jti` is what lets this provider refuse it the second time."""
+    """RFC 7523 §3, rule 7: by `jti` this provider rejects it the second time."""
     assert_signed_in(*fixture.sign_in("key-p256"), "key-p256")
     form = fixture.last("token")["form"]
     again = requests.post(f"{fixture.idpy.issuer}/token", data=form, timeout=10)
@@ -167,7 +167,7 @@ def test_an_assertion_is_accepted_once(fixture):
 
 @pytest.mark.parametrize("name", ["key-stranger", "key-refused"])
 def test_the_wrong_key_or_the_wrong_method_is_rejected(name, fixture):
-    """A key that the provider does not know under this name, and a client that may not use keys."""
+    """A key that the provider does not know by this id, and a client that may not use keys."""
     browser, response = fixture.sign_in(name)
     assert_rejected(browser, response, fixture)
     assert fixture.last("token")["status"] == 401 and "client_assertion" in fixture.last("token")["form"]
@@ -176,7 +176,7 @@ def test_the_wrong_key_or_the_wrong_method_is_rejected(name, fixture):
 
 @pytest.mark.parametrize("name", PUSHED)
 def test_a_pushed_request_shows_the_browser_its_reference_only(name, fixture):
-    """RFC 9126 §2 and §4: the address has the client's id and the reference, the rest went to the provider directly."""
+    """RFC 9126 §2 and §4: the URL has the client's id and the reference; the rest went to the provider directly."""
     browser = Browser(fixture.gateway)
     location = browser.begin(name, f"/{name}")
     query = dict(parse_qsl(urlsplit(location).query))
@@ -200,7 +200,7 @@ def test_a_pushed_request_shows_the_browser_its_reference_only(name, fixture):
 
 
 def test_a_pushed_request_works_once(fixture):
-    """RFC 9126 §7.3: what the browser saw is worth nothing afterwards."""
+    """RFC 9126 §7.3: the reference that the browser saw works once."""
     browser = Browser(fixture.gateway)
     location = browser.begin("pushed-secret", "/pushed-secret")
     assert browser.visit(location).status == 200
@@ -208,7 +208,7 @@ def test_a_pushed_request_works_once(fixture):
 
 
 def test_a_rejected_push_is_an_error_page_and_no_redirect(fixture):
-    """RFC 9126 §2.3: without a reference nobody is sent to the provider."""
+    """RFC 9126 §2.3: without a reference no browser is sent to the provider."""
     authorized = len(fixture.idpy.journal("authorization"))
     browser, response = fixture.sign_in("pushed-wrong")
     assert_rejected(browser, response, fixture)
@@ -217,7 +217,7 @@ def test_a_rejected_push_is_an_error_page_and_no_redirect(fixture):
 
 
 def test_a_provider_without_pushed_requests_gets_no_plain_request_instead(fixture):
-    """What the file asks for is done or nothing: django-oauth-toolkit has no such endpoint."""
+    """No fall-back to a plain request: django-oauth-toolkit has no such endpoint."""
     browser = Browser(fixture.gateway)
     response = browser.send("GET", "/oauth2/start/pushed-nowhere")
     assert_rejected(browser, response, fixture)
@@ -225,7 +225,7 @@ def test_a_provider_without_pushed_requests_gets_no_plain_request_instead(fixtur
 
 
 def test_with_iss_required_a_callback_that_names_the_issuer_signs_in(fixture):
-    """RFC 9207 §2.4: idpyoidc sends it, although its metadata does not say so."""
+    """RFC 9207 §2.4: idpyoidc sends it, although its metadata does not announce it."""
     browser, page = fixture.sign_in("iss")
     assert_signed_in(browser, page, "iss")
     assert "iss=" in next(url for _, url, _ in browser.history if "/oauth2/callback/iss?" in url)
@@ -252,14 +252,14 @@ def test_with_iss_required_a_callback_without_it_is_rejected(fixture):
 
 
 def test_with_iss_required_an_error_response_without_it_is_rejected(fixture):
-    """RFC 9207 §2: error answers name the issuer as well; idpyoidc's do not."""
+    """RFC 9207 §2: error responses name the issuer as well; idpyoidc's do not."""
     browser, response = fixture.sign_in("iss", choice="no")
     assert_rejected(browser, response, fixture)
     assert "openid.issuer_missing" in response.text
 
 
 def test_with_iss_required_a_provider_that_never_sends_it_is_rejected(fixture):
-    """django-oauth-toolkit leaves it out unless told otherwise."""
+    """django-oauth-toolkit omits it by default."""
     browser = Browser(fixture.gateway)
     page = browser.visit("/oauth2/start/iss-toolkit")
     response = fixture.toolkit.agree(browser, page)

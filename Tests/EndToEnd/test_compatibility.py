@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Honest traffic of real apps and clients passes; what could reach another app by it does not (X, Y and V rows)."""
+"""Honest traffic of real apps and clients passes; what could reach another app does not (X, Y and V rows)."""
 
 import re
 
@@ -11,7 +11,7 @@ from support.h2_server import H2Server
 from support.http2 import Client
 from support.processes import certificate, free_port
 from support.raw import Wire, exchange
-from support.upstream import Upstream, says
+from support.upstream import Upstream, responds
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 
@@ -157,7 +157,7 @@ def test_v_02_a_link_with_two_slashes_never_leads_to_another_site(own_gateway):
     "/adm%C4%B1n/x", "/public/%40team", "/public/%40TEAM/x", "/public/%2540team", "/Elsewhere/x",
 ])
 def test_x_02_no_spelling_of_a_nested_path_reaches_its_app(target, ask, recorder):
-    """X-02: 403 as for the path itself, or 400 where only some servers take it for that path."""
+    """X-02: 403 as for the path itself, or 400 where only some servers read it as that path."""
     before = len(recorder.requests)
     response = ask(target)
     is_same = re.match(r"/ops%3aadmin|/public/%40team$", target, re.I) and "Ops" not in target
@@ -167,14 +167,14 @@ def test_x_02_no_spelling_of_a_nested_path_reaches_its_app(target, ask, recorder
 
 
 @pytest.mark.parametrize("target", ["/EXACT/x", "/administrator", "/Public/x", "/a%2Fadmin", "/admins"])
-def test_x_02_what_is_no_other_apps_path_passes(target, ask):
-    """X-02: the path of an app that tells spellings apart, and longer names are no matter."""
+def test_x_02_a_path_of_no_other_app_passes(target, ask):
+    """X-02: the path of an app that distinguishes spellings, and longer names."""
     assert ask(target).status == 200
 
 
 @pytest.mark.parametrize("target", ["/elsewhere%2Fx", "/x/..%2Felsewhere"])
 def test_x_02_a_path_never_leaves_its_app_by_an_escape(target, ask):
-    """X-02: what leads out of an app once it is decoded is rejected, whatever is there."""
+    """X-02: a path that leads out of its app once it is decoded is rejected."""
     assert ask(target).json["error"] == "path.ambiguous"
 
 
@@ -265,7 +265,7 @@ def test_y_06_names_with_underscores_and_dots_are_dropped_and_counted(ask, own_g
 
 
 def test_y_06_an_app_may_reject_or_keep_underscores(ask, recorder):
-    """Y-06: `underscore_headers`; a name that reads as one with a meaning is forwarded to nobody."""
+    """Y-06: `underscore_headers`; a name that reads as a managed one is never forwarded."""
     response = ask("/strict/x", host="own.localhost", fields=["X_Trace: 1"])
     assert response.status == 400 and response.json["error"] == "request.header_name"
     assert ask("/loose/x", host="own.localhost", fields=["X_Trace: 1", "Content_Type: text/evil"]).status == 200
@@ -288,7 +288,7 @@ def test_v_09_a_grpc_call_with_an_underscore_goes_on_and_rejections_are_grpc(ove
 
 
 def test_x_14_a_content_type_does_not_turn_rejections_into_200(ask, own_gateway):
-    """X-14: `application/grpc` says nothing about an app that speaks HTTP/1.1, nor about the gateway's endpoints."""
+    """X-14: `application/grpc` has no meaning for an app over HTTP/1.1 or for the gateway's endpoints."""
     call = ["Content-Type: application/grpc"]
     assert ask("/admin/x", "POST", fields=call, body=b"a").status == 403
     assert ask("/oauth2/nothing", "POST", fields=call, body=b"a").status == 404
@@ -298,7 +298,7 @@ def test_x_14_a_content_type_does_not_turn_rejections_into_200(ask, own_gateway)
 
 
 def test_y_07_two_cookie_fields_are_one(own_gateway, user, recorder):
-    """Y-07: joined, and ours taken out wherever it stands; a second ticket is none."""
+    """Y-07: joined, and the gateway's cookie removed wherever it is; two tickets make no session."""
     ticket = f"gatehouse={user.ticket()}"
     head = "GET /cookies HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n"
     assert exchange(own_gateway.port, f"{head}Cookie: a=1\r\nCookie: {ticket}; b=2\r\n\r\n".encode()).startswith(b"HTTP/1.1 200")
@@ -317,7 +317,7 @@ IDENTITIES = [
 
 @pytest.mark.parametrize("path", ["/own-x", "/strict/x"])
 def test_x_03_no_identity_header_of_another_system_reaches_an_app(path, ask, recorder):
-    """X-03: whole families, and those of the names that apps take identities from, on every route."""
+    """X-03: whole families, and relatives of the names in `headers`, on every route."""
     fields = [f"{name}: evil" for name in IDENTITIES] + ["X-Auth-Token: mine"]
     assert ask(path, host="own.localhost", fields=fields).status == 200
     seen = recorder.requests[-1]
@@ -341,18 +341,18 @@ def test_x_03_an_app_may_keep_a_name_that_carries_no_identity(ask, recorder):
     (["X-Forwarded-For: 192.0.2.7, 203.0.113.9"], "203.0.113.9"),
 ])
 def test_x_06_what_a_client_writes_hides_no_client_ip(sent, seen, own_gateway, user, recorder):
-    """X-06: read from the right, as far as the list is one of addresses."""
+    """X-06: read from the right, up to the first entry that is not an IP address."""
     head = f"GET /xff HTTP/1.1\r\nHost: gate.localhost\r\nCookie: gatehouse={user.ticket()}\r\nConnection: close\r\n"
     with Wire(own_gateway.port, source="127.0.0.2") as wire:
         wire.send((head + "\r\n".join(sent) + "\r\n\r\n").encode())
         assert wire.response().status == 200
-    told = recorder.requests[-1].get("x-forwarded-for").split(", ")
-    assert told[-2:] == [seen, "127.0.0.2"] and len(told) <= 33
-    assert "unknown" not in told and "x" not in told
+    chain = recorder.requests[-1].get("x-forwarded-for").split(", ")
+    assert chain[-2:] == [seen, "127.0.0.2"] and len(chain) <= 33
+    assert "unknown" not in chain and "x" not in chain
 
 
 def test_x_10_the_app_gets_its_own_authority(ask, own_gateway, recorder):
-    """X-10: the port in `Host` is the client's to write; what is passed on is not."""
+    """X-10: the client chooses the port in `Host`; the forwarded authority is the route's."""
     assert ask("/x", port="gate.localhost:1").status == 200
     seen = recorder.requests[-1]
     assert seen.get("x-forwarded-host") == seen.get("host") == f"gate.localhost:{own_gateway.port}"
@@ -367,7 +367,7 @@ def test_v_07_v_11_forwarded_names_that_the_gateway_does_not_set_can_be_set(ask,
     assert not recorder.requests[-1].all("x-forwarded-port") and recorder.requests[-1].get("x-forwarded-prefix") == "/sub"
 
 
-# Who may write
+# Cross-origin writes
 
 
 @pytest.mark.parametrize("path, origin, status", [
@@ -395,7 +395,7 @@ CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 ], ids=["chunk extensions", "white space after a size", "a length as a trailer", "two equal lengths", "a folded line"])
 def test_y_09_what_rfc_9112_lets_an_app_send_is_passed_on(sent, ask, script):
     """Y-09."""
-    script("/lenient", says(sent))
+    script("/lenient", responds(sent))
     response = ask("/lenient")
     assert (response.status, response.body) == (200, b"ok")
     assert len(response.all("content-length")) <= 1
@@ -404,13 +404,13 @@ def test_y_09_what_rfc_9112_lets_an_app_send_is_passed_on(sent, ask, script):
 @pytest.mark.parametrize("status", [299, 418, 600, 799, 999])
 def test_y_09_a_status_that_no_registry_knows_is_passed_on(status, ask, script):
     """Y-09: 100 to 999."""
-    script("/status", says(b"HTTP/1.1 %d Odd\r\nContent-Length: 2\r\n\r\nok" % status))
+    script("/status", responds(b"HTTP/1.1 %d Odd\r\nContent-Length: 2\r\n\r\nok" % status))
     assert ask("/status").status == status
 
 
 def test_y_10_a_response_that_breaks_off_later_is_passed_on_so_far(own_gateway, user, script):
-    """Y-10: cut off, but not empty, also if all of it came at once."""
-    script("/later", says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n" + b"a" * 0x8000 + b"\r\nzz\r\n"))
+    """Y-10: truncated, but not empty, also if all of it came at once."""
+    script("/later", responds(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n" + b"a" * 0x8000 + b"\r\nzz\r\n"))
     lines = ["GET /later HTTP/1.1", f"Host: gate.localhost:{own_gateway.port}", f"Cookie: gatehouse={user.ticket('gate.localhost')}", "", ""]
     received = exchange(own_gateway.port, "\r\n".join(lines).encode())
     assert received.startswith(b"HTTP/1.1 200 ") and b"a" * 1000 in received and not received.endswith(b"0\r\n\r\n")
@@ -418,7 +418,7 @@ def test_y_10_a_response_that_breaks_off_later_is_passed_on_so_far(own_gateway, 
 
 def test_y_10_a_response_that_breaks_off_at_once_is_a_502(ask, over_http2, script):
     """Y-10: over HTTP/1.1 and HTTP/2, instead of an empty reply."""
-    script("/broken", says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabXX"))
+    script("/broken", responds(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabXX"))
     assert ask("/broken").status == 502
     assert over_http2("/broken").status == 502
 
@@ -437,9 +437,9 @@ def test_y_12_every_response_has_a_date(ask, script):
     """Y-12: our own, an app's that has none, and never two."""
     form = r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} 20\d\d \d\d:\d\d:\d\d GMT"
     assert re.fullmatch(form, ask("/oauth2/nothing").get("date"))
-    script("/undated", says(OK + b"ok"))
+    script("/undated", responds(OK + b"ok"))
     assert re.fullmatch(form, ask("/undated").get("date"))
-    script("/dated", says(b"HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok"))
+    script("/dated", responds(b"HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok"))
     assert ask("/dated").all("date") == ["Sun, 06 Nov 1994 08:49:37 GMT"]
 
 
@@ -453,7 +453,7 @@ def test_y_12_upgrade_required_names_the_protocol(ask):
 
 @pytest.mark.parametrize("version, status", [("HTTP/1.2", 401), ("HTTP/2.0", 505), ("HTTP/1.x", 400)])
 def test_y_12_versions(version, status, own_gateway):
-    """Y-12: a later minor version is spoken, another major one is not."""
+    """Y-12: a later minor version is accepted, another major one is not."""
     received = exchange(own_gateway.port, f"GET / {version}\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n".encode())
     assert received.startswith(f"HTTP/1.1 {status} ".encode())
 
@@ -467,25 +467,25 @@ PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nETag: \"1\
 
 
 def test_v_01_html_of_protected_pages_is_revalidated(ask, own_gateway, script):
-    """V-01: added where the app says nothing, for those who are signed in only; a switch per app."""
-    script("/page", says(PAGE + b"\r\nok"))
+    """V-01: added where the app sends no `Cache-Control`, for signed-in users only; a setting per app."""
+    script("/page", responds(PAGE + b"\r\nok"))
     assert ask("/page").all("cache-control") == ["private, no-cache"]
-    script("/public/page", says(PAGE + b"\r\nok"))
+    script("/public/page", responds(PAGE + b"\r\nok"))
     public = exchange(own_gateway.port, b"GET /public/page HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
     assert b"cache-control" not in public.lower()
-    script("/settled", says(PAGE + b"Expires: 0\r\n\r\nok"))
+    script("/settled", responds(PAGE + b"Expires: 0\r\n\r\nok"))
     assert not ask("/settled").all("cache-control")
-    script("/loose/page", says(PAGE + b"\r\nok"))
+    script("/loose/page", responds(PAGE + b"\r\nok"))
     assert not ask("/loose/page", host="own.localhost").all("cache-control")
-    script("/data", says(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
+    script("/data", responds(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
     assert not ask("/data").all("cache-control")
 
 
 def test_v_04_websockets_need_no_setting_and_can_be_disabled(ask, user, own_gateway, script, recorder):
-    """V-04: an app takes them unless it says `websocket: false`, from its own pages."""
+    """V-04: enabled unless the app has `websocket: false`, for its own pages."""
     accept = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n" \
         b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
-    script("/socket", says(accept))
+    script("/socket", responds(accept))
     handshake = ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
     both = ["Connection: upgrade", *handshake]
     lines = ["GET /socket HTTP/1.1", f"Host: gate.localhost:{own_gateway.port}", f"Cookie: gatehouse={user.ticket('gate.localhost')}"]
@@ -509,9 +509,9 @@ LOCATIONS = [
 
 @pytest.mark.parametrize("sent, seen, mapped", LOCATIONS)
 def test_v_06_v_07_redirects_of_an_app_below_a_path_lead_back_to_it(sent, seen, mapped, ask, own_gateway, script):
-    """V-06 V-07: `Location` of an app with `strip_prefix` and `upstream_host`; what is no place of the app stays."""
+    """V-06 V-07: `Location` of an app with `strip_prefix` and `upstream_host`; other URLs stay."""
     sent = sent.replace("{port}", str(own_gateway.port))
-    script("/moved", says(b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % sent.encode()))
+    script("/moved", responds(b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % sent.encode()))
     location = ask("/sub/moved").all("location")
     expected = seen.replace("{own}", own_gateway.origin)
     assert location == [expected if "://" in sent or sent.startswith("//") or not mapped else expected.removeprefix(own_gateway.origin)]
@@ -519,7 +519,7 @@ def test_v_06_v_07_redirects_of_an_app_below_a_path_lead_back_to_it(sent, seen, 
 
 def test_v_06_v_07_refresh_content_location_and_cookies_are_mapped(ask, script):
     """V-06 V-07: the path of a cookie below the prefix, no domain that only the app's side knows, `__Host-` untouched."""
-    script("/all", says(
+    script("/all", responds(
         b"HTTP/1.1 200 OK\r\nContent-Location: /x\r\nRefresh: 5; url='/y'\r\nContent-Length: 0\r\nSet-Cookie: a=1; Path=/; Domain=app.internal; "
         b"HttpOnly\r\nSet-Cookie: b=2; path=/deep\r\nSet-Cookie: __Host-c=3; Path=/; Secure\r\nSet-Cookie: d=4\r\n"
         b"Set-Cookie: gatehouse=evil; Path=/\r\n\r\n"
@@ -534,14 +534,14 @@ def test_v_06_v_07_refresh_content_location_and_cookies_are_mapped(ask, script):
 
 @pytest.mark.parametrize("path, expected", [("/", "{own}/x"), ("/loose/", "http://own.localhost/x")])
 def test_v_06_a_redirect_to_the_apps_own_host_by_another_scheme_is_mapped(path, expected, ask, own_gateway, script):
-    """V-06: apps that believe to be on http; `rewrite: false` leaves everything."""
+    """V-06: apps that build http URLs; `rewrite: false` changes nothing."""
     own = f"http://own.localhost:{own_gateway.port}"
-    script(path + "moved", says(b"HTTP/1.1 302 Found\r\nLocation: http://own.localhost/x\r\nContent-Length: 0\r\n\r\n"))
+    script(path + "moved", responds(b"HTTP/1.1 302 Found\r\nLocation: http://own.localhost/x\r\nContent-Length: 0\r\n\r\n"))
     assert ask(path + "moved", host="own.localhost").get("location") == expected.replace("{own}", own)
 
 
 def test_v_12_an_app_that_compares_origin_with_host_sees_one_host(ask, own_gateway, recorder):
-    """V-12: `upstream_origin: rewrite`, after the gateway has seen that the page is the app's own."""
+    """V-12: `upstream_origin: rewrite`, after the gateway has checked the origin."""
     fields = [f"Origin: {own_gateway.origin}", f"Referer: {own_gateway.origin}/sub/form?a=b", "Sec-Fetch-Site: same-origin"]
     assert ask("/sub/x", "POST", fields=fields, body=b"a").status == 200
     seen = recorder.requests[-1]

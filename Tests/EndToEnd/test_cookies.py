@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session cookie: its attributes, its grammar, its tampering (C-01 to C-07, A-35, A-36, A-55, A-56, A-86)."""
+"""The session cookie: attributes, grammar and tampering (C-01 to C-07, A-35, A-36, A-55, A-56, A-86)."""
 
 import json
 
@@ -24,7 +24,7 @@ def test_the_session_cookie_has_exactly_these_attributes(ada, gateway):
 
 
 def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
-    """A-35 C-01: a browser takes the deletion for the same cookie."""
+    """A-35 C-01: a browser applies the deletion to the same cookie."""
     created = next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line)
     response = ada.sign_out()
     deleted = next(line for line in response.all("set-cookie") if line.startswith("gatehouse="))
@@ -47,7 +47,7 @@ def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
     ],
 )
 def test_a_malformed_session_cookie_is_ignored(make, ada, gateway, app):
-    """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: treated as a stranger."""
+    """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: the client has no session."""
     before = len(app.requests)
     response = request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))])
     assert response.status in (400, 401), response
@@ -88,7 +88,7 @@ def test_every_flipped_byte_of_a_ticket_gives_the_same_response(ada, gateway, ap
     ],
 )
 def test_no_malformed_cookie_field_is_accepted_or_does_harm(value, gateway, app):
-    """A-55 A-56 A-86 K-07: whatever the field holds, a stranger stays a stranger."""
+    """A-55 A-56 A-86 K-07: no content of the field makes a session."""
     before = len(app.requests)
     response = request(gateway.port, "/a55", fields=[("Cookie", value)])
     assert response.status == 401, response
@@ -102,7 +102,7 @@ def test_a_cookie_with_a_control_character_is_rejected(gateway):
 
 
 def test_a_cookie_of_one_host_is_ignored_on_another(ada, gateway, app):
-    """C-05 A-83: the ticket is bound to the host it was made for."""
+    """C-05 A-83: the ticket is bound to its host."""
     before = len(app.requests)
     for host in ("own.localhost", "third.localhost"):
         assert request(gateway.port, "/x", host=host, fields=[("Cookie", f"gatehouse={ada.ticket()}")]).status == 401
@@ -110,15 +110,15 @@ def test_a_cookie_of_one_host_is_ignored_on_another(ada, gateway, app):
 
 
 def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
-    """S-65: an app cannot set or imitate our cookies; its own pass."""
-    from support.upstream import says
+    """S-65: an app cannot set the gateway's cookies; its own pass."""
+    from support.upstream import responds
 
     lines = [
         "gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x",
         "=gatehouse=x", "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1",
     ]
     head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + "".join(f"Set-Cookie: {line}\r\n" for line in lines)
-    scripted("/public/s65", says((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
+    scripted("/public/s65", responds((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
     response = request(gateway.port, "/public/s65")
     assert response.all("set-cookie") == ["own=1; Path=/", "gatehousekeeper=1"]
     assert not response.all("x-gatehouse-assertion")
@@ -130,7 +130,7 @@ def test_a_signed_in_browser_keeps_one_cookie(ada):
 
 
 def test_a_client_without_a_session_gets_no_cookie(gateway):
-    """Design §6: nothing is kept before a person has begun to sign in."""
+    """Nothing is stored before a sign-in begins."""
     browser = Browser(gateway)
     response = browser.send("GET", "/protected")
     assert response.status == 303 and not response.all("set-cookie")

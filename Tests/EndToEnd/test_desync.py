@@ -2,7 +2,6 @@
 """Apps that leave request bodies unread: no user gets another's response, and no body becomes a request (X-01)."""
 
 import http.server
-import json
 import threading
 
 import pytest
@@ -16,7 +15,7 @@ from support.raw import Wire
 from support.upstream import Upstream, echo
 
 SMUGGLED = b"GET /report-as-root HTTP/1.1\r\nHost: x\r\nX-Forwarded-User: google:root\r\n\r\n"
-#: The beginning of a request that takes what follows on the connection for its own header.
+#: The beginning of a request whose last field swallows what follows on the connection.
 PREFIX = b"GET /report-as-root HTTP/1.1\r\nHost: x\r\nX-Forwarded-User: google:root\r\nX-Rest: "
 
 NODE_APP = """
@@ -32,7 +31,7 @@ http.createServer((request, response) => {
 
 
 class Unread(http.server.BaseHTTPRequestHandler):
-    """Python's own server with an app that answers a form without reading it."""
+    """Python's own server with an app that responds to a form without reading it."""
     protocol_version = "HTTP/1.1"
     seen = []
 
@@ -75,7 +74,7 @@ def node_app(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile_app():
-    """Takes every unread body for requests, whatever `Connection` says, and never closes a connection."""
+    """Reads every unread body as requests, whatever `Connection` is, and never closes a connection."""
     upstream = Upstream()
 
     def unread(connection, request):
@@ -90,7 +89,7 @@ def hostile_app():
 
 @pytest.fixture(scope="module")
 def multiplexed_app():
-    """Answers a stream by its head, over HTTP/2, and leaves its body."""
+    """Responds to a stream by its head, over HTTP/2, and ignores its body."""
     def act(connection, stream):
         connection.response(stream, body=f"{stream.get(':path')} for {stream.get('x-forwarded-user')}".encode())
 
@@ -101,7 +100,7 @@ def multiplexed_app():
 
 @pytest.fixture(scope="module")
 def reader():
-    """An app that reads bodies, and tells on which connection a request came."""
+    """An app that reads bodies and records the connection of each request."""
     upstream = Upstream()
     yield upstream
     upstream.close()
@@ -137,7 +136,7 @@ def users(own_gateway, provider_server):
     realm.reset()
     cookies = {}
     for name in ("ada", "bob"):
-        realm.person = {**realm.person, "sub": name}
+        realm.user = {**realm.user, "sub": name}
         browser = Browser(own_gateway)
         assert browser.visit("/oauth2/start/mock?rd=/oauth2/userinfo").status == 200
         cookies[name] = f"gatehouse={browser.ticket()}"
@@ -188,7 +187,7 @@ FORMS = [at_once, in_chunks, after_the_response, in_a_get]
 @pytest.mark.parametrize("body", [SMUGGLED, PREFIX], ids=["a request", "the start of one"])
 @pytest.mark.parametrize("who", ["ada", None], ids=["signed in", "public"])
 def test_x_01_an_unread_body_is_never_taken_for_a_request(app, form, body, who, own_gateway, users):
-    """X-01: Bob's next requests get their own responses, whatever Ada or a client without a session left unread."""
+    """X-01: Bob's next requests get their own responses after unread bodies of Ada and of anonymous clients."""
     path = f"/{app}/form" if who else f"/{app}/public/form"
     with Wire(own_gateway.port) as wire:
         response = form(wire, app, users.get(who), body, path)
@@ -212,7 +211,7 @@ def test_x_01_over_http_2(app, own_gateway, users):
 
 
 def test_x_01_python_and_node_never_take_the_body_for_a_request(own_gateway, users, node_app):
-    """X-01: an app that is told `Connection: close` takes nothing after the request for another one."""
+    """X-01: an app that gets `Connection: close` reads nothing after the request as another one."""
     with Wire(own_gateway.port) as wire:
         for app in ("python", "node"):
             wire.send(head("POST", f"/{app}/form", users["ada"], f"Content-Length: {len(SMUGGLED)}") + SMUGGLED)
@@ -236,7 +235,7 @@ def connections(wire, app, users, *methods):
 
 
 def test_x_01_only_requests_without_a_body_share_a_connection(own_gateway, users, reader):
-    """X-01: framing decides, and the app is told before it responds."""
+    """X-01: framing decides, and the app gets `Connection` before it responds."""
     with Wire(own_gateway.port) as wire:
         first, second, post, third, fourth = connections(wire, "reader", users, "GET", "GET", "POST", "GET", "GET")
     assert first == second == post and third == fourth != post
@@ -245,7 +244,7 @@ def test_x_01_only_requests_without_a_body_share_a_connection(own_gateway, users
 
 
 def test_x_01_no_response_follows_that_to_a_head(own_gateway, users, reader):
-    """X-01: what an app sends as a body of a response to HEAD would be the next one's."""
+    """X-01: a body after a response to HEAD would become the next response."""
     with Wire(own_gateway.port) as wire:
         for method in ("GET", "HEAD", "GET"):
             wire.send(head(method, "/reader/x", users["ada"]))
@@ -264,7 +263,7 @@ def test_x_01_reuse_can_be_set_for_an_app(app, is_shared, own_gateway, users):
 
 
 def test_x_01_a_retried_request_is_not_mixed_up(own_gateway, users, reader):
-    """X-01: a kept connection that dies under a request leads to a new one, which belongs to that request alone."""
+    """X-01: a kept connection that closes under a request leads to a new one for that request alone."""
     deaths = []
 
     def dies(connection, request):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: their examples are run as they stand."""
+"""The documents match the program: their examples run as they are."""
 
 import http.server
 import json
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from jwt.algorithms import ECAlgorithm
 
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
         names = re.findall(r"\$\{env:(\w+)\}", text)
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
-        result = subprocess.run([BINARY, "check", "--config", file], env=environment, capture_output=True, text=True)
+        result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -76,7 +76,7 @@ def key():
 
 @pytest.fixture(scope="module")
 def gateway(key):
-    """Something that publishes a key as the gateway does."""
+    """A server that publishes a key as the gateway does."""
     jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
     responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
 
@@ -163,7 +163,7 @@ def test_links_lead_somewhere(document):
 def test_z_09_the_readme_lists_as_missing_what_is_missing():
     text = (REPOSITORY / "README.md").read_text()
     missing = text.split("**Not here yet:**")[1].split("\n\n")[0]
-    shown = subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout
+    shown = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True).stdout
     commands = re.split(r"\n  (?=\w)", shown.split("SUBCOMMANDS:")[1])
     planned = {command.split()[0] for command in commands if "not supported yet" in " ".join(command.split())}
     assert planned and planned == set(re.findall(r"`(\w+)`", missing)) - {"check"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the gateway stops: reliability §2, R-10 to R-14."""
+"""How the gateway stops: R-10 to R-14."""
 
 import os
 import select
@@ -22,7 +22,7 @@ GET = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
 
 @pytest.fixture
 def own_gateway(tmp_path, provider_server, realm):
-    """A gateway of the test's own; everything below /public/ is open."""
+    """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
@@ -40,7 +40,7 @@ def terminate(gateway, number=signal.SIGTERM):
 
 
 def held(app, path):
-    """Lets the app answer below a path once the event is set."""
+    """Lets the app respond below a path once the event is set."""
     go = threading.Event()
 
     def act(connection, request):
@@ -55,7 +55,7 @@ def held(app, path):
 
 @pytest.mark.parametrize("pause", [0, 0.01])
 def test_sigterm_under_load_fails_no_request(pause, own_gateway):
-    """R-10: with keep-alive clients that honour `Connection: close` every request that is sent is answered."""
+    """R-10: keep-alive clients that honour `Connection: close` get a response to every request."""
     own_gateway.start(drain_delay=1)
     load = Load(own_gateway.port, clients=16, pause=pause, until_refused=True)
     fresh = Load(own_gateway.port, clients=8, until_refused=True, each=1)
@@ -98,7 +98,7 @@ def test_slow_upload_and_slow_download_cross_the_signal(own_gateway):
 
 
 def test_a_hung_upstream_does_not_delay_the_exit(own_gateway):
-    """R-12: the exit comes with drain.timeout at the latest, and says that something was cut."""
+    """R-12: the exit comes at `drain.timeout` at the latest, and the log reports that requests were cancelled."""
     own_gateway.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "2s"}
     own_gateway.start(drain_delay=None)
     held(own_gateway.app, "/public/hung")
@@ -112,7 +112,7 @@ def test_a_hung_upstream_does_not_delay_the_exit(own_gateway):
 
 
 def test_readiness_is_gone_before_the_listener_closes(own_gateway):
-    """R-13: in this order, with the delay between them, in which requests are served as ever."""
+    """R-13: in this order, with the delay between them, during which requests are served."""
     own_gateway.start(drain_delay=2)
     began = terminate(own_gateway)
     eventually(lambda: own_gateway.operation("/readyz").status_code == 503, "not ready any more")
@@ -121,14 +121,14 @@ def test_readiness_is_gone_before_the_listener_closes(own_gateway):
     assert response.status == 200 and own_gateway.operation("/livez").status_code == 200
     with Wire(own_gateway.port) as wire:
         wire.send(GET)
-        assert wire.response().get("connection") is None, "nobody is sent away while new connections are still taken"
+        assert wire.response().get("connection") is None, "no client is sent away while new connections are still accepted"
     eventually(lambda: refused(own_gateway.port), "no more connections are taken", 10)
     assert flipped < 1 < 1.9 < time.monotonic() - began
     assert own_gateway.process.child.wait(20) == 0
 
 
 def test_sessions_survive_a_restart_after_sigterm(own_gateway, realm):
-    """R-14: a session that was made in the last moment."""
+    """R-14: a session from the last moment."""
     own_gateway.start()
     browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/x").status == 200
@@ -139,7 +139,7 @@ def test_sessions_survive_a_restart_after_sigterm(own_gateway, realm):
 
 
 def test_a_sign_in_in_progress_ends(own_gateway, realm, provider_server):
-    """Reliability §2: logins in flight may finish."""
+    """Logins in flight may finish."""
     own_gateway.start()
     browser = Browser(own_gateway)
     landing = browser.authorize(browser.begin("mock"))
@@ -158,7 +158,7 @@ def test_a_sign_in_in_progress_ends(own_gateway, realm, provider_server):
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_it_at_once(second, own_gateway):
-    """Reliability §2: exit 1, because a request was cut."""
+    """Exit 1, because a request was cancelled."""
     own_gateway.start()
     held(own_gateway.app, "/public/hung")
     with Wire(own_gateway.port, timeout=30) as wire:
@@ -174,7 +174,7 @@ def test_a_second_signal_ends_it_at_once(second, own_gateway):
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_sigint_ends_it_at_once(busy, own_gateway):
-    """Reliability §2: exit 0 if nothing was cut, else 1."""
+    """Exit 0 if no request was cancelled, else 1."""
     own_gateway.start(drain_delay=30)
     held(own_gateway.app, "/public/hung")
     with Wire(own_gateway.port, timeout=30) as wire:
@@ -187,7 +187,7 @@ def test_sigint_ends_it_at_once(busy, own_gateway):
 
 
 def test_idle_connections_are_closed_gradually(own_gateway):
-    """Reliability §2: the ends of many are spread; a request that comes meanwhile is answered with `close`."""
+    """Closing is spread over time; a request that comes meanwhile gets `Connection: close`."""
     own_gateway.configuration["gateway"]["limits"] = NO_LIMITS
     own_gateway.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "8s"}
     own_gateway.start(drain_delay=None)
@@ -215,7 +215,7 @@ def test_idle_connections_are_closed_gradually(own_gateway):
 
 
 def times_of_ends(wires):
-    """When the other side ended each of the connections."""
+    """When the other side closed each of the connections."""
     watch, ends = select.poll(), []
     for wire in wires:
         watch.register(wire.socket, select.POLLIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that cannot be written ends the process: logs, standard output, the state folder, descriptors."""
+"""Failing writes never end the process: logs, standard output, the state folder, descriptors."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load, descriptors
 from support.processes import REPOSITORY, eventually
 from support.raw import Wire, request
@@ -44,7 +44,7 @@ def to(target):
 
 
 def make_lines(gateway, count):
-    """Requests that are each worth a line in the log."""
+    """Requests that each write a line to the log."""
     for _ in range(count):
         assert request(gateway.port, "/oauth2/callback/mock?code=x&state=y").status == 400
 
@@ -77,7 +77,7 @@ def test_y_03_a_log_whose_reader_stalls_delays_nothing(make, tmp_path):
     os.close(reader)
 
 
-def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_room_again(make):
+def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_space_again(make):
     gateway = make()
     size = gateway.process.log_path.stat().st_size + 1000
     _, most = resource.prlimit(gateway.process.pid, resource.RLIMIT_FSIZE)
@@ -120,7 +120,7 @@ COMMANDS = [
 
 def shell(command, redirection, file):
     """Runs a command with its output redirected; the exit code, standard output and standard error."""
-    words = " ".join([str(BINARY), *command]).format(file=file)
+    words = " ".join([str(PROGRAM), *command]).format(file=file)
     return subprocess.run(
         ["bash", "-c", f"{words} {redirection}"],
         capture_output=True,
@@ -174,11 +174,11 @@ def test_y_03_an_invalid_file_exits_with_1_even_if_nothing_can_be_printed(redire
     assert shell(["--wrong"], f"{redirection} >/dev/null", path).returncode == 2
 
 
-# Item 4 of the findings' issue: under load, with the log, the state folder and the descriptors exhausted.
+# Under load, with the log, the state folder and the descriptors exhausted.
 
 
 class FullDisk:
-    """A small file system of its own, seen by this process and the gateway."""
+    """A small file system, visible to this process and the gateway."""
     def __init__(self, folder):
         self.folder = folder
         folder.mkdir()
@@ -217,7 +217,7 @@ def under_load(gateway, ada):
 
 
 def goes_on(loads):
-    """Waits until each load has had further responses, and none that failed."""
+    """Waits until each load got further responses, none of which failed."""
     before = [load.count for load in loads]
     eventually(lambda: all(load.count > count + 50 for load, count in zip(loads, before)), "the load goes on")
     assert [load.failed for load in loads] == [[], []]

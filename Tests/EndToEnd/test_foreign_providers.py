@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as others install them, set up as docs/providers/oidc.md says: Glewlwyd of Debian, and Canaille of PyPI."""
+"""Glewlwyd of Debian and Canaille of PyPI, configured as docs/providers/oidc.md describes."""
 
-import json
 import re
 
 import jwt
@@ -12,11 +11,11 @@ from support.browser import Browser
 from support.gateway import Gateway, run
 from support.glewlwyd import Glewlwyd
 from support.processes import REPOSITORY, free_port
-from support.real import PEOPLE, SECRET, Canaille
+from support.real import USERS, SECRET, Canaille
 from support.upstream import Upstream
 
 DOCUMENT = REPOSITORY / "docs/providers/oidc.md"
-# What the entry of the documentation is changed in besides addresses, client and secret.
+# What changes in the entry of the documentation besides URLs, client and secret.
 ENTRIES = {
     "glewlwyd": {"scopes": ["openid"]},
     "glewlwyd-wrong": {"scopes": ["openid"]},
@@ -61,7 +60,7 @@ class Fixture:
             }
             for name in ENTRIES if name.startswith("canaille")
         }
-        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, PEOPLE, sizes=("256", "512"))
+        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, USERS, sizes=("256", "512"))
         self.canaille = Canaille(folder, at_canaille)
         apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
         self.gateway = Gateway(folder, {name: self.entry(name) for name in ENTRIES}, apps, port=port)
@@ -82,7 +81,7 @@ class Fixture:
         assert page.url.startswith(self.provider(name).origin), browser.history
         return browser, self.provider(name).agree(browser, page, user)
 
-    def refused(self):
+    def rejected(self):
         """The last line of the log about a rejection."""
         return [line for line in self.gateway.log.splitlines() if "refused" in line][-1]
 
@@ -105,7 +104,7 @@ BOTH = ["glewlwyd", "canaille"]
 
 
 def test_w_03_canaille_signs_out_and_sends_the_browser_back(fixture):
-    """W-03: with `client_id` and the registered address Canaille redirects back, and the page knows that it worked."""
+    """W-03: with `client_id` and the registered URL Canaille redirects back, and the page confirms the sign-out."""
     browser, _ = fixture.sign_in("canaille", "/w03")
     assert browser.visit("/oauth2/start/canaille").url.startswith(fixture.origin), "Canaille knows the browser"
     end = browser.visit("/oauth2/sign_out", "POST", {})
@@ -116,7 +115,7 @@ def test_w_03_canaille_signs_out_and_sends_the_browser_back(fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
-    """Page, headers and assertion; somebody else is another user."""
+    """Page, headers and assertion; another account is another user."""
     browser, page = fixture.sign_in(name, f"/page-{name}")
     assert page.status == 200 and page.url == f"{fixture.origin}/page-{name}", browser.history
     seen = fixture.app.seen(f"/page-{name}")[-1]
@@ -133,35 +132,35 @@ def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_w_01_rs512_is_rejected_with_the_line_to_change_and_accepted_when_listed(name, fixture):
-    """What Glewlwyd and Canaille sign with when their operators choose more than RS256."""
+    """The algorithm of Glewlwyd and Canaille when their operators choose more than RS256."""
     browser, page = fixture.sign_in(f"{name}-512")
     assert page.status == 502 and "id_token.algorithm" in page.text and browser.ticket() is None
-    line = fixture.refused()
+    line = fixture.rejected()
     for words in ("alg is 'RS512'", "admitted are", f"providers.{name}-512.id_token_algorithms: [RS512]"):
         assert words in line, line
     assert line.endswith(f" provider={name}-512"), "W-02: the line names the provider"
     browser, page = fixture.sign_in(f"{name}-listed")
-    assert page.status == 200 and browser.ticket(), fixture.refused()
+    assert page.status == 200 and browser.ticket(), fixture.rejected()
 
 
 def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(fixture):
     """OpenID Connect Core §5.3.2: `application/jwt`."""
     browser, page = fixture.sign_in("canaille-signed")
-    assert page.status == 200, fixture.refused()
+    assert page.status == 200, fixture.rejected()
     assert browser.send("GET", "/oauth2/userinfo").json["name"] == "Ada Example"
 
 
 @pytest.mark.parametrize("name", BOTH)
 def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, fixture):
-    """Glewlwyd says `unauthorized_client`, Canaille `invalid_client`."""
+    """Glewlwyd returns `unauthorized_client`, Canaille `invalid_client`."""
     browser, page = fixture.sign_in(f"{name}-wrong")
     assert page.status == 502 and "openid.client_refused" in page.text and browser.ticket() is None
-    line = fixture.refused()
+    line = fixture.rejected()
     assert "check client_id and client_secret" in line and SECRET[::-1] not in line, line
 
 
 def test_w_01_check_online_names_what_is_not_admitted_and_the_line_to_change(fixture):
-    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than is admitted."""
+    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than the file accepts."""
     response = run("check", "--online", "--config", fixture.gateway.path, env=fixture.env)
     lines = {tuple(line.split()[:2]): line for line in response.stdout.splitlines() if re.match("glewlwyd|canaille", line)}
     failures = [key for key, line in lines.items() if " FAIL " in line]

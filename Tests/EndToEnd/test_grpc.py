@@ -15,7 +15,7 @@ SERVICE = "test.Echo"
 
 
 class Echo(grpc.GenericRpcHandler):
-    """Methods by name; requests and answers are bytes."""
+    """Methods by name; requests and responses are bytes."""
     def __init__(self):
         self.metadata, self.cancelled, self.remaining = {}, threading.Event(), []
 
@@ -110,7 +110,7 @@ def test_one_message_and_its_trailers(channel, echo):
 
 
 def test_streams_in_every_direction(channel):
-    """Server, client and bidirectional streaming; each message as it comes."""
+    """Server, client and bidirectional streaming; each message passes as it comes."""
     assert list(call(channel, "Down", "unary_stream")(b"500", timeout=20)) == [b"%d" % index for index in range(500)]
     assert call(channel, "Up", "stream_unary")(iter([b"x" * 100_000] * 30), timeout=20) == b"3000000"
     going = threading.Semaphore(1)
@@ -128,25 +128,25 @@ def test_streams_in_every_direction(channel):
 
 
 def test_the_status_of_the_app_is_kept(channel):
-    """An error of the app is the app's."""
-    with pytest.raises(grpc.RpcError) as problem:
+    """An error of the app passes unchanged."""
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Fails")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.FAILED_PRECONDITION and problem.value.details() == "not now"
+    assert error.value.code() == grpc.StatusCode.FAILED_PRECONDITION and error.value.details() == "not now"
 
 
 def test_an_unknown_method_is_unimplemented(channel):
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Nothing")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNIMPLEMENTED
+    assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED
 
 
 def test_the_deadline_holds_at_the_gateway(channel, echo):
     """`grpc-timeout` is passed on and kept: the call at the app is cancelled."""
     echo.cancelled.clear()
     began = time.monotonic()
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Slow")(b"", timeout=1.5)
-    assert problem.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() - began < 5
+    assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() - began < 5
     assert echo.cancelled.wait(10) and 0 < echo.remaining[-1] <= 1.5
 
 
@@ -162,13 +162,13 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_app(channel, echo):
 
 def test_an_app_that_is_down_is_unavailable(channel):
     """Gateway errors are trailers-only: 14."""
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "One", service="dead.Echo")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNAVAILABLE and "502" in problem.value.details()
+    assert error.value.code() == grpc.StatusCode.UNAVAILABLE and "502" in error.value.details()
 
 
 def test_a_client_without_a_session_is_unauthenticated(channel):
     """Gateway errors are trailers-only: 16, no redirect."""
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "One", service="closed.Echo")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    assert error.value.code() == grpc.StatusCode.UNAUTHENTICATED

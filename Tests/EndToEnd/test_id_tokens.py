@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ID tokens, userinfo, keys and discovery of a hostile provider: nobody is signed in (T-06, T-30 to T-44, A-45)."""
+"""ID tokens, userinfo, keys and discovery of a hostile provider: no session (T-06, T-30 to T-44, A-45)."""
 
 import json
 import threading
@@ -20,14 +20,14 @@ RSA, EC, ED = SHARED_KEYS
 
 
 def attempt(gateway, provider="mock"):
-    """One sign-in; gives the browser and the answer to its callback."""
+    """One sign-in; returns the browser and the response to its callback."""
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin(provider))
     return browser, browser.send("GET", landing)
 
 
 def assert_rejected(gateway, realm, provider="mock"):
-    """Nobody is signed in, and userinfo was not asked with the token that came along."""
+    """There is no session, and userinfo was not called."""
     browser, response = attempt(gateway, provider)
     assert response.status in (400, 403, 502), response
     assert browser.ticket() is None, browser.set_cookies
@@ -36,7 +36,7 @@ def assert_rejected(gateway, realm, provider="mock"):
 
 
 def changed(**more):
-    """The proper claims with some changed; None removes one."""
+    """The valid claims with some changed; None removes one."""
     return lambda claims, realm: token(
         realm.key, {name: value
                     for name, value in {**claims, **more}.items() if value is not None}
@@ -44,7 +44,7 @@ def changed(**more):
 
 
 def text(change):
-    """The proper claims as text, changed as text."""
+    """The valid claims as text, changed as text."""
     return lambda claims, realm: token(realm.key, change(json.dumps(claims)))
 
 
@@ -97,7 +97,7 @@ def test_an_id_token_with_an_invalid_claim_is_rejected(name, gateway, realm):
     """T-06 T-38 T-39, OIDC Core §3.1.3.7, conformance rp-id_token-*: no session, no userinfo request."""
     realm.make = make(name, CLAIMS[name])
     if name in ("sub with a line end", "sub with NUL"):
-        # What a name may hold is judged with the whole profile, after userinfo has been asked.
+        # Subjects are checked with the whole profile, after userinfo has been called.
         browser, response = attempt(gateway)
         assert response.status in (400, 403, 502) and browser.ticket() is None, response
     else:
@@ -207,14 +207,14 @@ def swapped(key, claims):
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_malformed_token_is_rejected(name, gateway, realm):
-    """T-30 to T-44: before any claim is believed."""
+    """T-30 to T-44: the form is checked before any claim."""
     realm.make = FORMS[name]
     assert_rejected(gateway, realm)
 
 
 @pytest.mark.parametrize("header", ["jku", "x5u", "jwk", "x5c"])
 def test_a_key_from_the_token_is_neither_used_nor_fetched(header, gateway, realm, provider_server):
-    """T-35: the header's own keys and addresses are ignored."""
+    """T-35: keys and URLs in the header are ignored."""
     thief = Key("thief")
     strays = len(provider_server.strays)
     value = {
@@ -266,8 +266,8 @@ def test_what_the_standard_allows_is_accepted(change, gateway, realm):
 )
 def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
     """OIDC Core §5.3.2, A-45 A-47: the subject must be the same; size, depth and form are bounded."""
-    realm.person = {"sub": "ada"}
-    realm.userinfo = lambda person: userinfo
+    realm.user = {"sub": "ada"}
+    realm.userinfo = lambda user: userinfo
     browser, response = attempt(gateway)
     assert response.status >= 400 and browser.ticket() is None
     assert realm.count("userinfo") == 1
@@ -275,7 +275,7 @@ def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
 
 def test_claims_of_the_id_token_win(gateway, realm, app):
     """OIDC Core §5.3: userinfo fills gaps; it does not overrule what is signed."""
-    realm.userinfo = lambda person: {
+    realm.userinfo = lambda user: {
         "sub": "ada", "email": "root@example.com", "email_verified": True, "preferred_username": "ada.l",
     }
     browser = Browser(gateway)
@@ -301,7 +301,7 @@ TOKEN_RESPONSES = {
 
 @pytest.mark.parametrize("name", TOKEN_RESPONSES)
 def test_a_malformed_token_response_is_rejected(name, gateway, realm):
-    """A-45 A-47 K-10: form, size and depth of the token answer."""
+    """A-45 A-47 K-10: form, size and depth of the token response."""
     realm.token_response = TOKEN_RESPONSES[name]
     browser, response = attempt(gateway)
     assert response.status >= 400 and browser.ticket() is None, response
@@ -319,12 +319,12 @@ CANNED = {
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 @pytest.mark.parametrize("name", CANNED)
 def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
-    """Style §3: the provider's fault is told as such; nobody is signed in."""
-    realm.person = {"sub": "ada"}
+    """The page names the provider's failure; there is no session."""
+    realm.user = {"sub": "ada"}
     realm.documents[path] = CANNED[name]
     browser, response = attempt(gateway)
     if path == "userinfo" and name in ("500", "429"):
-        # W-11: down, which only leaves unknown what it would have said.
+        # W-11: down, so its claims are unknown.
         assert response.status == 303 and browser.ticket()
         return
     assert response.status in (502, 400, 403) and browser.ticket() is None, response
@@ -335,7 +335,7 @@ def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm, provider_server):
     """P-03 T-53 PyJWT CVE-2026-102267: nothing is sent to the place a redirect names."""
-    realm.person = {"sub": "ada"}
+    realm.user = {"sub": "ada"}
     strays = len(provider_server.strays)
     realm.documents[path] = (status, {"Location": f"{provider_server.origin}/stray/{path}"}, b"")
     browser, response = attempt(gateway)
@@ -343,7 +343,7 @@ def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm,
     assert len(provider_server.strays) == strays
 
 
-# Faults of discovery and keys: each with a provider of its own, since documents are kept.
+# Failures of discovery and keys: each with its own provider, since documents are cached.
 
 weak = rsa.generate_private_key(65537, 1024)
 odd_exponent = {**RSA.jwk, "e": "Aw"}
@@ -406,7 +406,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, provider_server):
-    """A gateway with a provider for each fault, a silent one and a rotating one."""
+    """A gateway with a provider for each failure, a silent one and one that rotates keys."""
     app = Upstream()
     sock, port = silent_port()
     names = [*WORLD, *GOOD, "rotating", "counting"]
@@ -422,7 +422,7 @@ def world(tmp_path_factory, provider_server):
 
 @pytest.mark.parametrize("name", WORLD)
 def test_a_sign_in_with_a_faulty_provider_fails(name, world, provider_server):
-    """T-11 T-15 T-33 T-34 T-53 T-54 A-45 A-47, conformance rp-discovery-*: keys and metadata are judged as strictly."""
+    """T-11 T-15 T-33 T-34 T-53 T-54 A-45 A-47, conformance rp-discovery-*: keys and metadata are checked strictly."""
     realm = provider_server.realm(name)
     realm.reset()
     WORLD[name](realm)
@@ -483,7 +483,7 @@ def test_many_sign_ins_fetch_discovery_and_keys_once(world, provider_server):
 
 
 def test_a_silent_provider_does_not_disturb_others(world, provider_server):
-    """R-40 R-42: one provider that never answers ends at its time-out, and the others go on meanwhile."""
+    """R-40 R-42: calls to a provider that never responds time out, and the others work meanwhile."""
     began = time.monotonic()
     ended = []
 
@@ -505,20 +505,20 @@ def test_a_silent_provider_does_not_disturb_others(world, provider_server):
 
 
 def test_a_client_that_disconnects_during_a_sign_in_does_no_harm(world, provider_server):
-    """A-37 K-11: the browser is gone before the provider answers."""
+    """A-37 K-11: the browser disconnects before the provider responds."""
     wires = [Wire(world.port) for _ in range(20)]
     for wire in wires:
         wire.send(b"GET /oauth2/start/silent HTTP/1.1\r\nHost: gate.localhost\r\nAccept: text/html\r\n\r\n")
     for wire in wires:
         wire.close()
-    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the abandoned requests are gone", 15)
+    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the cancelled requests have ended", 15)
     assert Browser(world).send("GET", "/oauth2/sign_in").status == 200
 
 
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 def test_a_client_that_disconnects_while_its_code_is_redeemed_does_no_harm(path, gateway, realm):
-    """A-37 K-11: the provider answers after the browser has gone; nobody is signed in, nothing is left behind."""
-    realm.person = {"sub": "ada"}
+    """A-37 K-11: the provider responds after the browser has disconnected; nothing leaks."""
+    realm.user = {"sub": "ada"}
     realm.holds[path] = threading.Event()
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin("mock"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys and ID tokens that other libraries made: odd but legal ones sign in, odd and illegal ones nobody."""
+"""Keys and ID tokens of other libraries: unusual but valid ones sign in, invalid ones do not."""
 
 import base64
 import datetime
@@ -45,7 +45,7 @@ def shuffled(members):
     return {name: members[name] for name in names}
 
 
-# What a key set may say of a key beside the key. RFC 7517 §4.
+# Parameters of a key in a key set beside the key itself. RFC 7517 §4.
 JWK_FORMS = {
     "nothing but the key": lambda maker: {},
     "use": lambda maker: {"use": "sig"},
@@ -54,7 +54,7 @@ JWK_FORMS = {
     "key_ops": lambda maker: {"key_ops": ["verify"]},
     "exported by a browser": lambda maker: {"ext": True, "key_ops": ["verify"], "alg": maker.algorithm},
     "a certificate": with_certificate,
-    "members nobody knows": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
+    "unknown members": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
     "a kid that is an address": lambda maker: {"kid": f"https://id.example/keys?{maker.algorithm}#1"},
     "a kid with spaces": lambda maker: {"kid": f"key of {maker.algorithm}"},
     "a kid beyond ASCII": lambda maker: {"kid": f"schlüssel-🔑-{maker.algorithm}"},
@@ -98,7 +98,7 @@ def bad_forms():
 
 @pytest.fixture(scope="module")
 def foreign():
-    """Keys of kinds and sizes that are not used here."""
+    """Keys of kinds and sizes that the gateway does not support."""
     return {
         "P-521": Joserfc("ES512"), "secp256k1": Joserfc("ES256K"),
         "Ed448": jwcrypto_jwk.JWK.generate(kty="OKP", crv="Ed448", kid="Ed448"),
@@ -107,7 +107,7 @@ def foreign():
 
 @pytest.fixture(scope="module")
 def own_gateway(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
-    """A gateway with realms whose keys are other libraries'."""
+    """A gateway with realms that have keys of other libraries."""
     app = Upstream()
     every = [maker.jwk for maker in makers.values()] + [foreign["P-521"].jwk, foreign["secp256k1"].jwk]
     every.append(foreign["Ed448"].export_public(as_dict=True))
@@ -160,7 +160,7 @@ class Attempt:
         return profile
 
     def assert_rejected(self, code):
-        """Refused for this reason, with a token that was really made."""
+        """Rejected for this reason, with a token that was really made."""
         assert self.made and self.response.status in (400, 403, 502), self.response
         assert self.browser.ticket() is None and self.realm.count("userinfo") == 0
         shown = re.search("<code>([a-z_.]+)</code>", self.response.text)
@@ -170,7 +170,7 @@ class Attempt:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 def test_a_token_of_each_library_and_algorithm_signs_in(library, algorithm, own_gateway, makers, provider_server):
-    """Real parts: keys as the library exports them, `at_hash` by the hash of the algorithm."""
+    """Keys as the library exports them, `at_hash` by the hash of the algorithm."""
     maker = makers[library.name, algorithm]
     Attempt(own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
@@ -195,21 +195,21 @@ def test_a_key_in_each_form_that_is_legal_verifies(form, algorithm, own_gateway,
 
 @pytest.mark.parametrize("form", BAD_JWK_FORMS)
 def test_a_key_for_another_use_verifies_nothing(form, own_gateway, bad_forms, provider_server):
-    """RFC 7517 §4.2 to §4.4: neither by its name nor as the only one that could fit."""
+    """RFC 7517 §4.2 to §4.4: neither by its id nor as the only one that could fit."""
     maker = bad_forms[form]
     for header in ({"kid": str(maker.jwk["kid"])}, {}):
         Attempt(own_gateway, provider_server, "jose-bad", "RS256", header, maker.sign).assert_rejected("id_token.key_unknown")
 
 
 def test_a_key_set_may_be_written_in_any_way(own_gateway, makers, provider_server):
-    """RFC 7517 §5 and §8.5.2: its own media type, white space, members that nobody knows."""
+    """RFC 7517 §5 and §8.5.2: its own media type, white space, unknown members."""
     maker = makers["Authlib", "ES256"]
     Attempt(own_gateway, provider_server, "jose-written", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, own_gateway, makers, provider_server):
-    """OpenID Connect Core §10.1: a name is needed only if there are several keys of the kind."""
+    """OpenID Connect Core §10.1: a key id is needed only if there are several keys of the kind."""
     maker = makers["joserfc", algorithm]
     Attempt(own_gateway, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
     Attempt(own_gateway, provider_server, "jose", algorithm, {}, maker.sign).assert_rejected("id_token.key_unknown")
@@ -217,7 +217,7 @@ def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorit
 
 HEADERS = {
     "no typ": {}, "typ JWT": {"typ": "JWT"}, "typ in small letters": {"typ": "jwt"},
-    "members nobody knows": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
+    "unknown members": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
     "a header of 8 kB": {"note": "n" * 8000},
 }
 
@@ -301,7 +301,7 @@ ILLEGAL_TEXT = {
     "a byte order mark": lambda text: b"\xef\xbb\xbf" + text, "UTF-16": lambda text: text.decode().encode("utf-16"),
     "UTF-32": lambda text: text.decode().encode("utf-32-be"), "latin-1": lambda text: text[:-1] + b', "x": "\xe4"}',
     "half a pair": lambda text: text.replace(b'"sub": "ada"', b'"sub": "ada\\ud83e"'),
-    "half a pair that nobody reads": lambda text: text[:-1] + b', "x": "\\udc00"}',
+    "half a surrogate pair in an unknown member": lambda text: text[:-1] + b', "x": "\\udc00"}',
     "a comment": lambda text: b"/* */" + text, "an octal exp": lambda text: text.replace(b'"exp": ', b'"exp": 0'),
     "a plus before exp": lambda text: text.replace(b'"exp": ', b'"exp": +'),
     "an unfinished fraction": lambda text: text[:-1] + b', "x": 1.}',
@@ -311,8 +311,8 @@ ILLEGAL_TEXT = {
 
 
 @pytest.mark.parametrize("name", ILLEGAL_TEXT)
-def test_claims_that_are_no_strict_json_are_rejected(name, own_gateway, makers, provider_server):
-    """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a mark, each name once; signed properly by PyJWT."""
+def test_claims_in_invalid_json_are_rejected(name, own_gateway, makers, provider_server):
+    """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a byte order mark, each name once; validly signed by PyJWT."""
     maker = makers["PyJWT", "RS256"]
     Attempt(
         own_gateway, provider_server, "jose", "RS256", {"kid": maker.jwk["kid"]},
@@ -356,7 +356,7 @@ def test_a_valid_signature_of_another_curve_is_rejected(name, algorithm, code, o
 
 
 def hs256(secret):
-    """HMAC by hand: the libraries know better than to take a public key for a secret."""
+    """HMAC by hand: the libraries do not accept a public key as a secret."""
     def sign(header, text):
         covered = f"{b64(json.dumps(header))}.{b64(text)}"
         return f"{covered}.{b64(hmac.digest(secret, covered.encode(), 'sha256'))}"
@@ -402,7 +402,7 @@ def test_a_curve_under_the_name_of_another_is_rejected(header_algorithm, curve_o
 
 @pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "logout+jwt", "secevent+jwt", "dpop+jwt", "JOSE", ""])
 def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider_server):
-    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is no ID token."""
+    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is not an ID token."""
     maker = makers["joserfc", "RS256"]
 
     header = {"kid": maker.jwk["kid"], "typ": kind}
@@ -410,7 +410,7 @@ def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider
 
 
 def other_forms(maker, own_gateway):
-    """The same claims, signed well, in forms that are no compact JWS of claims."""
+    """The same claims, signed well, in other forms than a compact JWS of claims."""
     keys = Browser(own_gateway).send("GET", "/oauth2/jwks.json").json["keys"]
     ours = jwk.ECKey.import_key({name: keys[0][name] for name in ("kty", "crv", "x", "y")})
 

@@ -24,7 +24,7 @@ BLOCK = b"\xa5" * MIB
 
 @pytest.fixture
 def own_gateway(tmp_path, provider_server, realm):
-    """A gateway of the test's own, started; everything below /public/ is open."""
+    """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
     echo = {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], "max_body": 0}
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, {"echo": echo})
@@ -46,7 +46,7 @@ def assert_flat(gateway, before, what):
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 def test_one_gib_up_with_flat_memory(framing, own_gateway):
-    """Scope 4: a body passes as it comes; nothing is collected."""
+    """A body passes as it comes; nothing is buffered."""
     own_gateway.start()
     got = []
 
@@ -74,7 +74,6 @@ def test_one_gib_up_with_flat_memory(framing, own_gateway):
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
 def test_one_gib_down_with_flat_memory(framing, own_gateway):
-    """Scope 4."""
     own_gateway.start()
     lines = {
         "length": f"Content-Length: {GIB}\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "close":
@@ -116,7 +115,7 @@ def stalled(progress, seconds=20):
 
 
 def test_a_slow_reader_slows_the_app_down(own_gateway):
-    """Scope 4: back-pressure downwards: little is kept for a client that does not read; then all arrives."""
+    """Back-pressure downwards: little is buffered for a client that does not read; then all arrives."""
     own_gateway.start()
     sent = [0]
     size = 256 * MIB
@@ -142,7 +141,7 @@ def test_a_slow_reader_slows_the_app_down(own_gateway):
 
 
 def test_a_slow_app_slows_the_client_down(own_gateway):
-    """Scope 4: back-pressure upwards."""
+    """Back-pressure upwards."""
     own_gateway.start()
     go = threading.Event()
     size = 256 * MIB
@@ -175,7 +174,7 @@ def test_a_slow_app_slows_the_client_down(own_gateway):
 
 
 class Load:
-    """Clients that send one request after the other until told to stop."""
+    """Clients that send one request after the other until they are stopped."""
     def __init__(self, gateway, clients=6):
         self.gateway, self.stop, self.failed, self.count = gateway, threading.Event(), [], 0
         self.threads = [threading.Thread(target=self.run, args=(index % 2 == 0, )) for index in range(clients)]
@@ -204,7 +203,7 @@ class Load:
 
 
 def test_reloading_under_load_fails_no_request(own_gateway):
-    """Done when: by signal and by a changed file, good and bad, while requests run."""
+    """By signal and by a changed file, valid and invalid, while requests run."""
     own_gateway.start()
     load = Load(own_gateway)
     try:
@@ -227,7 +226,7 @@ def test_reloading_under_load_fails_no_request(own_gateway):
 
 
 def test_a_bad_file_changes_nothing_and_is_counted(own_gateway, realm):
-    """Scope 12: the old configuration goes on, the error is printed with its place, and the metric tells."""
+    """The old configuration stays, the error is printed with its position, and a metric reports it."""
     own_gateway.start()
     load = Load(own_gateway, 2)
     try:
@@ -247,7 +246,6 @@ def test_a_bad_file_changes_nothing_and_is_counted(own_gateway, realm):
 
 
 def test_a_changed_file_is_noticed_without_a_signal(own_gateway):
-    """Scope 12."""
     own_gateway.start()
     assert request(own_gateway.port, "/later/x").status == 401
     own_gateway.configuration["apps"]["later"] = {
@@ -258,7 +256,7 @@ def test_a_changed_file_is_noticed_without_a_signal(own_gateway):
 
 
 def test_a_reload_keeps_sessions_and_applies_new_rules(own_gateway, realm):
-    """K-06 A-90: who is signed in stays so; what they may do is decided anew."""
+    """K-06 A-90: sessions stay; access is decided again."""
     from support.browser import Browser
 
     own_gateway.start()
@@ -291,7 +289,7 @@ def test_names_that_a_reload_adds_are_removed_from_old_connections(own_gateway, 
 
 
 def test_sigterm_lets_requests_finish(own_gateway):
-    """Scope 12: first not ready, then no new connections, and the request under way gets its answer; exit code 0."""
+    """First not ready, then no new connections, and the request in progress gets its response; exit code 0."""
     own_gateway.start(drain_delay=1)
     go = threading.Event()
 
@@ -330,7 +328,7 @@ def refused(port):
 
 
 def test_a_second_sigterm_is_not_needed_when_nothing_runs(own_gateway):
-    """Scope 12: an idle gateway ends at once."""
+    """An idle gateway ends at once."""
     own_gateway.start()
     began = time.monotonic()
     own_gateway.stop()
@@ -338,7 +336,7 @@ def test_a_second_sigterm_is_not_needed_when_nothing_runs(own_gateway):
 
 
 def test_start_to_first_response_is_fast(own_gateway):
-    """Design §4: 0.3 s for a release build; a debug build gets more."""
+    """0.3 s for a release build; a debug build gets more."""
     began = time.monotonic()
     own_gateway.start()
     assert request(own_gateway.port, "/public/first").status == 200
@@ -355,7 +353,7 @@ def many_files():
 
 
 def test_a_stuck_app_does_not_block_the_gateway(many_files, own_gateway):
-    """R-32: when all that may wait for an app waits, the next is told 503 at once, and other apps are served."""
+    """R-32: when the queue of an app is full, the next request gets 503 at once, and other apps are served."""
     other = Upstream()
     own_gateway.configuration["apps"]["other"] = {
         "path": "/other/", "upstream": other.address, "allow": "signed_in", "public": ["/other/"],
@@ -382,13 +380,13 @@ def test_a_stuck_app_does_not_block_the_gateway(many_files, own_gateway):
 
 @pytest.fixture
 def behind(own_gateway):
-    """A gateway that believes a proxy on 127.0.0.1."""
+    """A gateway that trusts a proxy on 127.0.0.1."""
     own_gateway.configuration["gateway"]["trusted_proxies"] = ["127.0.0.1/32"]
     return own_gateway.start()
 
 
 def test_a_trusted_proxys_word_is_passed_on(behind):
-    """K-04 A-10: the chain grows by the proxy's own address; scheme and request id are taken over."""
+    """K-04 A-10: the proxy's own IP is appended to the chain; scheme and request id are kept."""
     fields = [
         ("X-Forwarded-For", "203.0.113.9, 198.51.100.2"), ("X-Forwarded-Proto", "https"), ("X-Request-Id", "trace-1"),
     ]
@@ -408,7 +406,7 @@ def test_a_trusted_proxys_word_is_passed_on(behind):
     ],
 )
 def test_malformed_fields_of_a_proxy_are_dropped(fields, behind):
-    """A-82 K-04: unreadable means unknown, also from a trusted peer; identity is never believed."""
+    """A-82 K-04: unreadable means unknown, also from a trusted peer; identity fields are never trusted."""
     request(behind.port, "/public/odd", fields=fields)
     seen = behind.app.seen("/public/odd")[-1]
     assert seen.all("x-forwarded-for") == ["127.0.0.1"]
@@ -419,7 +417,7 @@ def test_malformed_fields_of_a_proxy_are_dropped(fields, behind):
 
 
 def test_a_client_that_pipelines_without_reading_gets_all_responses_later(own_gateway):
-    """S-51, S-56: what stands behind answers that nobody takes waits with the client, not in our memory."""
+    """S-51, S-56: requests behind unread responses wait at the client, not in the gateway's memory."""
     body, count = b"y" * 30_000, 900
     response = b"HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + body
 
@@ -439,13 +437,13 @@ def test_a_client_that_pipelines_without_reading_gets_all_responses_later(own_ga
         client.setblocking(False)
         while pending and select.select([], [client], [], 2)[1]:
             pending = pending[client.send(pending):]
-        assert pending, "everything was taken although no answer was"
+        assert pending, "everything was read although no response was"
         assert_flat(own_gateway, before, "pipelining without reading")
         responses = 0
         rest = b""
         while responses < count:
             readable, writable, _ = select.select([client], [client] if pending else [], [], 20)
-            assert readable or writable, f"stuck after {responses} answers"
+            assert readable or writable, f"stuck after {responses} responses"
             if writable:
                 pending = pending[client.send(pending):]
             if readable:

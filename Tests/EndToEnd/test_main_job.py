@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job with parts that we did not write: nginx behind, oidc-provider-mock as the provider, PyJWT, curl."""
+"""The main flow with other projects' parts: nginx as the app, oidc-provider-mock as the provider, PyJWT, curl."""
 
 import json
 import subprocess
@@ -21,14 +21,14 @@ CLAIMS = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "nam
 
 @pytest.fixture(scope="module")
 def own_gateway(tmp_path_factory):
-    """nginx, which says what it received; the provider; the gateway between them."""
+    """nginx, which returns what it received; the provider; the gateway between them."""
     folder = tmp_path_factory.mktemp("main")
     behind, provider_port = free_port(), free_port()
-    says = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
+    received = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
     app = nginx(
         folder, "app", f"""
         server {{ listen 127.0.0.1:{behind}; large_client_header_buffers 4 32k;
-          location / {{ default_type text/plain; return 200 "{says}"; }} }}""",
+          location / {{ default_type text/plain; return 200 "{received}"; }} }}""",
     )
     program = Path(sys.executable).parent / "oidc-provider-mock"
     provider = Process([program, "-p", provider_port, "--user-claims", json.dumps(CLAIMS)], folder, "provider")
@@ -48,14 +48,14 @@ def own_gateway(tmp_path_factory):
 
 
 def sign_in(browser, path):
-    """Goes to a page, agrees at the provider as Ada, and comes back."""
+    """Opens a page, agrees at the provider as Ada, and returns."""
     at_provider = browser.visit(path)
     assert "/oauth2/authorize" in at_provider.url, browser.history
     return browser.visit(at_provider.url, "POST", {"sub": "ada"})
 
 
 def test_a_user_signs_in_and_nginx_gets_the_identity(own_gateway):
-    """Done when: from a stranger to a greeted person, signed out, replayed, signed in again (A-13)."""
+    """A user signs in, signs out, replays the cookie and signs in again (A-13)."""
     browser = Browser(own_gateway)
     page = sign_in(browser, "/page?x=1")
     user, email, assertion, target, cookie = page.text.split("|")
@@ -72,7 +72,7 @@ def test_a_user_signs_in_and_nginx_gets_the_identity(own_gateway):
 
 
 def test_pyjwt_verifies_the_assertion_by_the_key_set_url(own_gateway):
-    """Design §2.4: ES256, header typ, alg and kid; issuer, audience, times, and the person."""
+    """ES256, header typ, alg and kid; issuer, audience, times, and the user."""
     browser = Browser(own_gateway)
     assertion = sign_in(browser, "/verify").text.split("|")[2]
     key = PyJWKClient(own_gateway.origin + "/oauth2/jwks.json").get_signing_key_from_jwt(assertion)
@@ -93,7 +93,7 @@ def test_pyjwt_verifies_the_assertion_by_the_key_set_url(own_gateway):
 
 
 def test_curl_does_the_same(own_gateway, tmp_path):
-    """Real parts: curl with a cookie jar, as a script would be written."""
+    """Curl with a cookie jar, as a script would be written."""
     def curl(*arguments):
         command = ["curl", "-sS", "-L", "-b", tmp_path / "jar", "-c", tmp_path / "jar", "--max-time", "10", *arguments]
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True).stdout
@@ -111,7 +111,7 @@ def test_curl_does_the_same(own_gateway, tmp_path):
 
 
 def test_a_denial_at_the_provider_is_a_page_with_a_way_back(own_gateway):
-    """The provider's own "no" is a page of ours with a way back; this provider even leaves out `state`."""
+    """The provider's denial is an error page with a way back; this provider even omits `state`."""
     browser = Browser(own_gateway)
     page = browser.visit("/denied")
     response = browser.visit(page.url, "POST", {"action": "deny"})
@@ -120,7 +120,7 @@ def test_a_denial_at_the_provider_is_a_page_with_a_way_back(own_gateway):
 
 
 def test_the_pages_work_without_scripts(own_gateway):
-    """Scope 11: plain forms and links, a language, a title, no script."""
+    """Plain forms and links, a language, a title, no script."""
     browser = Browser(own_gateway)
     sign_in(browser, "/pages")
     page = browser.send("GET", "/oauth2/sign_out")

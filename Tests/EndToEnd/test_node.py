@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node on both sides: its HTTP/1.1 and HTTP/2 clients through the gateway to apps that run on its servers."""
+"""Node on both sides: its HTTP/1.1 and HTTP/2 clients through the gateway to apps on its servers."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def own_gateway(tmp_path_factory, provider_server, certificates, node_app):
 
 
 def node(task, gateway, path, port=None, **more):
-    """What Node's client says of a task."""
+    """The result of a task of Node's client."""
     setting = {"host": gateway.host, "port": port or gateway.port, "path": path, **more}
     done = subprocess.run(["node", str(SUPPORT / "node_client.mjs"), task, json.dumps(setting)], capture_output=True,
                           text=True, timeout=60)
@@ -59,16 +59,16 @@ def cookie(own_gateway, realm):
 
 @pytest.mark.parametrize("app", ["/", "/h2c/"])
 def test_bodies_over_kept_connections(app, own_gateway, cookie):
-    """Each body comes back whole, over few connections, and the app knows whose it is."""
+    """Each body comes back whole, over few connections, and the app gets the user."""
     seen = node("http1", own_gateway, app, cookie=cookie)
-    assert seen["answers"] == ["mock:ada"] * 200
+    assert seen["responses"] == ["mock:ada"] * 200
     assert seen["connections"] <= 8
 
 
 @pytest.mark.parametrize("app", ["/public/", "/h2c/public/"])
 def test_many_streams_of_one_connection(app, own_gateway):
     """Bodies larger than the windows, fifty at once; trailers arrive from an app that speaks HTTP/2."""
-    responses = node("http2", own_gateway, app, port=own_gateway.tls_port)["answers"]
+    responses = node("http2", own_gateway, app, port=own_gateway.tls_port)["responses"]
     assert responses == [["-", app == "/h2c/public/"]] * 150
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Health, metrics and status, on their own address only."""
+"""Health, metrics and status, on the operations listener only."""
 
 import re
 
@@ -14,7 +14,6 @@ PATHS = ["/livez", "/readyz", "/healthz", "/ping", "/metrics", "/status"]
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_operations_listener_responds(path, gateway):
-    """Design §2.3."""
     assert gateway.operation(path).status_code == 200
 
 
@@ -22,7 +21,7 @@ def test_the_operations_listener_responds(path, gateway):
     "path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"]
 )
 def test_the_public_listener_serves_no_operations_endpoint(path, gateway, app):
-    """A-24 A-09: there they are paths of the app, and need a sign-in."""
+    """A-24 A-09: on the public listener they are paths of the app and need a sign-in."""
     before = len(app.requests)
     for host in ("gate.localhost", "own.localhost"):
         assert request(gateway.port, path, host=host).status == 401
@@ -31,7 +30,7 @@ def test_the_public_listener_serves_no_operations_endpoint(path, gateway, app):
 
 
 def test_the_operations_listener_serves_nothing_else(gateway):
-    """A-24: no app, no sign-in, no way to change anything."""
+    """A-24: no app, no sign-in, no write access."""
     for path in ("/", "/oauth2/sign_in", "/public/x", "/oauth2/userinfo", "/../livez/..", "/debug"):
         assert gateway.operation(path).status_code in (400, 404), path
     for method in ("POST", "DELETE", "PUT"):
@@ -44,7 +43,7 @@ LINE = re.compile(
 
 
 def test_metrics_are_the_prometheus_text_format(gateway):
-    """Scope 12: version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
+    """Version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
     response = gateway.operation("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     types, samples = {}, set()
@@ -64,7 +63,6 @@ def test_metrics_are_the_prometheus_text_format(gateway):
 
 
 def test_requests_sign_ins_and_rejections_are_counted(gateway, realm):
-    """Reliability §9."""
     def counted(prefix):
         return gateway.metric(prefix)
 
@@ -85,7 +83,7 @@ def test_requests_sign_ins_and_rejections_are_counted(gateway, realm):
 
 
 def test_metrics_and_status_name_no_user(ada, gateway):
-    """Reliability §9: no user data, no tickets, no secrets."""
+    """No user data, no tickets, no secrets."""
     for path in ("/metrics", "/status"):
         text = gateway.operation(path).text
         for word in ("ada", ada.ticket(), "example.com", "client secret", "0123456789abcdef"):
@@ -100,12 +98,12 @@ def test_the_log_holds_no_secret(ada, gateway, realm):
 
 
 def test_status_reports_the_state_of_the_gateway(gateway):
-    """Scope 12: JSON with what an operator asks first."""
+    """JSON with the state of the gateway."""
     status = gateway.operation("/status").json()
     assert status["draining"] is False and status["last_reload_failed"] is False and status["store_available"] is True
     assert status["providers"] == ["mock", "other", "aside"] or set(status["providers"]) == {"mock", "other", "aside"}
 
 
 def test_requests_in_flight_return_to_zero(gateway):
-    """Reliability §10: nothing is leaked by all the attacks before this test."""
+    """No request leaks in all the tests before this one."""
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "no request is left", 20)

@@ -24,7 +24,7 @@ def incident(response):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory, provider_server):
-    """A gateway without an app at `/` of its own host, and one provider with a sign-out of its own."""
+    """A gateway without an app at `/` of its host, and one provider with a sign-out endpoint."""
     realm = provider_server.realm("mock")
     realm.reset()
     realm.metadata = {"end_session_endpoint": f"{realm.issuer}/logout"}
@@ -65,14 +65,14 @@ def test_z_05_each_rejection_is_in_the_log_with_its_incident(path, fields, statu
 
 @pytest.mark.parametrize("data", [b"GET / HTTP/9\r\n", b"GET  / HTTP/1.1\r\nHost: gate.localhost\r\n", b"nonsense\r\n"])
 def test_z_05_a_browser_never_sees_raw_json(data, bare):
-    """Z-05: whatever the bytes before it, a head that asks for HTML gets a page."""
+    """Z-05: a head that accepts HTML gets a page, whatever is wrong with it."""
     response = exchange(bare.port, data + b"Accept: text/html\r\n\r\n")
     assert b"\r\ncontent-type: text/html" in response and b"<h1>The request was not understood</h1>" in response
     assert b"\r\ncontent-type: application/json" in exchange(bare.port, data + b"Accept: */*\r\n\r\n")
 
 
 def test_z_04_the_page_of_a_rejection_names_user_and_app_and_offers_a_way_on(bare):
-    """Z-04: with a session it says so, and does not where a sign-in was rejected."""
+    """Z-04: it names the session if there is one, and none where a sign-in was rejected."""
     browser = Browser(bare)
     assert browser.sign_in("mock", "/wiki/").status == 200
     page = browser.send("GET", "/staff/report?x=1")
@@ -90,11 +90,11 @@ def test_z_03_another_account_is_asked_for_and_leads_to_the_app(bare, provider_s
     realm = provider_server.realm("mock")
     browser = Browser(bare)
     page = browser.sign_in("mock", "/staff/report?x=1")
-    realm.person = {**realm.person, "sub": "bob", "email": "bob@example.org"}
+    realm.user = {**realm.user, "sub": "bob", "email": "bob@example.org"}
     try:
         response = browser.visit(links(page)[0])
     finally:
-        realm.person = {**realm.person, "sub": "ada", "email": "ada@example.com"}
+        realm.user = {**realm.user, "sub": "ada", "email": "ada@example.com"}
     asked = [query for query in realm.requests if query["path"] == "authorize"][-1]["query"]
     assert asked["prompt"] == "login" and response.status == 200
     assert response.url == bare.origin + "/staff/report?x=1"
@@ -113,7 +113,7 @@ def test_z_03_signing_in_again_never_ends_on_a_404(bare):
 
 
 def test_w_03_the_provider_and_the_page_after_it_know_of_the_sign_out(bare, provider_server):
-    """W-03: client_id, a registered address and a state that comes back."""
+    """W-03: client_id, a registered URL and a state that comes back."""
     browser = Browser(bare)
     browser.sign_in("mock", "/wiki/")
     response = browser.sign_out()
@@ -127,7 +127,7 @@ def test_w_03_the_provider_and_the_page_after_it_know_of_the_sign_out(bare, prov
 
 
 def test_w_03_a_sign_out_on_an_apps_host_carries_the_id_token(bare):
-    """W-03 X-07: though the session of that host has no copy of it."""
+    """W-03 X-07: although the session of that host has no copy of it."""
     browser = Browser(bare)
     origin = f"http://own.localhost:{bare.port}"
     assert browser.visit(origin + "/x").status == 200
@@ -136,7 +136,7 @@ def test_w_03_a_sign_out_on_an_apps_host_carries_the_id_token(bare):
 
 
 def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare):
-    """V-03: the session lives, so the page has the button, and using it ends the session."""
+    """V-03: the session is active, so the page has the button, and using it ends the session."""
     browser = Browser(bare)
     browser.sign_in("mock", "/wiki/")
     page = browser.visit(f"http://own.localhost:{bare.port}/oauth2/sign_out")
@@ -149,7 +149,7 @@ def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare
 @pytest.mark.parametrize("fields", [{"If-None-Match": '"a"'}, {"If-Modified-Since": "Wed, 21 Oct 2015 07:28:00 GMT"},
                                     {"Cache-Control": "max-age=0", "If-None-Match": "*"}])
 def test_v_01_a_navigation_that_revalidates_is_sent_to_sign_in(fields, bare):
-    """V-01: what the browser has cached is no session."""
+    """V-01: a cached page is not a session."""
     response = Browser(bare).send("GET", "/wiki/page", fields=fields)
     assert response.status == 303 and "/oauth2/start/mock?rd=" in response.get("location")
     assert response.get("cache-control") == "no-store"

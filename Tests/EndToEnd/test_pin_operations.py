@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins as the people who run a gateway meet them: rotation, outage, the way out, events, metrics, `gatehouse pins`."""
+"""Operating pins: rotation, outage, recovery, events, metrics, `gatehouse pins`."""
 
 import re
 import threading
@@ -58,7 +58,7 @@ def realm(server, provider_server, request):
 
 
 def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, app, apps):
-    """Add the backup, renew the certificate with the new key, remove the old pin; people sign in all the time."""
+    """Add the backup, renew the certificate with the new key, remove the old pin; users sign in all the time."""
     live = tmp_path / "live"
     live.mkdir()
     plain = ProviderServer()
@@ -70,18 +70,18 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
     provider = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
     outcomes, over = [], threading.Event()
 
-    def people(gateway):
+    def users(gateway):
         while not over.is_set():
             page, browser = sign_in(gateway)
             outcomes.append((page.status, browser.ticket() is not None))
 
     def more(count):
         wanted = len(outcomes) + count
-        eventually(lambda: len(outcomes) >= wanted, f"{count} more people have signed in", 30)
+        eventually(lambda: len(outcomes) >= wanted, f"{count} more users have signed in", 30)
 
     try:
         with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
-            crowd = [threading.Thread(target=people, args=(gateway, )) for _ in range(2)]
+            crowd = [threading.Thread(target=users, args=(gateway, )) for _ in range(2)]
             for one in crowd:
                 one.start()
             try:
@@ -92,7 +92,7 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
                 following.files(live, "n")
                 front.reload()
                 more(10)
-                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is told")
+                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is reported")
                 fresh = place.leaf.renew(same_key=False).pin
                 provider["tls"]["pins"]["sha256"] = [following.pin, fresh]
                 reload(gateway)
@@ -121,7 +121,7 @@ def test_a_renewal_with_the_same_key_keeps_public_key_pins_and_breaks_certificat
 
 
 def test_a_server_with_two_kinds_of_keys_needs_the_pin_of_the_presented_one(place, tmp_path):
-    """nginx has an ECDSA and an RSA certificate; it shows the first to whoever can read it."""
+    """nginx has an ECDSA and an RSA certificate; it presents the first to clients that support it."""
     plain = ProviderServer()
     rsa = place.between.issue("localhost", key="rsa")
     front = NginxFront(tmp_path, "two", plain, place.leaf.files(tmp_path, "ec"), rsa.files(tmp_path, "rsa"))
@@ -146,12 +146,12 @@ def test_sign_ins_one_after_the_other_use_a_warm_connection(place, server, realm
         assert len(server.connections) == before, [c.bytes for c in server.connections]
 
 
-# MARK: when it fails
+# MARK: failures
 
 
 @pytest.fixture
 def outage(place, server, realm, provider_server, tmp_path, apps):
-    """Ada is signed in with the provider whose key is then exchanged without a word; another provider is well."""
+    """Ada is signed in with the provider whose key then changes without notice; another provider works."""
     other = provider_server.realm("pins-other")
     other.reset()
     staff = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
@@ -246,7 +246,7 @@ def test_after_a_mismatch_the_first_sign_in_finds_that_it_is_over(outage, server
 
 
 def test_a_probe_does_not_use_an_earlier_connection(place, server, realm, tmp_path, apps):
-    """One bad answer of a balancer, while all connections from before are busy; then all is well again."""
+    """One invalid response of a balancer, while all earlier connections are busy; then all works again."""
     hold = realm.holds["token"] = threading.Event()
     with Gateway(tmp_path, {"staff": pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)}, apps) as gateway:
         surveyed(gateway, "staff")
@@ -277,7 +277,7 @@ def test_a_host_that_is_no_longer_called_blocks_no_sign_in(place, server, realm,
 
 
 def test_authorities_are_those_that_were_read_with_the_file_in_force(place, server, realm, tmp_path, apps):
-    """The file of authorities is exchanged together with a mistake in the other: the old configuration stays whole."""
+    """The file of authorities is replaced together with an invalid configuration: the old one stays whole."""
     ca = tmp_path / "ca.pem"
     ca.write_text(place.root.pem)
     provider = oidc(realm.issuer, tls={"ca_file": str(ca)})
@@ -296,7 +296,7 @@ def test_authorities_are_those_that_were_read_with_the_file_in_force(place, serv
 
 @pytest.mark.parametrize("sign", ["no pins", "a foreign key"])
 def test_a_host_that_no_sign_in_calls_blocks_no_sign_in(sign, place, server, realm, tmp_path, apps):
-    """The profile is in the ID token, so userinfo is never asked; the metadata name it all the same."""
+    """The profile is in the ID token, so userinfo is never called, although the metadata names it."""
     with SecureProviderServer(*place.leaf.renew(same_key=False).files(tmp_path, "u"), host="u.localhost") as userinfo:
         realm.metadata["userinfo_endpoint"] = f"{userinfo.origin}/userinfo"
         own = {"sha256": [place.leaf.pin, STRANGER]}
@@ -317,7 +317,7 @@ def test_a_rejected_start_counts_as_a_failed_sign_in(outage):
     assert after == before + 1
 
 
-# MARK: what is told
+# MARK: reports
 
 
 def test_the_start_logs_what_each_host_presents(place, server, realm, tmp_path, apps):
@@ -349,14 +349,14 @@ def test_the_start_logs_what_each_host_presents(place, server, realm, tmp_path, 
     "valid, severity", [((-60, 25), "notice"), ((-80, 10), "warning"), ((-88, 2), "critical"), ((-10, 25), None)]
 )
 def test_certificates_that_expire_soon_are_reported_by_the_days_left(valid, severity, place, provider_server, tmp_path, apps):
-    """At 30, 14 and 3 days, but not while more than a third of its life is left."""
+    """At 30, 14 and 3 days, but not while more than a third of its lifetime remains."""
     with SecureProviderServer(*place.between.issue("localhost", valid=valid).files(tmp_path)) as server:
         realm = paired(server, provider_server, "pins-ending")
         with Gateway(tmp_path, {"staff": oidc(realm.issuer, tls={"ca_file": place.ca})}, apps) as gateway:
             surveyed(gateway, "staff")
             found = [event["severity"] for event in events(gateway, "pin.expiring")]
             assert found == ([severity] if severity else [])
-            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the log says so")
+            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the line in the log")
 
 
 def test_expired_pins_report_or_reject_as_configured(place, server, realm, tmp_path, apps):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that keeps what it is sent."""
+"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that records what it gets."""
 
 import json
 
@@ -17,7 +17,7 @@ MISMATCH = "none of the pins in tls.pins is among the keys that it showed"
 
 
 class Zoo:
-    """A root with an intermediate and a server, and a second root that nobody pins."""
+    """A root with an intermediate and a server, and a second root without pins."""
     def __init__(self, folder):
         self.folder = folder
         self.root = Authority("Root A")
@@ -38,7 +38,7 @@ def zoo(tmp_path_factory):
 
 
 def document(origin):
-    """An answer to discovery that would do."""
+    """A sufficient discovery document."""
     metadata = {
         "issuer": origin, "authorization_endpoint": f"{origin}/a", "token_endpoint": f"{origin}/t", "jwks_uri":
             f"{origin}/k", "response_types_supported": ["code"],
@@ -48,13 +48,13 @@ def document(origin):
 
 @pytest.fixture
 def recorder(zoo, tmp_path):
-    """A server with the good chain."""
+    """A server with the valid chain."""
     with RecordingServer(*zoo.leaf.files(tmp_path)) as server:
         server.response = document(server.origin)
         yield server
 
 
-def was_refused(server):
+def was_rejected(server):
     """Whether the server was called, and the handshake ended before anything could be sent."""
     return server.connections and not server.handshakes and server.application_bytes == b""
 
@@ -78,7 +78,7 @@ def test_p_01_a_right_pin_does_not_replace_the_authority(match, mode, zoo, recor
     ca = zoo.other.file(tmp_path)
     result = check(tmp_path, pinned(recorder.origin, ca, zoo.pin(match), STRANGER, match=match, mode=mode))
     assert result.returncode == 1 and "unknown issuer" in result.stdout
-    assert was_refused(recorder)
+    assert was_rejected(recorder)
 
 
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
@@ -88,7 +88,7 @@ def test_p_01_a_right_pin_does_not_replace_the_name(match, zoo, tmp_path):
     with RecordingServer(*leaf.files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, pin, STRANGER, match=match))
         assert result.returncode == 1 and "for another host name" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 ODDITIES = {
@@ -115,7 +115,7 @@ def test_p_10_to_p_14_invalid_certificates_are_rejected_whatever_the_pins(oddity
         provider = oidc(server.origin, tls={"ca_file": zoo.ca})
         result = check(tmp_path, pinned(server.origin, zoo.ca, leaf.pin, STRANGER) if pins else provider)
         assert result.returncode == 1 and words in result.stdout, result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 def test_p_12_a_wildcard_matches_one_label(zoo, tmp_path):
@@ -137,7 +137,7 @@ def test_p_02_certificates_beside_the_chain_do_not_count(zoo, tmp_path):
         pins = (zoo.between.pin, zoo.root.pin)
         result = check(tmp_path, pinned(server.origin, zoo.both, *pins, match="chain"))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.both, zoo.other.pin, STRANGER, match="chain"))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
 
@@ -148,7 +148,7 @@ def test_p_02_a_leaf_in_the_place_of_an_authority_does_not_count(zoo, tmp_path):
     with RecordingServer(*middle.issue("localhost").files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, middle.pin, zoo.root.pin, match="chain"))
         assert result.returncode == 1 and "FAIL" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
@@ -178,7 +178,7 @@ def test_p_02_a_cross_signed_chain_counts_as_it_is_built(trusted, zoo, tmp_path)
         assert ("pin 1 of 2 matches" in old_only.stdout) == (trusted == "old"), old_only.stdout
 
 
-# MARK: P-15: nothing leaves before the pin has matched
+# MARK: P-15: nothing is sent before the pin has matched
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
@@ -192,7 +192,7 @@ def test_p_15_on_a_mismatch_no_byte_is_sent(match, kind, version, zoo, tmp_path)
         server.response = document(server.origin)
         result = check(tmp_path, pinned(server.origin, zoo.ca, wrong, STRANGER, match=match))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.ca, right, STRANGER, match=match))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
         assert b"GET /" in server.application_bytes
@@ -219,8 +219,8 @@ def test_p_03_a_redirect_is_not_followed(path, zoo, tmp_path, provider_server, a
             RecordingServer(*zoo.leaf.files(tmp_path, "target")) as target:
         realm = paired(server, provider_server, "redirecting")
         realm.documents = {path: (302, {"Location": target.origin + "/landed"}, b"")}
-        # Without an e-mail address in the ID token userinfo is asked.
-        realm.person = {"sub": "ada"}
+        # Without an email address in the ID token userinfo is called.
+        realm.user = {"sub": "ada"}
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
         with Gateway(tmp_path, {"staff": pinned(realm.issuer, zoo.ca, zoo.leaf.pin, STRANGER)}, apps) as gateway:
             page, browser = sign_in(gateway)
@@ -254,7 +254,7 @@ def test_p_04_after_a_reload_no_earlier_connection_or_session_is_used(version, z
 
 
 def test_p_04_a_sign_in_in_progress_meets_the_new_pins(zoo, tmp_path, provider_server, app):
-    """The person is at the provider while the pins are exchanged; the code is not sent to a stranger."""
+    """The user is at the provider while the pins change; the code is not sent to another key."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "meanwhile")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -271,7 +271,7 @@ def test_p_04_a_sign_in_in_progress_meets_the_new_pins(zoo, tmp_path, provider_s
 
 
 def test_p_04_a_new_certificate_on_the_server_is_checked_at_the_next_handshake(zoo, tmp_path, provider_server, app):
-    """With the server's own tickets offered for resumption, the exchanged key is seen all the same."""
+    """With the server's tickets offered for resumption, the new key is still seen."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "exchanged")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -317,7 +317,7 @@ def test_p_05_each_host_has_its_own_set_or_the_common_one(case, zoo, tmp_path, p
             assert (browser.ticket() is not None) == (status == 200)
 
 
-# MARK: P-06 to P-08: what is said about doubtful pins
+# MARK: P-06 to P-08: warnings about pins
 
 
 def test_p_06_one_pin_on_a_new_key_is_a_warning(zoo, recorder, tmp_path):
@@ -365,7 +365,7 @@ def test_p_08_report_mode_is_logged_at_each_start(zoo, tmp_path, provider_server
 
 @pytest.fixture
 def proxy(tmp_path):
-    """A proxy that others wrote, and its log."""
+    """tinyproxy, and its log."""
     port = free_port()
     conf = tmp_path / "tinyproxy.conf"
     conf.write_text(f"Port {port}\nListen 127.0.0.1\nTimeout 30\nLogLevel Connect\nMaxClients 50\n")

@@ -28,7 +28,7 @@ def v2(source="198.51.100.7", command=0x21, extensions=b""):
 
 @pytest.fixture(scope="module")
 def own_gateway(tmp_path_factory, provider_server):
-    """A gateway with four listeners: plain and TLS behind a balancer, one that listens to another, one without any."""
+    """A gateway with four listeners: plain and TLS behind a balancer, one that trusts another peer, one without."""
     folder = tmp_path_factory.mktemp("balanced")
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
@@ -57,7 +57,7 @@ def own_gateway(tmp_path_factory, provider_server):
 
 
 def client(response):
-    """Whom the app was told of."""
+    """The client IP that the app got."""
     assert response is not None and response.status == 200, response
     return dict((name.lower(), value) for name, value in response.json["fields"])["x-forwarded-for"]
 
@@ -124,7 +124,7 @@ def test_curl_speaks_it(tls, own_gateway):
     ids=["none", "tls", "short v1", "long v1", "short v2", "udp", "long v2"],
 )
 def test_a_balancer_that_sends_no_header_gets_no_response(data, own_gateway):
-    """What is no header is not taken for a request either."""
+    """Bytes other than a header are not read as a request either."""
     before, seen = own_gateway.metric(REFUSED), len(own_gateway.app.requests)
     with Wire(own_gateway.behind) as wire:
         wire.send(data)
@@ -143,14 +143,14 @@ def test_a_header_has_the_time_of_a_handshake(start, own_gateway):
 @pytest.mark.parametrize("header", [V1, v2()], ids=["v1", "v2"])
 @pytest.mark.parametrize("name", ["port", "elsewhere"])
 def test_a_proxy_header_from_another_peer_is_rejected(name, header, own_gateway):
-    """From others a header is just a bad request."""
+    """From other peers a header is an invalid request."""
     response = ask(getattr(own_gateway, name), header)
     assert response.status == 400
     assert request(getattr(own_gateway, name), "/public/x").status == 200
 
 
 def test_the_client_ip_of_the_header_is_counted(own_gateway):
-    """Connections per address: the balancer has as many as it needs, each client of it has its three."""
+    """Connections per client IP: the balancer has no limit, each of its clients has three."""
     wires = []
     try:
         for number in range(12):
@@ -169,7 +169,7 @@ def test_the_client_ip_of_the_header_is_counted(own_gateway):
                 wire.send(v2("198.51.100.50") + GET)
                 return wire.rest()
 
-        eventually(again, "there is room again")
+        eventually(again, "connections are accepted again")
     finally:
         for wire in wires:
             wire.close()

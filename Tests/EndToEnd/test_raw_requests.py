@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw bytes on a socket: what may be read in two ways is refused and never reaches the app (S-rows)."""
+"""Raw bytes on a socket: ambiguous requests are rejected and never reach the app (S rows)."""
 
 import json
 import threading
@@ -22,13 +22,13 @@ def bad_body(row):
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]} {row[1]}".replace("::", ":") for row in ROWS])
 def test_an_ambiguous_request_is_rejected_and_nothing_after_it_is_read(row, gateway, app):
-    """S-01 to S-49, S-55: the status of the row, the connection closed, nothing passed on, nothing after it taken."""
+    """S-01 to S-49, S-55: the status of the row, the connection closed, nothing passed on, nothing after it read."""
     before = len(app.requests)
     received = exchange(gateway.port, row[2] + SMUGGLED)
     head = received.split(b"\r\n\r\n")[0].decode("latin-1")
     assert head.startswith(f"HTTP/1.1 {row[3]} "), received[:500]
     assert "connection: close" in head.lower()
-    assert received.count(b"HTTP/1.1 ") == 1, "there is one answer only"
+    assert received.count(b"HTTP/1.1 ") == 1, "there is one response only"
     passed = app.requests[before:]
     assert not any(b"smuggled" in one.head for one in passed)
     if not bad_body(row):
@@ -40,7 +40,7 @@ def test_an_ambiguous_request_is_rejected_and_nothing_after_it_is_read(row, gate
     ids=lambda row: f"{row[0]} {row[1]}",
 )
 def test_an_ambiguous_request_is_rejected_byte_by_byte(row, gateway, app):
-    """S-rows: how the bytes are cut into packets changes nothing."""
+    """S rows: the split into packets changes nothing."""
     with Wire(gateway.port) as wire:
         try:
             for index in range(min(len(row[2]), 400)):
@@ -52,7 +52,7 @@ def test_an_ambiguous_request_is_rejected_byte_by_byte(row, gateway, app):
 
 
 def sent(app, gateway, data, marker):
-    """The answer to raw bytes, and what the app saw of them."""
+    """The response to raw bytes, and what the app got of them."""
     before = len(app.seen(marker))
     with Wire(gateway.port) as wire:
         wire.send(data)
@@ -61,7 +61,7 @@ def sent(app, gateway, data, marker):
 
 
 def test_white_space_after_a_length_is_accepted_and_rewritten(gateway, app):
-    """S-07: OWS is trimmed; the app sees exactly one framing line, written by the gateway."""
+    """S-07: OWS is trimmed; the app gets exactly one framing field, written by the gateway."""
     response, seen = sent(app, gateway, post("X-Mark: s07\r\nContent-Length: 1 \t ", "a"), "s07")
     assert response.status == 200
     assert b"\r\nContent-Length: 1\r\n" in seen[0].head + b"\r\n"
@@ -87,7 +87,7 @@ def test_high_bytes_pass_unchanged_in_fields_without_a_meaning(gateway, app):
 
 @pytest.mark.parametrize("host", ["GATE.localhost", "gate.localhost.", "Gate.LocalHost.:{port}", "gate.localhost:1"])
 def test_case_port_and_one_trailing_dot_of_a_host_do_not_count(host, gateway, app):
-    """S-26 A-81 K-12: the host is brought into one form, for routing and for the app."""
+    """S-26 A-81 K-12: the host is normalized, for routing and for the app."""
     host = host.format(port=gateway.port)
     data = f"GET /public/s26 HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
     response, seen = sent(app, gateway, data, "s26")
@@ -102,7 +102,7 @@ def test_an_absolute_target_that_agrees_becomes_a_path(target, gateway, app):
     assert response.status == 200 and seen[0].target == "/public/s27?q"
 
 
-def test_options_asterisk_is_answered_by_the_gateway(gateway, app):
+def test_options_asterisk_is_handled_by_the_gateway(gateway, app):
     """S-29."""
     before = len(app.requests)
     assert request(gateway.port, "*", method="OPTIONS").status == 204
@@ -138,7 +138,7 @@ def test_the_path_that_is_matched_is_the_path_that_is_forwarded(row, gateway, ap
     ],
 )
 def test_a_public_rule_cannot_be_widened(target, gateway, app):
-    """K-03 A-07 A-25 A-42: no spelling of a protected path is taken for a public one; the query has no part in it."""
+    """K-03 A-07 A-25 A-42: no spelling of a protected path passes as a public one; the query does not matter."""
     before = len(app.requests)
     response = request(gateway.port, target)
     assert response.status == 401, response
@@ -146,7 +146,7 @@ def test_a_public_rule_cannot_be_widened(target, gateway, app):
 
 
 def test_a_public_rule_holds_for_its_method_only(gateway, app):
-    """K-03: `GET /open` opens neither POST nor DELETE."""
+    """K-03: `GET /open` allows neither POST nor DELETE."""
     assert request(gateway.port, "/open").status == 200
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         assert request(gateway.port, "/open", method=method).status == 401
@@ -164,7 +164,7 @@ CONNECTION = [
 
 @pytest.mark.parametrize("lines", CONNECTION)
 def test_connection_removes_only_what_a_client_may_remove(lines, ada, gateway, app):
-    """S-40 K-02: hop-by-hop fields go, what identifies or frames stays, our own fields are never removed."""
+    """S-40 K-02: hop-by-hop fields are removed, other fields and the gateway's own are not."""
     fields = [tuple(line.split(": ", 1)) for line in lines.split("\r\n")]
     fields += [
         ("X-Mark-One", "1"), ("X-Mark-Two", "2"), ("Authorization", "Basic eDp4"), ("Content-Type", "text/plain"),
@@ -217,7 +217,7 @@ def test_nothing_is_read_after_connection_close(gateway, app):
 
 
 @pytest.mark.parametrize("count", [2, 10, 100])
-def test_pipelined_requests_are_answered_in_turn(count, gateway):
+def test_pipelined_requests_get_responses_in_turn(count, gateway):
     """S-51."""
     with Wire(gateway.port) as wire:
         wire.send(b"".join(get(f"/public/{count}-{index}") for index in range(count)))
@@ -226,7 +226,7 @@ def test_pipelined_requests_are_answered_in_turn(count, gateway):
 
 
 def test_each_pipelined_request_is_decided_by_itself(ada, gateway, app):
-    """S-51: what one request may do, the next does not inherit."""
+    """S-51: one request's access does not carry over to the next."""
     cookie = f"Cookie: gatehouse={ada.ticket()}"
     with Wire(gateway.port) as wire:
         wire.send(get("/a", cookie) + get("/b") + get("/c", cookie) + get("/public/d"))
@@ -247,7 +247,7 @@ def test_the_gateway_itself_sends_100_and_the_app_sees_no_expect(gateway, app):
 
 
 def test_a_client_without_a_session_gets_no_100(gateway, app):
-    """S-52 A-57: an early final answer to `Expect` closes, so that no body is taken for a request."""
+    """S-52 A-57: an early final response to `Expect` closes the connection, so that no body is read as a request."""
     head = b"POST /private/stranger HTTP/1.1\r\n" + HOST + b"Content-Length: 40\r\nExpect: 100-continue\r\n\r\n"
     with Wire(gateway.port) as wire:
         wire.send(head)
@@ -294,16 +294,16 @@ def test_a_head_at_the_limits_is_accepted(gateway):
 
 
 def test_a_rejection_names_the_rule_and_is_counted(gateway):
-    """S-rows: the answer and the metric name the rule, and no received byte."""
+    """S rows: the response and the metric name the rule, and no received byte."""
     before = gateway.metric("gatehouse_rejected_requests_total")
     received = exchange(gateway.port, post("Content-Length: 1\r\nContent-Length: evil-bytes"))
     response = json.loads(received.split(b"\r\n\r\n", 1)[1])
     assert response["error"] == "framing.repeated_length" and b"evil-bytes" not in received
-    eventually(lambda: gateway.metric("gatehouse_rejected_requests_total") > before, "the refusal is counted")
+    eventually(lambda: gateway.metric("gatehouse_rejected_requests_total") > before, "the rejection is counted")
 
 
 def test_many_clients_that_send_garbage_do_no_harm(gateway):
-    """K-10: half a request, silence, resets and rubbish on many connections at once."""
+    """K-10: half a request, silence, resets and garbage on many connections at once."""
     wires = [Wire(gateway.port) for _ in range(200)]
     for index, wire in enumerate(wires):
         wire.send(
@@ -316,7 +316,7 @@ def test_many_clients_that_send_garbage_do_no_harm(gateway):
 
 @pytest.mark.parametrize("kind", ["slow head", "slow body", "no byte", "no hello"])
 def test_slow_clients_are_disconnected_at_an_absolute_deadline(kind, gateway, request):
-    """S-56 S-57: one byte now and then does not move the ten seconds."""
+    """S-56 S-57: single bytes do not extend the ten seconds."""
     results = request.getfixturevalue("slow_clients")
     seconds, received = results[kind]
     assert 8 <= seconds <= 14, seconds
@@ -328,7 +328,7 @@ def test_slow_clients_are_disconnected_at_an_absolute_deadline(kind, gateway, re
 
 @pytest.fixture(scope="module")
 def slow_clients(shared):
-    """Slow clients side by side: how long they were let live, and what they were told."""
+    """Slow clients side by side: how long they stayed connected, and their responses."""
     import time
 
     results = {}
@@ -368,7 +368,7 @@ def slow_clients(shared):
 
 
 def test_tls_carries_the_same_rules(gateway, app):
-    """S-rows over TLS: the listener's scheme is https, everything else is the same."""
+    """S rows over TLS: the listener's scheme is https, everything else is the same."""
     context = tls_context()
     bad = post("Content-Length: 6\r\nTransfer-Encoding: chunked", "0\r\n\r\nG")
     with Wire(gateway.tls_port, tls=context, server_name="gate.localhost") as wire:

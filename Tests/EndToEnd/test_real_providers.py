@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers that others wrote and that behave differently: idpyoidc and django-oauth-toolkit."""
+"""Providers of other projects that behave differently: idpyoidc and django-oauth-toolkit."""
 
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -62,7 +62,7 @@ class Fixture:
         return getattr(self, name.split("-")[0])
 
     def at_the_provider(self, name, browser=None, rd="/"):
-        """A browser in front of the provider's first page."""
+        """A browser at the provider's first page."""
         browser = browser or Browser(self.gateway)
         page = browser.visit(f"/oauth2/start/{name}?" + urlencode({"rd": rd}))
         assert page.status == 200 and page.url.startswith(self.provider(name).origin), browser.history
@@ -73,7 +73,7 @@ class Fixture:
         return browser, self.provider(name).agree(browser, page, user)
 
     def caught(self, name, browser=None):
-        """A browser whose callback, with a code that is good, has not been sent."""
+        """A browser whose callback, with a valid code, has not been sent."""
         browser, page = self.at_the_provider(name, browser)
         here = f"{self.origin}/oauth2/callback/"
         visit = browser.visit
@@ -95,7 +95,7 @@ def fixture(tmp_path_factory):
 
 
 def assert_rejected(response, browser, fixture):
-    """An error page of the gateway's own, with a code and without the provider's words; nobody is signed in."""
+    """An error page of the gateway, with a code and without text of the provider; no session."""
     assert response.status in (400, 403, 502), response
     assert response.url.startswith(f"{fixture.origin}/oauth2/"), response
     assert "default-src 'none'" in response.get("content-security-policy")
@@ -108,7 +108,7 @@ SUBJECTS = {"idpy": None, "toolkit": "1"}
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
-    """Done when of the main job, with another provider: page, headers, assertion, userinfo, replay, again."""
+    """The main flow with another provider: page, headers, assertion, userinfo, replay, again."""
     browser, page = fixture.sign_in(name, f"/page-{name}?x=1")
     assert page.status == 200 and page.url == f"{fixture.origin}/page-{name}?x=1", browser.history
     seen = fixture.app.seen(f"/page-{name}")[-1]
@@ -127,7 +127,7 @@ def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_another_subject_is_another_user(name, fixture):
-    """The subject of this provider tells people apart, also where names have letters beyond ASCII."""
+    """The subject of this provider distinguishes users, also where names have letters beyond ASCII."""
     ada, zoe = (fixture.sign_in(name, user=user)[0].send("GET", "/oauth2/userinfo").json for user in ("ada", "zoe"))
     assert ada["user"] != zoe["user"] and zoe["email"] == "zoe@example.com"
     assert name != "idpy" or zoe["name"] == "Zoë Müller"
@@ -145,7 +145,7 @@ def test_id_tokens_that_cryptojwt_signed_are_verified(algorithm, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_user_who_denies_at_the_provider_is_not_signed_in(name, fixture):
-    """RFC 6749 §4.1.2.1: the refusal is a page with a way to try again; no token is asked for."""
+    """RFC 6749 §4.1.2.1: the denial is a page with a link to try again; no token request."""
     browser, page = fixture.at_the_provider(name)
     asked = len(fixture.idpy.journal("token"))
     response = fixture.provider(name).agree(browser, page, choice="no")
@@ -156,7 +156,7 @@ def test_a_user_who_denies_at_the_provider_is_not_signed_in(name, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_wrong_client_secret_is_the_gateways_error_page(name, fixture):
-    """The provider answers `invalid_client`: nobody is signed in and the secret is shown to nobody."""
+    """The provider returns `invalid_client`: no session, and the secret is not shown."""
     browser, response = fixture.sign_in(f"{name}-wrong")
     assert_rejected(response, browser, fixture)
     assert fixture.gateway.configuration["gateway"]["secret"] not in response.text
@@ -167,7 +167,7 @@ def test_a_wrong_client_secret_is_the_gateways_error_page(name, fixture):
 
 @pytest.mark.parametrize("name", BOTH)
 def test_a_callback_works_once(name, fixture):
-    """RFC 6749 §4.1.2, T-12: neither the same callback nor its code by another attempt signs anybody in again."""
+    """RFC 6749 §4.1.2, T-02: neither the same callback nor its code in another attempt works again."""
     browser, callback = fixture.caught(name)
     attempts = dict(browser.cookies["gate.localhost"])
     assert browser.send("GET", callback).status == 303 and browser.ticket()
@@ -193,7 +193,7 @@ def test_a_code_of_another_attempt_fails_pkce(name, fixture):
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("verifier", [None, "x" * 43])
 def test_these_providers_do_check_the_verifier(verifier, name, fixture):
-    """What makes the test above worth something: the same code without the right verifier is refused to anybody."""
+    """The control of the test above: the provider rejects the same code without the right verifier."""
     _, callback = fixture.caught(name)
     form = {
         "grant_type": "authorization_code", "code": code_of(callback), "client_id": name,
@@ -215,7 +215,7 @@ def test_the_challenge_is_s256_and_never_plain(name, fixture):
 
 
 def test_a_callback_that_names_another_issuer_is_rejected_before_the_token_request(fixture):
-    """RFC 9207 §2.4: this provider sends `iss` although its metadata does not say so; another one is nobody's."""
+    """RFC 9207 §2.4: this provider sends `iss` although its metadata does not announce it; another one is rejected."""
     _, callback = fixture.caught("idpy")
     assert parse_qs(urlsplit(callback).query)["iss"] == [fixture.idpy.issuer]
     asked = len(fixture.idpy.journal("token"))
@@ -235,14 +235,14 @@ def test_a_callback_for_one_provider_is_rejected_at_the_other(fixture):
 
 
 def sign_out_parameters(browser):
-    """What the browser is sent on to the provider with at sign-out."""
+    """The parameters of the redirect to the provider at sign-out."""
     response = browser.sign_out()
     assert response.status == 303
     return dict(parse_qsl(urlsplit(response.get("location")).query))
 
 
 def test_sign_out_ends_the_session_at_idpyoidc_too(fixture):
-    """OpenID RP-Initiated Logout §2: before, the provider remembers the person; afterwards it asks again."""
+    """OpenID RP-Initiated Logout §2: before, the provider remembers the user; afterwards it asks again."""
     browser, _ = fixture.sign_in("idpy")
     assert browser.visit("/oauth2/start/idpy").url.startswith(fixture.origin), "the provider knows the browser"
     ticket = browser.ticket()
@@ -257,7 +257,7 @@ def test_sign_out_ends_the_session_at_idpyoidc_too(fixture):
 
 @pytest.mark.parametrize("button", ["Logout", None])
 def test_sign_out_at_the_toolkit_asks_the_user_and_comes_back(button, fixture):
-    """RP-Initiated Logout §2: this provider asks first; whatever the answer is, the session here has ended."""
+    """RP-Initiated Logout §2: this provider asks first; the gateway's session has ended in either case."""
     browser, _ = fixture.sign_in("toolkit")
     page = browser.visit("/oauth2/sign_out", "POST", {})
     assert page.status == 200 and page.url.startswith(f"{fixture.toolkit.issuer}/logout/"), browser.history
@@ -267,7 +267,7 @@ def test_sign_out_at_the_toolkit_asks_the_user_and_comes_back(button, fixture):
         assert end.status == 200 and end.url.startswith(f"{fixture.origin}/oauth2/sign_out?state="), browser.history
         assert "You are signed out at toolkit as well." in end.text, "W-03: the page knows that it worked"
     page = browser.visit("/oauth2/start/toolkit")
-    assert ('name="password"' in page.text) == bool(button), "whoever logged out there is asked for the password"
+    assert ('name="password"' in page.text) == bool(button), "after logging out there the password is needed"
 
 
 def code_of(callback):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that real clients sent to real apps, replayed: what arrives and what comes back is what was sent.
+"""Requests that real clients sent to real apps, replayed: both sides get what was sent.
 
 `make test-apps` records them (`--record=FOLDER`), see Tests/Apps. Tests/Fixtures/traffic has one file for each app.
 """
@@ -19,7 +19,7 @@ from support.upstream import Upstream
 from support.wirelog import Message, exchanges
 
 HOST = "app.localhost"
-#: Fields of HTTP/1.1 that HTTP/2 has no room for.
+#: Fields of HTTP/1.1 that HTTP/2 does not have.
 HOP_BY_HOP = {"host", "connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "http2-settings"}
 APPS = sorted(path.stem for path in (REPOSITORY / "Tests/Fixtures/traffic").glob("*.json"))
 SAMPLES = {app: json.loads((REPOSITORY / f"Tests/Fixtures/traffic/{app}.json").read_text()) for app in APPS}
@@ -33,7 +33,7 @@ def samples():
 
 
 class Playback(Upstream):
-    """An app that responds with what is in `next`, a recorded as bytes; requests are recorded as messages."""
+    """An app that responds with `next`, recorded bytes; requests are recorded as messages."""
     def __init__(self):
         super().__init__()
         self.next = b""
@@ -81,15 +81,15 @@ def written(start, fields, framing, body):
 
 
 def prepared(playback, app, number):
-    """A recorded request and recorded with the authority of this gateway, and the request with a session."""
+    """A recorded request and response with the authority of this gateway, and the request with a session."""
     text = json.dumps(SAMPLES[app][number]).replace(HOST, playback.authority)
     one = json.loads(text)
     start, fields, framing, body = one["request"]
     others = [value for name, value in fields if name.lower() == "cookie"]
     cookie = ("Cookie", "; ".join([playback.cookie, *others]))
     request = [start, [*(pair for pair in fields if pair[0].lower() != "cookie"), cookie], framing, body]
-    playback.app.next, playback.app.before = written(*one["recorded"]), len(playback.app.requests)
-    return request, one["recorded"]
+    playback.app.next, playback.app.before = written(*one["response"]), len(playback.app.requests)
+    return request, one["response"]
 
 
 def check(playback, sent, recorded, response):
@@ -101,7 +101,7 @@ def check(playback, sent, recorded, response):
         b"GET / HTTP/1.1\r\n\r\n" if sent.method != "HEAD" else b"HEAD / HTTP/1.1\r\n\r\n", playback.app.next
     )
     got = Message(f"HTTP/1.1 {response.status} ", response.fields, response.body)
-    lines = [*request_differences(sent, there), *response_differences(played[0].recorded, got)]
+    lines = [*request_differences(sent, there), *response_differences(played[0].response, got)]
     assert not lines, "\n".join(lines)
 
 

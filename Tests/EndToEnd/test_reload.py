@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reload under load: reliability §1, R-01 to R-05."""
+"""Reload under load: R-01 to R-05."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ FAILED = 'gatehouse_reloads_total{result="failed"}'
 
 @pytest.fixture
 def own_gateway(tmp_path, provider_server, realm):
-    """A gateway of the test's own with a plain and a TLS listener; everything below /public/ is open."""
+    """A gateway for one test with a plain and a TLS listener; everything below /public/ is public."""
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
@@ -44,20 +44,20 @@ def reloads(gateway):
 
 
 def reload(gateway, result=OK):
-    """One reload by signal, waited for."""
+    """One reload by signal, awaited."""
     before = gateway.metric(result)
     gateway.reload()
     eventually(lambda: gateway.metric(result) > before, "the reload", 20)
 
 
 def logged_reload(gateway, log):
-    """One reload, waited for by its line in the log, which costs the gateway nothing."""
+    """One reload, awaited by its line in the log, which does not load the gateway."""
     gateway.reload()
     eventually(lambda: any("configuration reloaded" in line for line in log.readlines()), "the reload", 20)
 
 
 def test_a_thousand_reloads_under_load(own_gateway):
-    """R-01: under 2,000 requests a second no answer but 200, as many descriptors afterwards, no more memory."""
+    """R-01: under 2,000 requests a second only 200; descriptors and memory do not grow."""
     own_gateway.start()
     load = SteadyLoad(own_gateway.port, 2000)
     began = time.monotonic()
@@ -67,7 +67,7 @@ def test_a_thousand_reloads_under_load(own_gateway):
                 logged_reload(own_gateway, log)
             before, files = own_gateway.memory_kib(), descriptors(own_gateway)
             done = 200
-            # A slow machine gets fewer, so that the test ends.
+            # A slow machine does fewer, so that the test ends.
             while done < 1000 and time.monotonic() - began < 50:
                 logged_reload(own_gateway, log)
                 done += 1
@@ -82,7 +82,7 @@ def test_a_thousand_reloads_under_load(own_gateway):
 
 
 def test_many_signals_at_once_are_worked_off(own_gateway):
-    """R-01: many signals at once are few reloads, one after the other, and the gateway is there for everybody."""
+    """R-01: many signals at once are few reloads, one after the other, and requests are served."""
     own_gateway.start()
     load = Load(own_gateway.port, clients=2)
     try:
@@ -98,7 +98,7 @@ def test_many_signals_at_once_are_worked_off(own_gateway):
 
 
 def test_one_edit_is_read_once(own_gateway):
-    """R-01: neither a signal after an edit nor the look at the files alone reads the same edit twice."""
+    """R-01: neither a signal after an edit nor the periodic check reads the same edit twice."""
     own_gateway.start()
     start = reloads(own_gateway)
     for number in range(2):
@@ -108,7 +108,7 @@ def test_one_edit_is_read_once(own_gateway):
     own_gateway.configuration["apps"]["echo"]["headers"] = {"X-Edit-9": "user"}
     own_gateway.write()
     eventually(lambda: reloads(own_gateway) == start + 3, "the edit is noticed without a signal")
-    # Three looks at the files later nothing has been read again.
+    # After three further checks of the files nothing has been read again.
     looked = time.monotonic() + 2
     eventually(lambda: time.monotonic() > looked or reloads(own_gateway) != start + 3, "time passes")
     assert reloads(own_gateway) == start + 3
@@ -122,9 +122,9 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("name,text,said", BROKEN, ids=[name for name, *_ in BROKEN])
-def test_an_invalid_file_does_not_disturb_traffic(name, text, said, own_gateway):
-    """R-02: the first error is in the log with its place, and the old configuration goes on."""
+@pytest.mark.parametrize("name,text,expected", BROKEN, ids=[name for name, *_ in BROKEN])
+def test_an_invalid_file_does_not_disturb_traffic(name, text, expected, own_gateway):
+    """R-02: the first error is in the log with its position, and the old configuration stays."""
     own_gateway.start()
     load = Load(own_gateway.port, clients=2)
     try:
@@ -137,7 +137,7 @@ def test_an_invalid_file_does_not_disturb_traffic(name, text, said, own_gateway)
             own_gateway.path.write_text(text)
         reload(own_gateway, FAILED)
         line = next(line for line in own_gateway.log.splitlines() if "reload failed" in line)
-        assert said in line, line
+        assert expected in line, line
         assert request(own_gateway.port, "/public/x").status == 200
         assert own_gateway.operation("/readyz").status_code == 200
         assert own_gateway.metric("gatehouse_config_last_reload_success") == 0
@@ -150,7 +150,7 @@ def test_an_invalid_file_does_not_disturb_traffic(name, text, said, own_gateway)
 
 @pytest.mark.parametrize("what", ["missing", "no PEM", "another's key", "half"])
 def test_an_invalid_certificate_does_not_disturb_traffic(what, own_gateway, tmp_path):
-    """R-02: the pair is read as one; what does not belong together is not shown to anybody."""
+    """R-02: the pair is read together; a mismatched pair is never presented."""
     own_gateway.start()
     shown = presented(own_gateway)
     other_cert, other_key = certificate(tmp_path, "other", "gate.localhost")
@@ -168,7 +168,7 @@ def test_an_invalid_certificate_does_not_disturb_traffic(what, own_gateway, tmp_
 
 
 def test_reloads_during_sign_ins(own_gateway, realm):
-    """R-03: whoever is on the way to or back from the provider arrives."""
+    """R-03: sign-ins in progress succeed."""
     own_gateway.start()
     for _ in range(5):
         browser = Browser(own_gateway)
@@ -187,7 +187,7 @@ def presented(gateway):
 
 
 def test_a_new_certificate_is_for_new_connections(own_gateway, tmp_path):
-    """R-05: new handshakes see it, old connections live."""
+    """R-05: new handshakes get it, old connections stay open."""
     own_gateway.start()
     get = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
     with Wire(own_gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
@@ -205,7 +205,7 @@ def test_a_new_certificate_is_for_new_connections(own_gateway, tmp_path):
 
 
 def test_limits_of_a_reload_hold_for_new_connections(own_gateway):
-    """Scope 4: a connection keeps the bounds it was opened with."""
+    """A connection keeps the limits it was opened with."""
     own_gateway.start()
     long = b"GET /public/" + b"x" * 3000 + b" HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
     with Wire(own_gateway.port) as old:

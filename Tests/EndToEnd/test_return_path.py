@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53, security.md §1.12)."""
+"""After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53)."""
 
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -30,7 +30,7 @@ def same_site(location, browser):
 
 @pytest.mark.parametrize("target", MUST_FAIL, ids=lambda text: ascii(text[:40]))
 def test_an_off_site_target_becomes_the_front_page_after_sign_in(target, gateway, realm):
-    """A-01 A-02 A-03 A-04 A-05: whatever `rd` says, the last redirect leads to this site."""
+    """A-01 A-02 A-03 A-04 A-05: whatever `rd` is, the last redirect leads to this site."""
     browser = Browser(gateway)
     address = browser.begin("mock", target)
     response = browser.send("GET", browser.authorize(address))
@@ -42,7 +42,7 @@ def test_an_off_site_target_becomes_the_front_page_after_sign_in(target, gateway
 
 @pytest.mark.parametrize("target", WELL_FORMED)
 def test_a_target_on_this_site_is_reached_after_sign_in(target, gateway, realm):
-    """A-01: the target that was asked for survives the whole way."""
+    """A-01: the requested target is reached."""
     browser = Browser(gateway)
     response = browser.send("GET", browser.authorize(browser.begin("mock", target)))
     assert response.get("location") == gateway.origin + target
@@ -75,7 +75,7 @@ def test_a_malformed_query_leads_to_this_site(query, gateway, realm):
 
 @pytest.mark.parametrize("host", ["evil.example", "gate.localhost.evil", "127.0.0.1", "localhost"])
 def test_the_host_of_a_request_is_in_no_redirect(host, gateway, realm):
-    """K-04 K-08: a host that is none of ours gets no sign-in at all."""
+    """K-04 K-08: an unknown host gets no sign-in at all."""
     browser = Browser(gateway)
     for path in ("/", "/oauth2/start/mock", "/oauth2/sign_in", "/oauth2/callback/mock?state=x&code=y"):
         response = browser.send("GET", path, fields={"Host": host})
@@ -83,7 +83,7 @@ def test_the_host_of_a_request_is_in_no_redirect(host, gateway, realm):
 
 
 def test_the_port_of_a_request_is_in_no_redirect(gateway):
-    """A-34 K-04: the address comes from the configuration."""
+    """A-34 K-04: the URL comes from the configuration."""
     response = Browser(gateway).send("GET", "/protected", fields={"Host": "gate.localhost:1"})
     assert response.status == 303 and response.get("location").startswith(gateway.origin + "/")
 

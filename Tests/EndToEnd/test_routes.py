@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an app's entry says of its traffic, over HTTP/1.1 and HTTP/2: paths, hosts, fields, bodies, answers of the route."""
+"""Settings of an app's traffic, over HTTP/1.1 and HTTP/2: paths, hosts, fields, bodies, fixed responses."""
 
 import gzip
 import os
@@ -16,7 +16,7 @@ from support.h2_server import H2Server
 from support.http2 import WINDOW_UPDATE, Client, get
 from support.processes import certificate, eventually, free_port, nginx
 from support.raw import Wire, tls_context
-from support.upstream import Upstream, says
+from support.upstream import Upstream, responds
 
 MIB = 1 << 20
 BIG = 300 * MIB
@@ -48,7 +48,7 @@ def hinted(connection, stream):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """An nginx with files, compression and an address that takes files."""
+    """An nginx with files, compression and a path that accepts uploads."""
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "www").mkdir()
     (folder / "www/text.txt").write_bytes(b"0123456789" * 1000)
@@ -137,7 +137,7 @@ def client(request, own_gateway):
 
 @pytest.fixture
 def script(recorder):
-    """Lets the app answer below a path."""
+    """Lets the app respond below a path."""
     yield recorder.script
     recorder.scripts.clear()
 
@@ -152,7 +152,7 @@ def script(recorder):
     ]
 )
 def test_the_prefix_is_taken_off_the_canonical_path(sent, seen, own_gateway, recorder):
-    """K-03: routes and public rules see the canonical path, the app what is left of it; nothing is looked at twice."""
+    """K-03: routes and public rules use the canonical path, the app gets the rest of it; nothing is decoded twice."""
     before = len(recorder.requests)
     fields = ("x-forwarded-prefix", "/evil")
     with Client(own_gateway.tls_port) as client:
@@ -166,7 +166,7 @@ def test_the_prefix_is_taken_off_the_canonical_path(sent, seen, own_gateway, rec
 
 
 def test_a_stripped_path_cannot_leave_the_app(own_gateway):
-    """K-03: what the app would see takes no part in the decision; what leads elsewhere is another app's or refused."""
+    """K-03: the stripped path plays no part in the decision; a path that leads elsewhere is another app's or rejected."""
     with Wire(own_gateway.port) as wire:
         for path, status in (("/wiki", 401), ("/wiki/../files", 401), ("/wiki/%2e%2e/moved/x", 401), ("/wikis", 200)):
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
@@ -206,12 +206,12 @@ def test_host_and_fields_are_changed_for_an_app_over_http_2(client, own_gateway,
 
 
 def test_fields_of_responses_are_changed(client, script):
-    said = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
-    script("/answered", says(said, close=False))
-    response = client.ask("GET", "/wiki/answered")
+    sent = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
+    script("/fields", responds(sent, close=False))
+    response = client.ask("GET", "/wiki/fields")
     assert response.headers.get_list("x-frame-options") == ["DENY"] and response.headers["x-a"] == "1"
     assert "server" not in response.headers and response.text == "ok"
-    script("/plain", says(said, close=False))
+    script("/plain", responds(sent, close=False))
     assert client.ask("GET", "/plain").headers["server"] == "secret/1"
 
 
@@ -219,7 +219,7 @@ def test_fields_of_responses_are_changed(client, script):
 
 
 def test_a_body_that_is_too_long_does_not_reach_the_app(client, own_gateway, recorder):
-    """`max_body`: by its length at once."""
+    """`max_body`: rejected by its length at once."""
     assert client.ask("PUT", "/small/fits", content=b"x" * 65536).status_code == 200
     assert recorder.seen("/small/fits")[-1].length == 65536
     long = put(own_gateway, client.protocol, "/small/long", 65537)
@@ -228,7 +228,7 @@ def test_a_body_that_is_too_long_does_not_reach_the_app(client, own_gateway, rec
 
 
 def put(own_gateway, protocol, path, *length):
-    """An upload of more than 64 KiB, as far as it is taken, with its length or without."""
+    """An upload of more than 64 KiB, as far as it is read, with a length or without."""
     if protocol == "HTTP/2":
         with Client(own_gateway.tls_port) as client:
             fields = [("content-length", str(size)) for size in length]
@@ -263,13 +263,13 @@ def parts(count, size=8192):
 
 
 def test_a_body_without_a_length_is_counted(client, recorder, own_gateway):
-    """`max_body`: 413 while it passes; the connection to the app is not used again."""
+    """`max_body`: 413 while it passes; the connection to the app is not reused."""
     assert client.ask("PUT", "/small/chunks", content=parts(8)).status_code == 200
     recorder.requests.clear()
     response = put(own_gateway, client.protocol, "/small/more-chunks")
     assert response.status == 413 and response.json["error"] == "route.body_too_large"
     began = recorder.seen("/small/more-chunks")
-    # What the head says is counted before the bytes that follow it.
+    # The declared length is checked before the bytes that follow.
     assert all(len(request.body) <= 65536 for request in began)
     for _ in range(8):
         assert client.ask("GET", "/small/after").status_code == 200
@@ -277,7 +277,7 @@ def test_a_body_without_a_length_is_counted(client, recorder, own_gateway):
 
 
 def test_a_chunked_body_that_is_too_long_gets_413(own_gateway, recorder):
-    """HTTP/1.1: whoever reads gets 413 and the end of the connection; what follows is no request."""
+    """HTTP/1.1: the client gets 413 and the end of the connection; what follows is not a request."""
     with Wire(own_gateway.port) as wire:
         wire.send(b"PUT /small/raw HTTP/1.1\r\nHost: gate.localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
@@ -315,15 +315,15 @@ def test_a_response_in_progress_is_cancelled_when_the_body_is_too_long(over_http
         assert begun.wait(10)
         wire._until(b"begun")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
-        assert b"0\r\n" not in wire.rest(), "the answer looks complete"
+        assert b"0\r\n" not in wire.rest(), "the response looks complete"
 
 
-def test_zero_is_no_limit(client, recorder):
+def test_zero_means_unlimited(client, recorder):
     assert client.ask("PUT", "/free/body", content=parts(200)).status_code == 200
     assert recorder.seen("/free/body")[-1].length == 200 * 8192
 
 
-# Instead of an app
+# Routes without an app
 
 
 def test_redirects(client):
@@ -360,7 +360,7 @@ def test_redirects_and_fixed_responses_need_access(client, own_gateway, realm):
 
 
 def test_maintenance(client, own_gateway, realm):
-    """Everybody gets 503, also on open paths and with a session; the gateway's own addresses and other apps go on."""
+    """Every request gets 503, also on public paths and with a session; endpoints and other apps work."""
     for path in ("/down/x", "/down/open/x"):
         response = client.ask("GET", path, headers={"Accept": "text/html"})
         assert response.status_code == 503 and int(response.headers["retry-after"]) > 0
@@ -392,8 +392,8 @@ def h2_heads(own_gateway, path):
 
 
 def test_early_hints_are_passed_on(own_gateway, script):
-    """R-40: the links and nothing else, before the answer; twice if the app does."""
-    script("/hints/x", says(HINT + HINT + OK, close=False))
+    """The links and nothing else, before the response; twice if the app does."""
+    script("/hints/x", responds(HINT + HINT + OK, close=False))
     text = raw_heads(own_gateway, "/hints/x")
     hint = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     assert text.startswith(hint + hint + b"HTTP/1.1 200 OK\r\n") and text.endswith(b"ok")
@@ -403,7 +403,7 @@ def test_early_hints_are_passed_on(own_gateway, script):
 
 
 def test_early_hints_come_before_the_response(own_gateway, script):
-    """A hint is sent when it comes, not with the answer."""
+    """A hint is sent when it comes, not with the response."""
     seen = threading.Event()
 
     def waits(connection, request):
@@ -426,21 +426,21 @@ def test_early_hints_of_an_app_over_http_2_are_passed_on(own_gateway):
 
 
 def test_early_hints_are_dropped_unless_asked_for(own_gateway, script):
-    script("/plain-hints", says(HINT + OK, close=False))
-    script("/hints/old", says(HINT + OK, close=False))
+    script("/plain-hints", responds(HINT + OK, close=False))
+    script("/hints/old", responds(HINT + OK, close=False))
     assert raw_heads(own_gateway, "/plain-hints").startswith(b"HTTP/1.1 200 OK\r\n")
     assert len(h2_heads(own_gateway, "/plain-hints")) == 1
     assert raw_heads(own_gateway, "/hints/old", "1.0").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_more_than_eight_interim_responses_are_a_502(own_gateway, script):
-    script("/hints/nine", says(HINT * 9 + OK))
+    script("/hints/nine", responds(HINT * 9 + OK))
     text = raw_heads(own_gateway, "/hints/nine")
     assert text.count(b"HTTP/1.1 103 ") == 8 and b"HTTP/1.1 502 " in text
 
 
 def test_a_response_may_pause_only_on_a_streaming_route(client, script):
-    """`streaming`: longer than the time-outs of the app before the answer and within it."""
+    """`streaming`: longer than the timeouts of the app before and within the response."""
     def slowly(connection, request):
         threading.Event().wait(1.6)
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst")
@@ -454,7 +454,7 @@ def test_a_response_may_pause_only_on_a_streaming_route(client, script):
     assert client.ask("GET", "/slow/x").status_code == 504
 
 
-# What is between browser and app: nginx with files
+# Files: nginx as the app
 
 
 def test_ranges_and_conditions_are_the_apps(client):
@@ -478,7 +478,7 @@ def test_ranges_and_conditions_are_the_apps(client):
 
 
 def test_compression_is_the_apps(client):
-    """Accept-Encoding gets there, and what comes is not touched."""
+    """`Accept-Encoding` reaches the app, and its response is unchanged."""
     with client.stream(
         "GET", "/files/text.txt", headers={"Accept-Encoding": "gzip"}, extensions={"sni_hostname": "gate.localhost"}
     ) as response:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: restart, theft of the database, revocation, hand-over to apps on hosts of their own."""
+"""Sessions: restart, theft of the database, revocation, session transfer to apps on their own hosts."""
 
 import base64
 import os
@@ -22,7 +22,7 @@ from support.upstream import Upstream
 
 @pytest.fixture
 def own_gateway(tmp_path, provider_server, realm):
-    """A gateway of the test's own, not started."""
+    """A gateway for one test, not started."""
     app = Upstream()
     apps = {
         "echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}, "own":
@@ -40,7 +40,7 @@ def status(gateway, ticket, path="/x", host="gate.localhost"):
 
 
 def test_a_session_survives_a_restart(own_gateway):
-    """Done when: sessions, keys and attempts are there after SIGTERM and a new start."""
+    """Sessions, keys and attempts survive SIGTERM and a new start."""
     own_gateway.start()
     browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/before").status == 200
@@ -55,7 +55,7 @@ def test_a_session_survives_a_restart(own_gateway):
 
 
 def test_a_used_state_stays_used_after_a_restart(own_gateway):
-    """T-02 design §6: a used state stays used after a restart."""
+    """T-02: a used state stays used after a restart."""
     own_gateway.start()
     browser = Browser(own_gateway)
     landing = browser.authorize(browser.begin("mock"))
@@ -68,7 +68,7 @@ def test_a_used_state_stays_used_after_a_restart(own_gateway):
 
 
 def test_a_copied_database_is_useless_without_the_secret(own_gateway, tmp_path, provider_server):
-    """Done when: database and cookie together are worth nothing under another secret; neither holds the ticket."""
+    """Database and cookie together are useless under another secret; neither holds the ticket."""
     own_gateway.start()
     browser = Browser(own_gateway)
     browser.sign_in("mock", "/stolen")
@@ -90,7 +90,7 @@ def test_a_copied_database_is_useless_without_the_secret(own_gateway, tmp_path, 
 
 
 def test_a_secret_can_be_rotated(own_gateway):
-    """Design §2.2: the first of a list seals, all open."""
+    """The first of a list seals, all open."""
     own_gateway.start()
     browser = Browser(own_gateway)
     browser.sign_in("mock", "/x")
@@ -102,7 +102,7 @@ def test_a_secret_can_be_rotated(own_gateway):
 
 @pytest.mark.parametrize("column, seconds", [("seen", 13 * 3600), ("expires", 8 * 86400)])
 def test_a_session_expires(column, seconds, own_gateway):
-    """Scope 9: idle and absolute lifetime; here the clock is moved in the database instead."""
+    """Idle timeout and lifetime; the times in the database are moved instead of the clock."""
     own_gateway.start()
     browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/x").status == 200
@@ -114,7 +114,7 @@ def test_a_session_expires(column, seconds, own_gateway):
 
 
 def test_sessions_in_memory_end_with_the_program(own_gateway):
-    """Scope 9: `memory:`."""
+    """`memory:`."""
     own_gateway.configuration["sessions"] = {"store": "memory:"}
     own_gateway.start()
     browser = Browser(own_gateway)
@@ -129,7 +129,7 @@ def test_sessions_in_memory_end_with_the_program(own_gateway):
 
 
 def test_files_that_the_gateway_makes_belong_to_its_owner_alone(own_gateway):
-    """Scope 10: keys, secret and database are not for others."""
+    """Keys, secret and database are not for others."""
     own_gateway.start()
     Browser(own_gateway).sign_in("mock", "/x")
     files = [file for file in (own_gateway.folder / "state").rglob("*") if file.is_file()]
@@ -139,7 +139,7 @@ def test_files_that_the_gateway_makes_belong_to_its_owner_alone(own_gateway):
 
 
 def test_a_replayed_cookie_is_rejected_after_sign_out(ada, gateway):
-    """A-13 K-09: the record goes first, the cookie second."""
+    """A-13 K-09: the record is removed first, the cookie second."""
     ticket = ada.ticket()
     assert status(gateway, ticket) == 200
     assert ada.sign_out().status == 303
@@ -150,7 +150,7 @@ def test_a_replayed_cookie_is_rejected_after_sign_out(ada, gateway):
 
 
 def test_a_link_does_not_sign_out(ada, gateway):
-    """K-09: GET shows a page with a button; a POST of another site is refused."""
+    """K-09: GET shows a page with a button; a POST of another site is rejected."""
     page = ada.send("GET", "/oauth2/sign_out")
     assert page.status == 200 and 'method="post"' in page.text and status(gateway, ada.ticket()) == 200
     foreign = ada.send(
@@ -160,7 +160,7 @@ def test_a_link_does_not_sign_out(ada, gateway):
 
 
 def test_a_sign_out_reaches_every_loop_at_once(ada, gateway):
-    """Scope 9: of many open connections, on all loops, none is let in after the answer to the sign-out."""
+    """On many open connections, on all loops, no request is accepted after the response to the sign-out."""
     ticket = ada.ticket()
     head = f"GET /loops HTTP/1.1\r\nHost: gate.localhost\r\nCookie: gatehouse={ticket}\r\n\r\n".encode()
     wires = [Wire(gateway.port) for _ in range(64)]
@@ -176,7 +176,7 @@ def test_a_sign_out_reaches_every_loop_at_once(ada, gateway):
 
 
 def test_under_load_no_request_is_accepted_after_a_sign_out(gateway, realm):
-    """A-13: requests race with the sign-out; whatever begins after its answer is refused."""
+    """A-13: requests race with the sign-out; each that begins after its response is rejected."""
     browser = Browser(gateway)
     browser.sign_in("mock", "/x")
     ticket = browser.ticket()
@@ -204,7 +204,7 @@ def test_under_load_no_request_is_accepted_after_a_sign_out(gateway, realm):
     assert not wrong
 
 
-# Apps on hosts of their own: the hand-over of design §6.
+# Apps on their own hosts: session transfer
 
 
 def handed_over(gateway, path="/deep?x=1"):
@@ -221,7 +221,7 @@ def urlsplit_query(url):
 
 
 def test_an_app_on_its_own_host_gets_its_own_cookie(gateway, realm, app):
-    """Design §6: the person lands where they wanted, with a host-only cookie of another value."""
+    """The user reaches the requested page, with a host-only cookie of another value."""
     browser, response = handed_over(gateway)
     assert response.status == 200 and response.url == f"http://own.localhost:{gateway.port}/deep?x=1", browser.history
     seen = app.seen("/deep?x=1")[-1]
@@ -232,7 +232,7 @@ def test_an_app_on_its_own_host_gets_its_own_cookie(gateway, realm, app):
 
 
 def test_the_second_app_needs_no_second_sign_in(gateway, realm):
-    """Design §6: with a session at the gate the hand-over is all it takes."""
+    """With a session at the gateway a session transfer is enough."""
     browser, _ = handed_over(gateway)
     tokens = realm.count("token")
     response = browser.visit(f"http://third.localhost:{gateway.port}/x")
@@ -240,7 +240,7 @@ def test_the_second_app_needs_no_second_sign_in(gateway, realm):
 
 
 def code_of(gateway, browser=None):
-    """Goes up to, and not into, the address with the one-time code."""
+    """Stops before the URL with the one-time code."""
     browser = browser or Browser(gateway)
     if not browser.ticket():
         browser.sign_in("mock", "/x")
@@ -249,7 +249,7 @@ def code_of(gateway, browser=None):
 
 
 def test_a_transfer_code_works_once(gateway, realm):
-    """Design §6: a replayed code is refused, also in the browser it was made for."""
+    """A replayed code is rejected, also in its own browser."""
     browser, address = code_of(gateway)
     kept = dict(browser.cookies["own.localhost"])
     assert browser.send("GET", address).status == 303 and browser.ticket("own.localhost")
@@ -260,7 +260,7 @@ def test_a_transfer_code_works_once(gateway, realm):
 
 
 def test_a_transfer_code_in_another_browser_is_rejected(gateway, realm):
-    """Design §6: bound to a cookie that the app's host set before."""
+    """The code is bound to a cookie that the app's host set before."""
     browser, address = code_of(gateway)
     stranger = Browser(gateway)
     response = stranger.send("GET", address)
@@ -284,7 +284,7 @@ def test_a_transfer_code_for_one_host_is_rejected_on_another(gateway, realm):
 
 @pytest.mark.parametrize("part", ["code", "request"])
 def test_a_changed_session_transfer_is_rejected(part, gateway, realm):
-    """A-21 A-36: what passes through the browser is sealed; every flipped byte gives the same answer."""
+    """A-21 A-36: what passes through the browser is sealed; every flipped byte gives the same response."""
     browser = Browser(gateway)
     browser.sign_in("mock", "/x")
     stop = (lambda url: "code=" in url) if part == "code" else (lambda url: "request=" in url)
@@ -301,7 +301,7 @@ def test_a_changed_session_transfer_is_rejected(part, gateway, realm):
 
 
 def test_a_session_transfer_to_an_unknown_host_is_rejected(gateway, realm):
-    """K-08: the gate hands over to configured origins only."""
+    """K-08: sessions are transferred to configured origins only."""
     browser = Browser(gateway)
     browser.sign_in("mock", "/x")
     for query in ("request=http://evil.example/", "request=x", "request=", "code=x", "", "request=x&code=y"):
@@ -310,7 +310,7 @@ def test_a_session_transfer_to_an_unknown_host_is_rejected(gateway, realm):
 
 
 def test_sign_out_on_the_apps_host_ends_both(gateway, realm):
-    """Scope 9: one family of sessions ends together."""
+    """One family of sessions ends together."""
     browser, _ = handed_over(gateway)
     gate, own = browser.ticket(), browser.ticket("own.localhost")
     response = browser.sign_out(origin=f"http://own.localhost:{gateway.port}")
@@ -319,7 +319,6 @@ def test_sign_out_on_the_apps_host_ends_both(gateway, realm):
 
 
 def test_sign_out_at_the_gateway_ends_the_apps_session(gateway, realm):
-    """Scope 9."""
     browser, _ = handed_over(gateway)
     own = browser.ticket("own.localhost")
     browser.sign_out()
@@ -334,7 +333,7 @@ def test_the_cookie_of_the_apps_host_is_not_one_of_the_gate(gateway, realm):
 
 
 def test_api_clients_get_401_with_a_url_and_no_redirect(gateway):
-    """Design §2.3: an API client is told where a person would sign in."""
+    """An API client gets the URL of the sign-in."""
     for host in ("gate.localhost", "own.localhost"):
         for fields in (
             [], [("Accept", "application/json")], [("X-Requested-With", "XMLHttpRequest"), ("Accept", "text/html")], [
@@ -349,7 +348,7 @@ def test_api_clients_get_401_with_a_url_and_no_redirect(gateway):
             )
 
 
-# What other processes do to the database.
+# Other processes and the database
 
 
 def hold(gateway):
@@ -366,7 +365,7 @@ def make_due(gateway, seconds=7200):
 
 
 def test_u_01_a_locked_database_stalls_no_signed_in_user(own_gateway):
-    """U-01: look-ups whose last use is due are answered at once; sign-ins are told to come later."""
+    """U-01: look-ups whose last use is due are served at once; sign-ins get 503."""
     own_gateway.start()
     tickets = []
     for _ in range(20):
@@ -389,7 +388,7 @@ def test_u_01_a_locked_database_stalls_no_signed_in_user(own_gateway):
 
 
 def test_u_02_a_sign_out_holds_while_the_database_cannot_be_written(own_gateway):
-    """U-02: at once, also after a kill before there was room, and reported."""
+    """U-02: at once, also after a kill before it was written, and reported."""
     own_gateway.start()
     browser = Browser(own_gateway)
     browser.sign_in("mock", "/x")
@@ -397,7 +396,7 @@ def test_u_02_a_sign_out_holds_while_the_database_cannot_be_written(own_gateway)
     held = hold(own_gateway)
     assert browser.sign_out().status == 303
     assert status(own_gateway, ticket) == 401
-    eventually(lambda: "sign-out not written yet" in own_gateway.log, "the log says so")
+    eventually(lambda: "sign-out not written yet" in own_gateway.log, "the line in the log")
     assert own_gateway.metric("gatehouse_revocations_pending") == 1
     os.kill(own_gateway.process.pid, signal.SIGKILL)
     own_gateway.process.child.wait()
@@ -421,7 +420,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_room(small_disk, own_gateway):
+def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_space(small_disk, own_gateway):
     """U-02: users stay signed in, sign-ins get 503, and a kill and a start on the full disk undo no sign-out."""
     own_gateway.configuration["gateway"]["state"] = str(small_disk / "state")
     own_gateway.start()
@@ -450,26 +449,26 @@ def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_room(
     assert [status(own_gateway, ticket) for ticket in tickets] == [401, 200]
 
 
-@pytest.mark.parametrize("fault", ["deleted", "replaced", "truncated"])
-def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(fault, own_gateway):
-    """U-03: log, metric and status say so."""
+@pytest.mark.parametrize("change", ["deleted", "replaced", "truncated"])
+def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(change, own_gateway):
+    """U-03: log, metric and status report it."""
     own_gateway.start()
     browser = Browser(own_gateway)
     browser.sign_in("mock", "/x")
     path = next((own_gateway.folder / "state").glob("*.db"))
     assert own_gateway.metric("gatehouse_session_store_fault") == 0 and own_gateway.operation("/status").json()["store_fault"] is None
-    if fault == "deleted":
+    if change == "deleted":
         path.unlink()
-    elif fault == "replaced":
+    elif change == "replaced":
         copy = path.with_suffix(".copy")
         shutil.copy(path, copy)
         copy.replace(path)
     else:
         os.truncate(path, 0)
     assert own_gateway.metric("gatehouse_session_store_fault") == 1
-    assert own_gateway.operation("/status").json()["store_fault"] == fault
-    eventually(lambda: f"session store {fault}" in own_gateway.log and "session.store_fault" in own_gateway.log, "the log says so")
-    if fault != "truncated":
+    assert own_gateway.operation("/status").json()["store_fault"] == change
+    eventually(lambda: f"session store {change}" in own_gateway.log and "session.store_fault" in own_gateway.log, "the line in the log")
+    if change != "truncated":
         assert status(own_gateway, browser.ticket()) == 200
 
 
@@ -489,7 +488,7 @@ def test_z_02_sessions_that_are_over_are_not_counted(own_gateway):
 
 
 def test_x_04_a_reload_that_tightens_a_provider_ends_its_sessions(own_gateway, provider_server):
-    """X-04: the next request of a session that other settings admitted leads to a new sign-in."""
+    """X-04: the next request of a session that other settings accepted leads to a new sign-in."""
     other = provider_server.realm("other")
     other.reset()
     own_gateway.configuration["providers"]["other"] = oidc(other.issuer)
@@ -510,7 +509,7 @@ def test_x_04_a_reload_that_tightens_a_provider_ends_its_sessions(own_gateway, p
 
 
 def test_x_17_forged_tickets_never_reach_the_store(ada, gateway):
-    """X-17: the store is asked for tickets of ours only; those of the version before are still taken."""
+    """X-17: the store is asked for authenticated tickets only; those of the version before still work."""
     forged = base64.urlsafe_b64encode(os.urandom(42)).decode()
     assert len(forged) == len(ada.ticket()) and status(gateway, forged) == 401
     bare = base64.urlsafe_b64encode(base64.urlsafe_b64decode(ada.ticket())[:32]).decode().rstrip("=")
@@ -532,7 +531,7 @@ def test_x_07_many_transfers_make_one_session(gateway, realm):
 
 
 def test_x_08_a_code_shown_in_another_browser_is_used_up(gateway, realm):
-    """X-08: shown in another browser it is rejected, and then worth nothing in its own."""
+    """X-08: shown in another browser it is rejected, and then in its own as well."""
     browser, address = code_of(gateway)
     assert Browser(gateway).send("GET", address).status == 400
     response = browser.send("GET", address)
@@ -540,7 +539,7 @@ def test_x_08_a_code_shown_in_another_browser_is_used_up(gateway, realm):
 
 
 def test_x_15_transfer_cookies_are_limited(gateway):
-    """X-15: forty navigations that nobody follows leave five cookies."""
+    """X-15: forty unfinished navigations leave five cookies."""
     browser = Browser(gateway)
     for number in range(40):
         assert browser.send("GET", f"http://own.localhost:{gateway.port}/x{number}").status == 303

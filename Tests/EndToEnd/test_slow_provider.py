@@ -15,7 +15,7 @@ HELD = 2.2
 
 
 class Slow:
-    """Makes an endpoint of a realm take its time, until it is let go."""
+    """Makes an endpoint of a realm slow, until it is released."""
 
     def __init__(self):
         self.is_over = threading.Event()
@@ -54,7 +54,7 @@ def callback(gateway):
 
 
 def test_u_04_sign_ins_that_cannot_be_served_in_time_get_503_at_once(slow, realm):
-    """Of nine at a provider that takes 2.2 s and one connection, five can be served within ten seconds."""
+    """Of nine at a provider that needs 2.2 s and has one connection, five can be served within ten seconds."""
     first, landing = callback(slow)
     others = [callback(slow) for _ in range(9)]
     realm.holds["token"] = held = Slow()
@@ -87,7 +87,7 @@ def test_u_04_sign_ins_that_cannot_be_served_in_time_get_503_at_once(slow, realm
 
 
 def test_w_11_claims_of_userinfo_that_is_down_are_unknown(slow, realm):
-    """The user signs in by the ID token; a rule on groups refuses what it cannot know; the log and a metric tell."""
+    """The user signs in by the ID token; a rule on unknown groups denies; the log and a metric report it."""
     realm.claims = lambda claims: {name: value for name, value in claims.items() if name not in ("email", "name")}
     realm.documents["userinfo"] = (503, {"Content-Type": "text/plain"}, b"down")
     before = slow.metric("gatehouse_userinfo_unavailable_total")
@@ -101,7 +101,7 @@ def test_w_11_claims_of_userinfo_that_is_down_are_unknown(slow, realm):
     assert slow.metric("gatehouse_userinfo_unavailable_total") == before + 1
     assert "provider.userinfo_unavailable" in slow.log
     del realm.documents["userinfo"]
-    realm.userinfo = lambda person: {**person, "sub": "eve"}
+    realm.userinfo = lambda user: {**user, "sub": "eve"}
     browser, landing = callback(slow)
     assert browser.send("GET", landing).status == 502 and browser.ticket() is None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A response that a client takes too slowly holds a connection to the app for a bounded time only."""
+"""A response that a client reads too slowly holds a connection to the app for a limited time only."""
 
 import pytest
 

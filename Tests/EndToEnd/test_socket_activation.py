@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load
 from support.processes import Process, eventually, free_port
 from support.raw import request
@@ -44,7 +44,7 @@ class Handed(Process):
         self._log = open(self.log_path, "ab")
         numbers = [str(sock.fileno()) for sock in sockets]
         command = [
-            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(BINARY), "serve", "--config",
+            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(PROGRAM), "serve", "--config",
             str(gateway.path), "--listen-fds", *more,
         ]
         self.child = subprocess.Popen(
@@ -82,7 +82,7 @@ def serve(gateway, name="gateway", **more):
 
 
 def test_sockets_find_their_listeners_by_address(own_gateway):
-    """Issue: inherited sockets are matched by address, in whatever order they come; the operations address too."""
+    """Inherited sockets are matched by address in any order; the operations listener's too."""
     serve(own_gateway)
     assert request(own_gateway.port, "/public/x").status == 200
     assert own_gateway.operation("/status").json()["draining"] is False
@@ -91,7 +91,7 @@ def test_sockets_find_their_listeners_by_address(own_gateway):
 
 
 def test_a_restart_rejects_no_client(own_gateway):
-    """Issue: with the sockets held by somebody else, new connections wait while one process ends and the next begins."""
+    """With the sockets held by another process, new connections wait while one gateway ends and the next begins."""
     first = serve(own_gateway, "first")
     load = Load(own_gateway.port, clients=8, each=1)
     kept = Load(own_gateway.port, clients=4)
@@ -105,7 +105,7 @@ def test_a_restart_rejects_no_client(own_gateway):
     load.end()
     kept.end()
     assert load.failed == [] and kept.failed == []
-    assert load.refused == kept.refused == 0, "somebody was refused"
+    assert load.refused == kept.refused == 0, "a connection was refused"
 
 
 def test_systemds_own_tool_starts_it(own_gateway):
@@ -117,12 +117,12 @@ def test_systemds_own_tool_starts_it(own_gateway):
         sock.close()
     names = [f"--setenv={name}" for name in ENVIRONMENT]
     command = [
-        tool, *names, "-l", f"127.0.0.1:{own_gateway.port}", "-l", f"127.0.0.1:{own_gateway.operations}", BINARY, "serve",
+        tool, *names, "-l", f"127.0.0.1:{own_gateway.port}", "-l", f"127.0.0.1:{own_gateway.operations}", PROGRAM, "serve",
         "--listen-fds", "--drain-delay", "0", "--config", own_gateway.path,
     ]
     own_gateway.process = Process(command, own_gateway.folder, "activated", ENVIRONMENT)
     # The first connection is what makes systemd start it.
-    eventually(lambda: request(own_gateway.port, "/public/x").status == 200, "it answers", 20)
+    eventually(lambda: request(own_gateway.port, "/public/x").status == 200, "it responds", 20)
     assert own_gateway.process.stop() == 0
     own_gateway.process = None
 
@@ -158,7 +158,7 @@ def test_another_address_is_not_the_same(own_gateway):
 def test_without_sockets_the_flag_is_an_error(env, own_gateway):
     """Sockets of another process are not ours."""
     result = subprocess.run(
-        [BINARY, "serve", "--config", own_gateway.path, "--listen-fds"],
+        [PROGRAM, "serve", "--config", own_gateway.path, "--listen-fds"],
         env={**os.environ, **ENVIRONMENT, **env},
         capture_output=True,
         text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apps over HTTP/2: in the clear and over TLS, good ones and hostile ones (S-59 to S-66, H-19, R-30)."""
+"""Apps over HTTP/2: in the clear and over TLS, correct ones and hostile ones (S-59 to S-66, H-19, R-30)."""
 
 import struct
 import threading
@@ -64,7 +64,7 @@ def test_many_requests_share_a_connection(start_gateway, server):
 
 
 def test_requests_at_the_same_time(start_gateway, server):
-    """One stream that waits holds up no other."""
+    """One stream that waits delays no other."""
     held = []
     app = server(lambda connection, stream: held.append((connection, stream)) if stream.get(":path") == "/slow"
                  else echo(connection, stream))
@@ -80,7 +80,7 @@ def test_requests_at_the_same_time(start_gateway, server):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_large_bodies_pass_both_ways(chunked, start_gateway, server):
-    """Windows open as bodies are taken: 3 MiB up, 3 MiB back, byte for byte."""
+    """Windows open as bodies are read: 3 MiB up, 3 MiB back, byte for byte."""
     app = server()
     gateway = start_gateway(app.address)
     body = bytes(range(256)) * 4096 * 3
@@ -97,7 +97,7 @@ def test_large_bodies_pass_both_ways(chunked, start_gateway, server):
 
 
 def test_an_app_that_does_not_read_stops_the_client(start_gateway, server):
-    """Flow control: what the app does not take is not piled up in the gateway."""
+    """Flow control: what the app does not read is not buffered in the gateway."""
     app = server()
     app.takes_bodies = False
     gateway = start_gateway(app.address)
@@ -113,7 +113,7 @@ def test_an_app_that_does_not_read_stops_the_client(start_gateway, server):
 
 
 def test_a_client_that_does_not_read_stops_the_app(start_gateway, server):
-    """Flow control: the window is given back as the client takes the answer."""
+    """Flow control: the window opens as the client reads the response."""
     done = threading.Event()
 
     def act(connection, stream):
@@ -143,9 +143,9 @@ def test_the_app_limits_the_streams(start_gateway, server):
 
     def act(connection, stream):
         held.append((connection, stream))
-        most.append(sum(1 for one in connection.streams.values() if one.number not in answered))
+        most.append(sum(1 for one in connection.streams.values() if one.number not in finished))
 
-    answered = set()
+    finished = set()
     app = server(act, streams=2)
     gateway = start_gateway(app.address)
     assert_first = Wire(gateway.port)
@@ -177,7 +177,7 @@ def refuse(code):
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_a_refused_stream_is_retried(method, start_gateway, server):
-    """R-30: REFUSED_STREAM means that nobody has looked at the request, so any method is safe to repeat."""
+    """R-30: REFUSED_STREAM means that the app has not processed the request, so any method can be retried."""
     app = server(refuse(7))
     assert request(start_gateway(app.address).port, "/again", method=method).status == 200
     assert len(app.requests) == 2
@@ -190,11 +190,11 @@ def test_a_reset_stream_is_not_retried(start_gateway, server):
     assert request(gateway.port, "/again", method="DELETE").status == 502
     assert len(app.requests) == 1
     assert request(gateway.port, "/x").status == 200
-    assert app.requests[0].reset is None, "a reset is not answered with one, RFC 9113 §5.4.2"
+    assert app.requests[0].reset is None, "a reset causes no reset, RFC 9113 §5.4.2"
 
 
 def test_streams_beyond_goaway_are_repeated_elsewhere(start_gateway, server):
-    """RFC 9113 §6.8: what is beyond the last stream has not been looked at."""
+    """RFC 9113 §6.8: streams beyond the last one have not been processed."""
     def act(connection, stream):
         if len(connection.server.connections) == 1:
             connection.send(b"\x00\x00\x08\x07\x00" + struct.pack(">III", 0, 0, 0))
@@ -214,8 +214,8 @@ def literal(name, value):
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-def says(*fields, flags=5):
-    """Answers a block of fields written by hand."""
+def responds(*fields, flags=5):
+    """Responds with a field section written by hand."""
     def act(connection, stream):
         block = b"".join(literal(name, value) for name, value in fields)
         connection.send(frame(1, flags, stream.number, block))
@@ -225,15 +225,15 @@ def says(*fields, flags=5):
 
 OK = (b":status", b"200")
 REFUSED = {
-    "no status": says((b"x", b"y")), "S-63 status 1000": says((b":status", b"1000")), "S-63 status 20":
-        says((b":status", b"20")), "S-62 101": says((b":status", b"101")), "two statuses": says(OK, OK),
-    "a pseudo-field of requests": says(OK, (b":path", b"/")), "a pseudo-field behind others":
-        says((b"x", b"y"), OK), "S-61 coding": says(OK, (b"transfer-encoding", b"chunked")), "connection":
-            says(OK, (b"connection", b"close")), "upper case": says(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
-                says(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": says(OK, (b"x", b"a\x00b")), "S-60 two lengths":
-                    says(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
-                        says(OK, (b"content-length", b"5")), "interim that ends": says((b":status", b"103")),
-    "empty name": says(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
+    "no status": responds((b"x", b"y")), "S-63 status 1000": responds((b":status", b"1000")), "S-63 status 20":
+        responds((b":status", b"20")), "S-62 101": responds((b":status", b"101")), "two statuses": responds(OK, OK),
+    "a pseudo-field of requests": responds(OK, (b":path", b"/")), "a pseudo-field behind others":
+        responds((b"x", b"y"), OK), "S-61 coding": responds(OK, (b"transfer-encoding", b"chunked")), "connection":
+            responds(OK, (b"connection", b"close")), "upper case": responds(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
+                responds(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": responds(OK, (b"x", b"a\x00b")), "S-60 two lengths":
+                    responds(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
+                        responds(OK, (b"content-length", b"5")), "interim that ends": responds((b":status", b"103")),
+    "empty name": responds(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
         frame(1, 5, 99, literal(*OK))
     ), "data without a head": lambda connection, stream: connection.send(frame(0, 1, stream.number, b"x")),
     "a frame that is too long": lambda connection, stream: connection.send(b"\xff\xff\xff\x00\x00" + b"\x00" * 4),
@@ -246,7 +246,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_invalid_response_is_a_502(name, start_gateway, server):
-    """S-60 to S-64 over HTTP/2: nothing of it reaches the client, and the next request is well."""
+    """S-60 to S-64 over HTTP/2: nothing of it reaches the client, and the next request works."""
     act = REFUSED[name]
     app = server(lambda connection, stream: act(connection, stream) if stream.get(":path") == "/bad"
                  else echo(connection, stream))
@@ -257,8 +257,8 @@ def test_an_invalid_response_is_a_502(name, start_gateway, server):
 
 
 def test_our_names_are_dropped(start_gateway, server):
-    """S-65 S-66: the gateway's cookie and fields are its own; addresses stay as they are."""
-    app = server(says(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
+    """S-65 S-66: the gateway's cookie and fields are dropped; URLs stay as they are."""
+    app = server(responds(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
                       (b"location", b"http://internal/")))
     response = request(start_gateway(app.address).port, "/x")
     assert [value for name, value in response.fields if name.lower() == "set-cookie"] == ["theirs=1"]
@@ -278,7 +278,7 @@ def test_interim_responses_are_not_passed_on(start_gateway, server):
 
 
 def test_an_early_response_stops_the_upload(start_gateway, server):
-    """S-59: the rest of the body is not wanted: the stream is reset, the connection goes on."""
+    """S-59: the rest of the body is not sent: the stream is reset, the connection stays."""
     app = server()
     app.requests = Early(app)
     gateway = start_gateway(app.address)
@@ -290,7 +290,7 @@ def test_an_early_response_stops_the_upload(start_gateway, server):
 
 
 class Early(list):
-    """Answers `/early` as soon as its head is there."""
+    """Responds to `/early` as soon as its head is there."""
     def __init__(self, app):
         super().__init__()
         self.app = app
@@ -310,7 +310,7 @@ FLOODS = {
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_h_19_a_flood_ends_the_connection(name, start_gateway, server):
-    """H-19: an app that sends frames which only cost work is cut off; others go on."""
+    """H-19: an app that floods frames is disconnected; others work."""
     ended = threading.Event()
 
     def act(connection, stream):
@@ -332,7 +332,7 @@ def test_h_19_a_flood_ends_the_connection(name, start_gateway, server):
 
 
 def test_h_19_endless_heads_end_the_connection(start_gateway, server):
-    """H-19: CONTINUATION without end, and small bytes that unpack to much."""
+    """H-19: CONTINUATION without end, and an HPACK bomb."""
     def act(connection, stream):
         if stream.get(":path") != "/bomb":
             return echo(connection, stream)
@@ -373,7 +373,7 @@ def test_hypercorn_over_h2c(start_gateway, tmp_path):
 
 
 def test_nginx_over_h2(start_gateway, tmp_path):
-    """`h2://`: ALPN over TLS with nginx; a server that speaks HTTP/1.1 only is refused."""
+    """`h2://`: ALPN over TLS with nginx; a server with HTTP/1.1 only is rejected."""
     root = Authority("h2 root")
     cert, key = root.issue("localhost").files(tmp_path, "server")
     port, other = free_port(), free_port()
@@ -392,7 +392,7 @@ def test_nginx_over_h2(start_gateway, tmp_path):
 
 
 def test_a_late_response_is_cancelled(start_gateway, server):
-    """`timeouts.answer` holds for each stream; the app is told CANCEL."""
+    """`timeouts.answer` applies to each stream; the app gets CANCEL."""
     app = server(lambda connection, stream: None)
     gateway = start_gateway({"targets": [app.address], "timeouts": {"answer": "1s"}})
     began = time.monotonic()
@@ -401,7 +401,7 @@ def test_a_late_response_is_cancelled(start_gateway, server):
 
 
 def test_a_client_that_disconnects_cancels_its_upstream_stream(start_gateway, server):
-    """K-11: the app is told that nobody waits."""
+    """K-11: the app gets CANCEL."""
     app = server(lambda connection, stream: None)
     gateway = start_gateway(app.address)
     wire = Wire(gateway.port)

@@ -2,7 +2,6 @@
 """Apps with several targets: balancing, ejection, health, circuit limits, retries, TLS, names (R-30 to R-33)."""
 
 import os
-import http.server
 import socket
 import threading
 import time
@@ -16,7 +15,7 @@ from support.gateway import Gateway, oidc
 from support.processes import eventually, free_port, nginx
 from support.raw import Wire, request
 from support.tls_servers import OpenSSLServer, RecordingServer
-from support.upstream import Upstream, echo, says
+from support.upstream import Upstream, echo, responds
 
 BUSY = b"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"
 
@@ -57,7 +56,7 @@ def apps():
         app.close()
 
 
-def answered_by(gateway, apps, count, path="/x", **more):
+def distribution(gateway, apps, count, path="/x", **more):
     """How many of some requests each app got."""
     before = [len(app.requests) for app in apps]
     statuses = [request(gateway.port, path, **more).status for _ in range(count)]
@@ -65,7 +64,7 @@ def answered_by(gateway, apps, count, path="/x", **more):
 
 
 def test_requests_are_balanced_in_turn(start_gateway, apps):
-    """`round_robin`: each target of a loop gets the same; over all loops nobody is left out."""
+    """`round_robin`: each target of a loop gets the same number; over all loops each gets some."""
     three = apps(3)
     gateway = start_gateway([app.address for app in three])
     with Wire(gateway.port) as wire:
@@ -76,7 +75,7 @@ def test_requests_are_balanced_in_turn(start_gateway, apps):
 
 
 def test_the_target_with_the_fewest_requests_is_chosen(start_gateway, apps):
-    """`least_requests`: a target that is slow gets no more while it has requests under way."""
+    """`least_requests`: a slow target gets no more while it has requests in progress."""
     slow, fast = apps(2)
     going = threading.Event()
     slow.script("/", lambda connection, request: going.wait(10) and connection.send(echo(request)) is None)
@@ -100,7 +99,7 @@ def test_the_target_with_the_fewest_requests_is_chosen(start_gateway, apps):
 
 
 def test_a_sticky_session_stays_at_its_target(start_gateway, apps, realm):
-    """`sticky`: the same target for all requests of a session, on every loop, and no cookie of its own."""
+    """`sticky`: the same target for all requests of a session, on every loop, and no further cookie."""
     five = apps(5)
     gateway = start_gateway({"targets": [app.address for app in five], "balance": "sticky"}, public=["/open"])
     browser = Browser(gateway)
@@ -114,7 +113,7 @@ def test_a_sticky_session_stays_at_its_target(start_gateway, apps, realm):
 
 
 def test_a_target_that_is_down_fails_no_request(start_gateway, apps):
-    """§5 retry (a): no connection was made, so another target gets the request, whatever its method."""
+    """No connection was made, so another target gets the request, whatever its method."""
     (app, ) = apps(1)
     gateway = start_gateway({"targets": [f"http://127.0.0.1:{free_port()}", app.address], "retry": {"budget": 100}})
     for method in ("GET", "POST", "DELETE") * 3:
@@ -123,9 +122,9 @@ def test_a_target_that_is_down_fails_no_request(start_gateway, apps):
 
 
 def test_r_33_a_flapping_target_is_ejected_and_comes_back(start_gateway, apps):
-    """R-33: after five failures in a row a target is left out for a while; it is back after it."""
+    """R-33: after five failures in a row a target is ejected for a while and returns."""
     good, bad = apps(2)
-    bad.script("/", says(BUSY, close=False))
+    bad.script("/", responds(BUSY, close=False))
     gateway = start_gateway({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
     with Wire(gateway.port) as wire:
 
@@ -148,14 +147,14 @@ def test_r_33_the_last_target_is_never_ejected(start_gateway, apps):
     """R-33: with one target left every request still goes there."""
     one, two = apps(2)
     for app in (one, two):
-        app.script("/", says(BUSY, close=False))
+        app.script("/", responds(BUSY, close=False))
     gateway = start_gateway([one.address, two.address])
-    statuses, seen = answered_by(gateway, [one, two], 60)
+    statuses, seen = distribution(gateway, [one, two], 60)
     assert set(statuses) == {503} and sum(seen) == 60 and max(seen) > 30
 
 
 def test_r_30_a_request_whose_connection_was_reset_is_not_sent_to_another_target(start_gateway, apps):
-    """R-30: RST after the request line: whether the app has acted cannot be known, so a POST is never repeated."""
+    """R-30: RST after the request line: whether the app has acted is unknown, so a POST is never retried."""
     pair = apps(2)
     for app in pair:
         app.script("/", lambda connection, request: connection.reset() or False)
@@ -166,7 +165,7 @@ def test_r_30_a_request_whose_connection_was_reset_is_not_sent_to_another_target
 
 
 def test_r_31_a_get_whose_kept_connection_closed_is_retried_once(start_gateway, apps):
-    """R-31: a kept connection closes under a GET: it is repeated; under a POST: 502."""
+    """R-31: a kept connection closes under a GET: it is retried; under a POST: 502."""
     pair = apps(2)
     ended = Counter()
 
@@ -196,7 +195,7 @@ def test_r_31_a_get_whose_kept_connection_closed_is_retried_once(start_gateway, 
 
 
 def test_a_retried_request_gets_a_new_assertion(start_gateway, apps, realm):
-    """Reliability §5: the assertion of a second try has a `jti` of its own."""
+    """The assertion of a retry has another `jti`."""
     (app, ) = apps(1)
     seen = []
 
@@ -230,7 +229,7 @@ def test_a_retried_request_gets_a_new_assertion(start_gateway, apps, realm):
 
 
 def test_the_retry_budget_ends(start_gateway, apps):
-    """§5: second tries are a tenth of the requests, and three."""
+    """Retries are limited to a tenth of the requests, and three."""
     gone = [f"http://127.0.0.1:{free_port()}" for _ in range(2)]
     gateway = start_gateway({"targets": gone, "eject": {"failures": 0}, "retry": {"budget": 0}})
     for _ in range(30):
@@ -238,7 +237,7 @@ def test_the_retry_budget_ends(start_gateway, apps):
 
 
 def test_r_32_a_full_app_returns_503_at_once_and_others_work(start_gateway, apps):
-    """R-32: connections and line are full: 503 with Retry-After, quickly; the other app has nothing of it."""
+    """R-32: connections and queue are full: 503 with Retry-After, quickly; the other app is not affected."""
     slow, other = apps(2)
     going = threading.Event()
     slow.script("/", lambda connection, request: going.wait(20) and connection.send(echo(request)) is None)
@@ -268,7 +267,7 @@ def test_r_32_a_full_app_returns_503_at_once_and_others_work(start_gateway, apps
 
 
 def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
-    """Active checks: `unhealthy` failures take a target out, `healthy` successes bring it back; one checker each."""
+    """Health checks: `unhealthy` failures remove a target, `healthy` successes restore it; one checker each."""
     one, two = apps(2)
     gateway = start_gateway(
         {
@@ -279,7 +278,7 @@ def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
     eventually(lambda: two.seen("/healthz?x=1 "), "the checks begin")
     check = two.seen("/healthz?x=1 ")[0]
     assert check.method == "GET" and check.get("host") == "app.internal"
-    two.script("/healthz", says(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
+    two.script("/healthz", responds(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
 
     def healthy():
         found = {one["target"]: one["healthy"] for one in gateway.operation("/status").json()["upstreams"]}
@@ -287,7 +286,7 @@ def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
 
     eventually(lambda: not healthy(), "the target is taken out", 15)
     assert not two.seen("/elsewhere"), "redirects are not followed"
-    statuses, seen = answered_by(gateway, [one], 20)
+    statuses, seen = distribution(gateway, [one], 20)
     assert set(statuses) == {200} and seen[0] >= 20
     assert gateway.metrics()[f'gatehouse_upstream_healthy{{app="app",target="{two.address}"}}'] == 0
     two.scripts.clear()
@@ -296,20 +295,20 @@ def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
 
 
 def test_when_all_targets_are_unhealthy_all_are_used(start_gateway, apps):
-    """The panic rule: checks that fail everywhere must not be worse than no checks."""
+    """The panic rule: health checks that fail everywhere must not be worse than none."""
     pair = apps(2)
     for app in pair:
-        app.script("/healthz", says(BUSY))
+        app.script("/healthz", responds(BUSY))
     gateway = start_gateway({"targets": [app.address for app in pair], "health": {"path": "/healthz", "interval": "1s"}})
     eventually(
         lambda: not any(one["healthy"] for one in gateway.operation("/status").json()["upstreams"]), "both are out", 15
     )
-    statuses, _ = answered_by(gateway, pair, 10)
+    statuses, _ = distribution(gateway, pair, 10)
     assert set(statuses) == {200}
 
 
 def test_events_come_as_they_are_sent(start_gateway, apps):
-    """Server-sent events: each is passed on at once, and silence does not end them."""
+    """Server-sent events: each is passed on at once, and pauses do not end them."""
     (app, ) = apps(1)
     step = threading.Semaphore(0)
 
@@ -335,7 +334,7 @@ def test_events_come_as_they_are_sent(start_gateway, apps):
 
 
 def test_other_responses_may_not_pause(start_gateway, apps):
-    """`timeouts.idle` and `timeouts.answer` end an answer that stops, unless the app is `streaming`."""
+    """`timeouts.idle` and `timeouts.answer` cancel a response that stops, unless the app is `streaming`."""
     (app, ) = apps(1)
     held = threading.Event()
     app.script("/never", lambda connection, request: held.wait(20) and False)
@@ -363,7 +362,7 @@ def test_other_responses_may_not_pause(start_gateway, apps):
 
 
 def test_a_name_is_resolved_and_all_its_addresses_are_tried(start_gateway, apps):
-    """DNS: `localhost` may be ::1 first, where nobody listens."""
+    """DNS: `localhost` may be ::1 first, where no app listens."""
     (app, ) = apps(1)
     port = app.address.rpartition(":")[2]
     gateway = start_gateway(f"http://localhost:{port}")
@@ -373,7 +372,7 @@ def test_a_name_is_resolved_and_all_its_addresses_are_tried(start_gateway, apps)
 
 
 def test_a_name_that_does_not_exist_is_a_502(start_gateway, apps):
-    """A look-up that fails is told as such, and stops no other app."""
+    """A failed look-up is reported as such, and affects no other app."""
     (other, ) = apps(1)
     gateway = start_gateway("http://nowhere.invalid:80", other=other.address)
     assert request(gateway.port, "/x").status == 502
@@ -408,7 +407,7 @@ def https(port, host="localhost", **tls):
 
 
 def test_an_app_over_tls_is_reached(start_gateway, secure, root, tmp_path):
-    """`https://` with a CA of one's own; the connection is kept."""
+    """`https://` with a private CA; the connection is kept."""
     server = secure(root.issue("localhost"))
     gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     with Wire(gateway.port) as wire:
@@ -430,24 +429,24 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_app_with_an_invalid_certificate_gets_no_request(name, start_gateway, secure, root, tmp_path):
-    """Whoever is not the app hears not a byte of a request, and the client gets a 502."""
+    """A server without the app's certificate gets no byte of a request, and the client gets a 502."""
     server = secure(WRONG[name](root))
     gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     assert request(gateway.port, "/secret").status == 502
     eventually(lambda: server.connections, "the app was called")
     assert server.application_bytes == b""
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says so")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the line in the log")
 
 
 def test_the_tls_server_name_can_be_configured(start_gateway, secure, root, tmp_path):
-    """`server_name` is in SNI and is checked instead of the host."""
+    """`server_name` is sent as SNI and verified instead of the host."""
     server = secure(root.issue("app.internal"))
     gateway = start_gateway(https(server.port, "127.0.0.1", ca_file=root.file(tmp_path), server_name="app.internal"))
     assert request(gateway.port, "/x").status == 200
 
 
 def test_an_ip_address_is_checked_as_one(start_gateway, secure, root, tmp_path):
-    """RFC 9110 §4.3.5: a target by address needs that address in its certificate."""
+    """RFC 9110 §4.3.5: a target by IP address needs that address in its certificate."""
     named, numbered = secure(root.issue("localhost")), secure(root.issue("127.0.0.1"))
     ca = root.file(tmp_path)
     gateway = start_gateway(https(named.port, "127.0.0.1", ca_file=ca), other=https(numbered.port, "127.0.0.1", ca_file=ca))
@@ -500,7 +499,7 @@ def test_a_pinned_app_is_reached(match, start_gateway, secure, root, tmp_path):
 
 
 def mismatches(root):
-    """P-02 and its relatives: what is sent beside the chain never counts."""
+    """P-02: certificates beside the chain never count."""
     middle = Authority("middle", parent=root)
     stranger = Authority("stranger").issue("localhost")
     leaf = middle.issue("localhost")
@@ -515,7 +514,7 @@ def mismatches(root):
 
 @pytest.mark.parametrize("name", mismatches(Authority("names")))
 def test_an_app_with_another_key_gets_no_request(name, start_gateway, secure, root, tmp_path):
-    """A mismatch is `upstream.pin_mismatch` and zero bytes of application data; in mode report it is noted."""
+    """A mismatch is `upstream.pin_mismatch` and zero bytes of application data; report mode only logs it."""
     match, leaf, chain, pin = mismatches(root)[name]
     server = secure(leaf, chain)
     ca = root.file(tmp_path)
@@ -553,12 +552,12 @@ def test_p_04_other_pins_hold_from_the_next_request_on(start_gateway, secure, ro
 
 
 def test_a_pin_does_not_replace_the_authority(start_gateway, secure, root, tmp_path):
-    """The right key of a chain that nobody trusts is refused."""
+    """The right key of an untrusted chain is rejected."""
     leaf = Authority("unknown").issue("localhost")
     server = secure(leaf)
     gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path), pins=pins(leaf.pin)))
     assert request(gateway.port, "/x").status == 502
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says why")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the reason in the log")
     assert server.application_bytes == b""
 
 

@@ -19,18 +19,18 @@ def connect(place, seconds):
     return count
 
 
-def full(own_gateway):
+def full(environment):
     """full TLS handshakes beside nginx"""
-    seconds = own_gateway.options.seconds
-    with own_gateway.gateway() as gateway:
-        ours, theirs = gateway.place("h1-tls"), own_gateway.beside.place("h1-tls")
+    seconds = environment.options.seconds
+    with environment.gateway() as gateway:
+        ours, theirs = gateway.place("h1-tls"), environment.beside.place("h1-tls")
         for place in (ours, theirs):
             connect(place, 0.5)
         subjects = {
-            "nginx": lambda: cost_of(own_gateway.beside.pid, lambda: connect(theirs, seconds)),
+            "nginx": lambda: cost_of(environment.beside.pid, lambda: connect(theirs, seconds)),
             "ours": lambda: cost_of(gateway.pid, lambda: connect(ours, seconds)),
         }
-        found = rounds(subjects, own_gateway.options.rounds)
+        found = rounds(subjects, environment.options.rounds)
     mine, nginx = found["ours"], found["nginx"]
     yield Row(
         "handshakes", "CPU for a new TLS connection with a full handshake (P-256) and one request",

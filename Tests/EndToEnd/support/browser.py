@@ -42,7 +42,7 @@ class Browser:
         with Wire(parts.port or (443 if tls else 80), **tls) as wire:
             wire.send(head.encode("latin-1") + b"\r\n" + data)
             response = wire.response(method)
-        assert response is not None, f"no answer to {method} {url}"
+        assert response is not None, f"no response to {method} {url}"
         response.url = url
         self.url = url
         self.history.append((method, url, response.status))
@@ -61,7 +61,7 @@ class Browser:
             jar[name] = value
 
     def visit(self, url, method="GET", body=None, stop=None, fields=None, at_most=15):
-        """Goes to an address and follows redirects; stops before an address that `stop` accepts."""
+        """Opens a URL and follows redirects; stops before a URL that `stop` accepts."""
         response = self.send(method, url, body, fields)
         for _ in range(at_most):
             if response.status not in (301, 302, 303, 307, 308):
@@ -81,13 +81,13 @@ class Browser:
         return self.visit(urljoin(page.url, action), method, body, stop=stop)
 
     def begin(self, provider, rd="/"):
-        """Starts a sign-in; gives the address at the provider."""
+        """Starts a sign-in; returns the URL at the provider."""
         response = self.send("GET", "/oauth2/start/" + provider + "?" + urlencode({"rd": rd}))
         assert response.status in (302, 303), response
         return response.get("location")
 
     def authorize(self, address):
-        """Lets the provider agree; gives the address of the callback."""
+        """Lets the provider agree; returns the URL of the callback."""
         response = Browser().send("GET", address)
         assert response.status in (302, 303), response
         return response.get("location")
@@ -106,7 +106,7 @@ class Browser:
 
 
 def links(page):
-    """The addresses of the links of a page."""
+    """The URLs of the links of a page."""
     return [unescape(value) for value in re.findall(r'<a [^>]*href="([^"]*)"', page.text)]
 
 

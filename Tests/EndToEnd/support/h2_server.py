@@ -52,16 +52,16 @@ class Connection:
 
     def _body(self, stream, body, ends):
         while body:
-            room = min(self.h2.local_flow_control_window(stream.number), self.h2.max_outbound_frame_size)
-            if room == 0:
+            window = min(self.h2.local_flow_control_window(stream.number), self.h2.max_outbound_frame_size)
+            if window == 0:
                 self.flush()
                 self.receive()
                 continue
-            self.h2.send_data(stream.number, body[:room], end_stream=ends and len(body) <= room)
-            body = body[room:]
+            self.h2.send_data(stream.number, body[:window], end_stream=ends and len(body) <= window)
+            body = body[window:]
 
     def receive(self):
-        """Takes what has come; false at the end of the connection."""
+        """Reads what has come; false at the end of the connection."""
         data = self.socket.recv(65536)
         if not data:
             return False
@@ -92,7 +92,7 @@ class Connection:
 
 
 def echo(connection, stream):
-    """Answers the request's path and body."""
+    """Returns the request's path and body."""
     connection.response(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
 
 

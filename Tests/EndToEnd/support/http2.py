@@ -108,13 +108,13 @@ class Client:
         return self.streams.setdefault(number, Stream())
 
     def step(self):
-        """Takes one frame; None when the connection is closed."""
+        """Reads one frame; None when the connection is closed."""
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
             try:
                 data = self.socket.recv(65536)
-            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as problem:
-                if isinstance(problem, ssl.SSLError) and "timed out" in str(problem):
-                    raise TimeoutError from problem
+            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as error:
+                if isinstance(error, ssl.SSLError) and "timed out" in str(error):
+                    raise TimeoutError from error
                 data = b""
             if not data:
                 self.is_closed = True
@@ -158,14 +158,14 @@ class Client:
             stream.trailers = [tuple(one) for one in fields]
 
     def wait(self, until):
-        """Takes frames until something is so, or the connection closes."""
+        """Reads frames until a condition holds or the connection closes."""
         while not until() and not self.is_closed:
             if self.step() is None:
                 break
         return until()
 
     def over(self, number):
-        """The stream, once it has ended, by answer or by reset, or the connection has."""
+        """The stream, once it or the connection has ended."""
         self.wait(lambda: self.stream(number).is_over)
         return self.stream(number)
 
@@ -175,7 +175,7 @@ class Client:
         return stream.response
 
     def exchange(self, number, fields, body=None):
-        """One request and its answer."""
+        """One request and its response."""
         self.request(number, fields, end=body is None)
         if body is not None:
             self.data(number, body, end=True)
@@ -192,5 +192,5 @@ class Client:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
