@@ -35,6 +35,9 @@ LIMITS = {
 # Modules with the demo and the provider simulators, which are not part of the product.
 DEMO = re.compile(r"demo|simulat", re.IGNORECASE)
 
+# Members that the compiler or the standard library gives other types as well.
+SYNTHESIZED = {"allCases", "description", "hash", "hashValue", "id", "rawValue"}
+
 WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*|\.[A-Za-z_]\w*")
 # A failure is an enum case; comparing the text of its code is an error that no compiler finds.
 CODE_COMPARISONS = [
@@ -63,7 +66,7 @@ def declared_files(declarations, names_elsewhere):
             everywhere[declaration.name] += 1
         if declaration.kind in TYPE_KINDS:
             types[declaration.name].add((not declaration.owners, declaration.source.path))
-    homes = {}
+    homes, common = {}, names_elsewhere | SYNTHESIZED
     for name, places in types.items():
         top = {path for is_top, path in places if is_top}
         every = {path for _, path in places}
@@ -73,7 +76,7 @@ def declared_files(declarations, names_elsewhere):
             homes["." + name] = every.pop()
     for declaration in declarations:
         owner = declaration.owners[-1] if declaration.owners else None
-        is_distinctive = everywhere[declaration.name] == 1 and declaration.name not in names_elsewhere
+        is_distinctive = everywhere[declaration.name] == 1 and declaration.name not in common
         if owner and owner.kind == "extension" and declaration.kind in ACCESSORS and is_distinctive:
             if homes.get(owner.name) != declaration.source.path:
                 members["." + declaration.name].add(declaration.source.path)
