@@ -28,7 +28,7 @@ UNSAFE = {
     "Sources/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
     "Sources/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",
     "Sources/GateHTTP/HTTP2/HTTP2Session.swift": "owns a libnghttp2 session and lends it bytes",
-    "Sources/GateHTTP/HTTP2/HeaderVector.swift": "points libnghttp2 at the lines of a head",
+    "Sources/GateNet/HTTP2/HeaderVector.swift": "points libnghttp2 at the lines of a head",
     "Sources/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
     "Sources/GateProxy/Connecting/SystemResolver.swift": "calls getaddrinfo for all addresses of a name",
     "Sources/GateProxy/HTTP2/HTTP2ClientCallbacks.swift": "is called by libnghttp2",
