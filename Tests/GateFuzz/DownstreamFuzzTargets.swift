@@ -2,6 +2,7 @@
 
 import GateCore
 import GateHTTP
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded

@@ -3,7 +3,7 @@
 import NIOCore
 import Testing
 
-@testable import GateHTTP
+@testable import GateNet
 
 @Suite struct BufferPoolTests {
     @Test func `what was given back is used again after the next flush, not before, and is empty then`() {

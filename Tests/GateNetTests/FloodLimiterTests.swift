@@ -3,7 +3,7 @@
 import NIOCore
 import Testing
 
-@testable import GateHTTP
+@testable import GateNet
 
 @Suite struct FloodLimiterTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)

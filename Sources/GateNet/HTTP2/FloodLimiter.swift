@@ -44,13 +44,13 @@ package struct FloodLimiter {
     }
 
     /// Counts bytes as they come; false when nearly all of them were good for nothing.
-    mutating func receive(_ bytes: Int) -> Bool {
+    package mutating func receive(_ bytes: Int) -> Bool {
         self.receivedBytes += bytes
         return self.receivedBytes / 8 <= self.usefulBytes + FloodLimiter.overhead / 8
     }
 
     /// Counts bytes of heads and bodies, in either direction.
-    mutating func carry(_ bytes: Int) { self.usefulBytes += bytes }
+    package mutating func carry(_ bytes: Int) { self.usefulBytes += bytes }
 
     /// Uses up credit; false when there is none left.
     package mutating func spend(_ cost: Int, at now: NIODeadline) -> Bool {
