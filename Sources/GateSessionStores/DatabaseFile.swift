@@ -15,7 +15,7 @@ struct DatabaseFile: Sendable {
         self.opened = PrivateFile.state(of: path)
     }
 
-    /// What is wrong with the file; nil if it is the opened one and as long as its header says.
+    /// What is wrong with the file; nil if it is the opened one and as long as its header states.
     func failure() -> StoreFileFailure? {
         guard let now = PrivateFile.state(of: self.path) else { return .deleted }
         guard self.opened.map({ $0.isSameFile(as: now) }) ?? true else { return .replaced }

@@ -42,7 +42,7 @@ package final class MemoryStore: SessionStore {
     /// Adds a record; throws when the store is full.
     package func insert(_ record: SessionRecord) async throws(Failure) {
         try self.use { (state) throws(Failure) in
-            try self.checkRoom(for: record, in: state)
+            try self.checkCapacity(for: record, in: state)
             state.insert(record)
         }
     }
@@ -55,7 +55,7 @@ package final class MemoryStore: SessionStore {
     ) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
             guard state.spent[id] == nil else { return false }
-            try self.checkRoom(for: record, in: state)
+            try self.checkCapacity(for: record, in: state)
             guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
             state.spent[id] = until
             state.insert(record)
@@ -133,7 +133,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    private func checkRoom(for record: SessionRecord, in state: State) throws(Failure) {
+    private func checkCapacity(for record: SessionRecord, in state: State) throws(Failure) {
         guard state.records.count < self.capacity else { throw self.full("sessions") }
         guard state.records[record.key] == nil else { throw Failure.unavailable("the key is taken") }
     }

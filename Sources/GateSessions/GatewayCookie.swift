@@ -63,8 +63,8 @@ package struct GatewayCookie: Sendable, Hashable {
 
     private func line(value: String, seconds: Int?) -> String {
         let age = seconds.map { "; Max-Age=\($0)" } ?? ""
-        let site = self.isCrossSite ? "None" : "Lax"
-        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(site)"
+        let sameSite = self.isCrossSite ? "None" : "Lax"
+        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(sameSite)"
     }
 }
 

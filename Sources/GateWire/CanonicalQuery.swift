@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-package import NIOCore
+internal import NIOCore
 
 /// A query in its canonical spelling, as it is forwarded.
 package enum CanonicalQuery: Sendable {

@@ -7,7 +7,7 @@ package struct HeadWriter: Sendable {
     /// The head so far.
     package var buffer: ByteBuffer
 
-    /// Starts a head in a buffer that has room for it.
+    /// Starts a head in a buffer of sufficient capacity.
     package init(into buffer: consuming ByteBuffer) {
         self.buffer = buffer
     }

@@ -4,7 +4,7 @@ package import NIOCore
 
 /// Parses the response heads of an upstream connection; ambiguous ones are rejected with 502.
 ///
-/// The head is written again before it reaches the client, so two faults are corrected, as RFC 9112 asks of a proxy:
+/// The head is written again before it reaches the client, so two errors are corrected, as RFC 9112 asks of a proxy:
 /// folded lines (§5.2) and a length that is repeated with the same value (§6.3).
 package struct ResponseParser: Sendable {
     private let names: FieldNames

@@ -18,7 +18,7 @@ struct SingletonFields {
     /// Whether a field has a name with `_`, `.` or another character that is not a letter, digit or `-`.
     private(set) var hasIrregularNames = false
 
-    /// Examines every field once.
+    /// Checks every field once.
     ///
     /// - Throws: 400 when a singleton field is repeated, or has bytes that it must not have.
     init(of message: MessageHead) throws(WireRejection) {

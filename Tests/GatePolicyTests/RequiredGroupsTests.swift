@@ -39,10 +39,10 @@ import Testing
         let many = (0..<1000).map { "group-\($0)-" + String(repeating: "x", count: 90) }
         let required = RequiredGroups(of: "google", routes: [try self.route(.all, allow: "zz-last")])
         var profile = self.profile(many + ["zz-last"])
-        let cut = required.keep(in: &profile)
+        let removed = required.keep(in: &profile)
         #expect(profile.groups.last == "zz-last")
         #expect(profile.groups.dropLast().reduce(0) { $0 + $1.utf8.count + 1 } <= RequiredGroups.budget)
-        #expect(cut > 0 && profile.groups.count + cut == 1001)
+        #expect(removed > 0 && profile.groups.count + removed == 1001)
         #expect(profile.groupsRequested == ["zz-last"])
     }
 

@@ -216,12 +216,12 @@ import Testing
     }
 
     @Test(arguments: StoreFileFailure.allCases)
-    func `U-03: a changed database file is detected`(fault: StoreFileFailure) async throws {
+    func `U-03: a changed database file is detected`(failure expected: StoreFileFailure) async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         #expect(store.fileFailure() == nil)
         let folder = "\(self.folder.path)/state"
-        switch fault {
+        switch expected {
         case .deleted:
             try FileManager.default.removeItem(atPath: self.path)
         case .replaced:
@@ -247,7 +247,7 @@ import Testing
             }
             #expect(failure?.kind == .overloaded)
         }
-        #expect(store.fileFailure() == fault)
+        #expect(store.fileFailure() == expected)
     }
 
     @Test func `Z-02: expired sessions do not count before they are removed`() async throws {

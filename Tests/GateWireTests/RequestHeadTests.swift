@@ -96,8 +96,8 @@ import Testing
     ) throws {
         let head = try accepted("GET /d/abc?left=\(raw) HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(head.target == "/d/abc?left=\(canonical)")
-        let block = try Block.get("", path: "/d/abc?left=\(raw)").head()
-        #expect(block.target == "/d/abc?left=\(canonical)")
+        let section = try FieldSection.get("", path: "/d/abc?left=\(raw)").head()
+        #expect(section.target == "/d/abc?left=\(canonical)")
     }
 
     @Test func `a query is forwarded unchanged and may be empty`() throws {

@@ -85,8 +85,8 @@ final class FieldLineWriter {
     func write(_ name: Span<UInt8>, _ value: Span<UInt8>, as meaning: FieldName) {
         let start = self.bytes.readableBytes
         let length = name.count + value.count + 4
-        unsafe self.bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
-            guard let base = room.baseAddress else { return 0 }
+        unsafe self.bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { target in
+            guard let base = target.baseAddress else { return 0 }
             unsafe name.withUnsafeBytes { unsafe base.copy($0, at: 0) }
             unsafe base.storeBytes(of: UInt16(0x3A20).bigEndian, toByteOffset: name.count, as: UInt16.self)
             unsafe value.withUnsafeBytes { unsafe base.copy($0, at: name.count + 2) }

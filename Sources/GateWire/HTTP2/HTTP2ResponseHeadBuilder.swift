@@ -3,10 +3,9 @@
 internal import GateCore
 package import NIOCore
 
-/// Makes the flat head of an answer, or a flat trailer section, from the fields of a header block that an upstream
-/// sent.
+/// Builds a response head or a trailer section from the HTTP/2 fields of an upstream, in the form of HTTP/1.1.
 ///
-/// RFC 9113 §8.3.2. What is doubtful is refused with 502. One is kept for each connection.
+/// RFC 9113 §8.3.2. Ambiguous fields are rejected with 502. One per connection.
 package final class HTTP2ResponseHeadBuilder {
     private let limits: HeadLimits
     private let lines: FieldLineWriter

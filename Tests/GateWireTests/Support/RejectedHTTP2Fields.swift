@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Field sections that must be rejected, each with one fault.
+/// Field sections that must be rejected, each with one error.
 enum RejectedHTTP2Fields {
     /// Malformed requests, whose stream is reset.
     static let malformed: [FieldSection] = [pseudo, names, values, connection].flatMap(\.self)

@@ -54,7 +54,7 @@ import Testing
         (3, "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Key: \(key)"), (3, "Sec-WebSocket-Key:"),
         (3, "Sec-WebSocket-Key: \(key)\r\nContent-Length: 0"),
     ])
-    func `S-54 a handshake with one fault is rejected`(index: Int, line: String) throws {
+    func `S-54 a handshake with one error is rejected`(index: Int, line: String) throws {
         var lines = Self.usual
         lines[index] = line
         let request = try Self.request(lines.filter { !$0.isEmpty })
@@ -115,19 +115,19 @@ import Testing
     }
 
     @Test func `H-17 an extended CONNECT is a handshake as over HTTP/1.1`() throws {
-        let block = Block.get(
+        let builder = FieldSection.get(
             "",
             [":protocol: websocket", "sec-websocket-version: 13", "origin: https://a"],
             method: "CONNECT",
             endsStream: false
         )
         let taking = HTTP2RequestHeadBuilder(isSecure: true, takesWebSockets: true)
-        let head = try block.head(by: taking)
+        let head = try builder.head(by: taking)
         #expect(head.isExtendedConnect && head.method == .get && head.framing == .none)
         let handshake = try WebSocketHandshake(of: head) { Self.key }
         #expect(handshake.key == Self.key && !handshake.isKeyOfClient)
         let refusing = HTTP2RequestHeadBuilder(isSecure: true)
-        #expect(throws: HTTP2FieldsRejection.self) { try block.head(by: refusing) }
+        #expect(throws: HTTP2FieldsRejection.self) { try builder.head(by: refusing) }
     }
 
     @Test(arguments: [
@@ -138,7 +138,7 @@ import Testing
     ])
     func `H-17 every other extended CONNECT is rejected`(lines: [String], method: String, endsStream: Bool) {
         let taking = HTTP2RequestHeadBuilder(isSecure: true, takesWebSockets: true)
-        let block = Block.get("", lines, method: method, endsStream: endsStream)
-        #expect(throws: HTTP2FieldsRejection.self) { try block.head(by: taking) }
+        let builder = FieldSection.get("", lines, method: method, endsStream: endsStream)
+        #expect(throws: HTTP2FieldsRejection.self) { try builder.head(by: taking) }
     }
 }
