@@ -58,7 +58,7 @@ package final class HTTP1UpstreamConnection: ChannelDuplexHandler, SocketReader,
     init(pool: HTTP1Pool, limits: UpstreamLimits) {
         self.pool = pool
         self.limits = limits
-        self.parser = ResponseParser(names: .answers, limits: limits.head)
+        self.parser = ResponseParser(names: .response, limits: limits.head)
     }
 
     /// Whether it can take a request.

@@ -3,23 +3,23 @@
 internal import GateCore
 package import NIOCore
 
-/// Makes the flat head of a request from the fields of a header block, as if it had come over HTTP/1.1.
+/// Builds a request head from HTTP/2 fields, in the form of HTTP/1.1.
 ///
-/// RFC 9113 §8.3.1. One is kept for each connection, because header blocks do not mix. The first fault is kept and
-/// thrown by ``finish(endsStream:)``; whatever follows it is only counted. An object, since a value in a property would be
-/// copied for each look at it; confined to the connection's event loop.
+/// RFC 9113 §8.3.1. One per connection, because field sections do not interleave. ``finish(endsStream:)`` throws the
+/// first rejection; the fields after it are only counted. A class, since a struct in a property would be copied at each
+/// access; confined to the connection's event loop.
 package final class HTTP2RequestHeadBuilder {
     private let limits: HeadLimits
     private let scheme: String
     /// Whether `CONNECT` may ask for a WebSocket.
     private let takesWebSockets: Bool
     private let lines: FieldLineWriter
-    private var refusal: HTTP2FieldsRejection?
-    /// What the fields after the first fault say of the sender.
-    private var signs = BrowserHints()
-    /// The values of `:method`, `:path` and `:authority` until the start line is written, and of all cookies.
-    private var early = ByteBuffer()
-    private var pseudo = PseudoFields()
+    private var rejection: HTTP2FieldsRejection?
+    /// The hints in the fields after the first rejected one.
+    private var hints = BrowserHints()
+    /// The values of the pseudo-header fields until the start line is written.
+    private var pseudoValues = ByteBuffer()
+    private var pseudo = PseudoHeaderFields()
     private var cookies = ByteBuffer()
     private var hasHost = false
     private var line: RequestLine?
@@ -27,7 +27,7 @@ package final class HTTP2RequestHeadBuilder {
     private static let hostName = Array("host".utf8)
     private static let cookieName = Array("cookie".utf8)
 
-    /// A block for one connection.
+    /// A builder for one connection.
     package init(limits: HeadLimits = .request, isSecure: Bool, takesWebSockets: Bool = false) {
         self.limits = limits
         self.takesWebSockets = takesWebSockets
@@ -35,47 +35,47 @@ package final class HTTP2RequestHeadBuilder {
         self.lines = FieldLineWriter(limits: limits, isRequest: true)
     }
 
-    /// Starts a head in a buffer that nobody else holds.
+    /// Starts a head in a buffer that is not shared.
     package func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.lines.begin(names: names, into: buffer)
-        self.refusal = nil
-        self.signs = BrowserHints()
-        self.early.clear()
+        self.rejection = nil
+        self.hints = BrowserHints()
+        self.pseudoValues.clear()
         self.cookies.clear()
-        self.pseudo = PseudoFields()
+        self.pseudo = PseudoHeaderFields()
         self.hasHost = false
         self.line = nil
     }
 
-    /// Whether the method is `HEAD`, also in a block that is rejected.
+    /// Whether the method is `HEAD`, also in a rejected request.
     package var isHead: Bool {
         guard let method = self.pseudo.method else { return false }
-        let early = self.early
+        let early = self.pseudoValues
         return early.readableBytesUInt8Span.extracting(method).spells("HEAD")
     }
 
-    /// The names that the fields were judged by.
+    /// The names with a meaning.
     package var names: FieldNames { self.lines.names }
 
-    /// Whether so much has been decoded that no honest client can have meant it.
+    /// Whether the decoded fields are so far over the limit that the connection is closed (HPACK bomb).
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
 
-    /// Whether a browser seems to have sent the block whose user waits for a page; for rejected ones.
-    package var wantsPage: Bool { self.signs.wantsPage || BrowserHints(in: self.lines.bytes).wantsPage }
+    /// Whether a rejected request looks like a browser navigation, which gets an error page.
+    package var wantsPage: Bool { self.hints.wantsPage || BrowserHints(in: self.lines.bytes).wantsPage }
 
-    /// Counts a field that is not kept, as those of a trailer section.
+    /// Counts a field that is dropped, such as one of a trailer section.
     package func skip(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
     }
 
-    /// Takes the next field.
+    /// Adds the next field.
     package func append(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
-        guard self.refusal == nil else { return self.signs.note(name: name, value: value) }
+        guard self.rejection == nil else { return self.hints.note(name: name, value: value) }
         do {
             try self.take(name, value)
         } catch {
-            self.refusal = error
+            self.rejection = error
         }
     }
 
@@ -83,17 +83,17 @@ package final class HTTP2RequestHeadBuilder {
     ///
     /// - Parameter endsStream: Whether no body follows.
     /// - Returns: The head, checked.
-    /// - Throws: The first thing that is wrong with it.
+    /// - Throws: The first rejection.
     package func finish(endsStream: Bool) throws(HTTP2FieldsRejection) -> RequestHead {
-        if let refusal { throw refusal }
+        if let rejection { throw rejection }
         let line = try self.openedLine()
         if self.cookies.readableBytes > 0 { try self.writeCookies() }
         let message = try self.lines.finish()
         do {
             return try self.head(message, line, endsStream: endsStream)
         } catch {
-            self.signs = BrowserHints(in: message.bytes)
-            throw .refused(error)
+            self.hints = BrowserHints(in: message.bytes)
+            throw .rejected(error)
         }
     }
 }
@@ -109,7 +109,7 @@ extension HTTP2RequestHeadBuilder {
         try self.lines.check(value)
         let meaning = try self.lines.meaning(of: name)
         _ = try self.openedLine()
-        try self.lines.refuseExcess(name, value)
+        try self.lines.checkLimits(name, value)
         switch meaning {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
             throw .malformed("wire.connection_field")
@@ -128,20 +128,20 @@ extension HTTP2RequestHeadBuilder {
     private func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
         guard self.line == nil else { throw .malformed("wire.pseudo_field") }
         try self.lines.check(value)
-        // First, so that whatever is noted below stands in `early`.
-        try self.lines.refuseExcess(name, value)
-        let start = self.early.readableBytes
+        // Before the value is noted, so that only values within the limits are.
+        try self.lines.checkLimits(name, value)
+        let start = self.pseudoValues.readableBytes
         let range = start..<(start + value.count)
         if name.spells(":path") {
             guard self.pseudo.path == nil, !value.isEmpty else { throw .malformed("wire.pseudo_field") }
             guard value.count <= self.limits.targetBytes else {
-                throw .refused(WireRejection(414, "wire.target_too_long"))
+                throw .rejected(WireRejection(414, "wire.target_too_long"))
             }
             self.pseudo.path = range
         } else if name.spells(":method") {
             guard self.pseudo.method == nil else { throw .malformed("wire.pseudo_field") }
             guard value.count <= RequestLine.maxMethodBytes else {
-                throw .refused(WireRejection(501, "request.method_too_long"))
+                throw .rejected(WireRejection(501, "request.method_too_long"))
             }
             self.pseudo.method = range
         } else if name.spells(":authority") {
@@ -156,10 +156,10 @@ extension HTTP2RequestHeadBuilder {
         } else {
             throw .malformed("wire.pseudo_field")
         }
-        self.early.append(value)
+        self.pseudoValues.append(value)
     }
 
-    /// Crumbs are one field again; an empty one would only leave white space at its end.
+    /// Joins cookie crumbs to one field; an empty crumb would leave white space at its end.
     ///
     /// RFC 9113 §8.2.3.
     private func takeCookie(_ crumb: Span<UInt8>) {
@@ -172,22 +172,22 @@ extension HTTP2RequestHeadBuilder {
         let name = HTTP2RequestHeadBuilder.cookieName
         let cookies = self.cookies
         let value = cookies.readableBytesUInt8Span
-        try self.lines.refuseExcess(name.span, value)
+        try self.lines.checkLimits(name.span, value)
         self.lines.write(name.span, value, as: .cookie)
     }
 
-    /// A `host` beside `:authority` must mean the same and is dropped.
+    /// Compares `host` with `:authority`, which must mean the same; `host` is dropped.
     ///
     /// RFC 9113 §8.3.1.
     private func compare(host: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard !self.hasHost else { throw .refused(.malformed("request.repeated_host")) }
+        guard !self.hasHost else { throw .rejected(.malformed("request.repeated_host")) }
         self.hasHost = true
         guard let range = self.pseudo.authority else { return }
-        let early = self.early
+        let early = self.pseudoValues
         let authority = early.readableBytesUInt8Span.extracting(range)
         guard !authority.isEqual(to: host) else { return }
         guard let one = RequestAuthority(authority.text), let other = RequestAuthority(host.text), one == other else {
-            throw .refused(.malformed("request.host_differs_from_target"))
+            throw .rejected(.malformed("request.host_differs_from_target"))
         }
     }
 }
@@ -195,25 +195,25 @@ extension HTTP2RequestHeadBuilder {
 // MARK: The head
 
 extension HTTP2RequestHeadBuilder {
-    /// The start line, written when the first field that is no pseudo-field comes, or at the end.
+    /// The start line, written before the first regular field, or at the end.
     private func openedLine() throws(HTTP2FieldsRejection) -> RequestLine {
         if let line { return line }
         guard let method = self.pseudo.method else { throw .malformed("wire.pseudo_field") }
-        let values = self.early
+        let values = self.pseudoValues
         let early = values.readableBytesUInt8Span
-        guard early.extracting(method).isToken else { throw .refused(.malformed("request.start_line")) }
+        guard early.extracting(method).isToken else { throw .rejected(.malformed("request.start_line")) }
         let known = try self.known(early, method)
         guard let path = self.pseudo.path, let isOurScheme = self.pseudo.scheme else {
             throw .malformed("wire.pseudo_field")
         }
-        guard isOurScheme else { throw .refused(.malformed("request.scheme")) }
+        guard isOurScheme else { throw .rejected(.malformed("request.scheme")) }
         let isPlain = try self.check(path: early.extracting(path))
         let line = self.write(known, path, isPlain: isPlain)
         self.line = line
         return line
     }
 
-    /// The method; a `CONNECT` for a WebSocket is the `GET` that it would be over HTTP/1.1.
+    /// The method; `CONNECT` for a WebSocket counts as `GET`, as over HTTP/1.1.
     ///
     /// RFC 8441 §5.
     private func known(_ early: Span<UInt8>, _ method: Range<Int>) throws(HTTP2FieldsRejection) -> RequestMethod {
@@ -224,21 +224,21 @@ extension HTTP2RequestHeadBuilder {
         do {
             return try RequestLine.method(early, method)
         } catch {
-            throw .refused(error)
+            throw .rejected(error)
         }
     }
 
-    /// A path begins with a slash, or is the asterisk; it is never a whole URL, as over HTTP/1.1 it may be.
+    /// Checks that a path begins with a slash or is the asterisk; unlike in HTTP/1.1 it is never a whole URL.
     ///
-    /// - Returns: Whether it holds only what RFC 3986 allows.
+    /// - Returns: Whether it has only characters that RFC 3986 allows.
     private func check(path: Span<UInt8>) throws(HTTP2FieldsRejection) -> Bool {
         guard path[0] == UInt8(ascii: "/") || path.spells("*") else {
-            throw .refused(.malformed("request.target"))
+            throw .rejected(.malformed("request.target"))
         }
         var isPlain = true
         for index in path.indices where !ByteClass.isTarget(path[index]) {
             guard ByteClass.isLenientTarget(path[index]) else {
-                throw .refused(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
+                throw .rejected(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
             }
             isPlain = false
         }
@@ -246,7 +246,7 @@ extension HTTP2RequestHeadBuilder {
     }
 
     private func write(_ method: RequestMethod, _ path: Range<Int>, isPlain: Bool) -> RequestLine {
-        let values = self.early
+        let values = self.pseudoValues
         let early = values.readableBytesSpan
         self.lines.bytes.writeString(method.rawValue)
         self.lines.bytes.writeStaticString(" ")
@@ -266,11 +266,11 @@ extension HTTP2RequestHeadBuilder {
         _ line: RequestLine,
         endsStream: Bool
     ) throws(WireRejection) -> RequestHead {
-        let census = try SingletonFields(of: message)
+        let singletons = try SingletonFields(of: message)
         let target = try RequestTarget(line, in: message, scheme: self.scheme)
-        let found = try census.authority(of: message, known: self.known)
+        let found = try singletons.authority(of: message, known: self.known)
         if found !== self.known { self.known = found }
-        var framing = try census.framing(of: message, minorVersion: 1)
+        var framing = try singletons.framing(of: message, minorVersion: 1)
         if self.pseudo.isWebSocket {
             guard !endsStream, message.first(.contentLength) == nil else {
                 throw .malformed("framing.body_not_allowed")
@@ -287,17 +287,17 @@ extension HTTP2RequestHeadBuilder {
             host: found,
             framing: framing,
             keepsAlive: true,
-            expectsContinue: try census.expectsContinue(message, minorVersion: 1),
+            expectsContinue: try singletons.expectsContinue(message, minorVersion: 1),
             isExtendedConnect: self.pseudo.isWebSocket,
             isHTTP2: true,
-            hasIrregularNames: census.hasIrregularNames,
-            hasLoopField: census.hasLoopField
+            hasIrregularNames: singletons.hasIrregularNames,
+            hasLoopField: singletons.hasLoopField
         )
     }
 }
 
-/// Where the values of the pseudo-fields stand, until the start line is written.
-private struct PseudoFields: Sendable {
+/// The ranges of the values of the pseudo-header fields, until the start line is written.
+private struct PseudoHeaderFields: Sendable {
     var method: Range<Int>?
     var path: Range<Int>?
     var authority: Range<Int>?

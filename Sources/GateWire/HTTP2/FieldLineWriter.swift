@@ -2,20 +2,20 @@
 
 internal import NIOCore
 
-/// The lines of a flat head in the making: fields come one by one and are checked as they are written.
+/// Writes HTTP/2 fields as the field lines of an HTTP/1.1 head, checking each.
 ///
-/// The rules for bytes are those of ``FieldScanner``, and HTTP/2's own on top: names in lower case, no white space
-/// around values (RFC 9113 §8.2.1).
+/// The rules for bytes are those of ``FieldScanner`` and those of HTTP/2: names in lower case, no white space around
+/// values (RFC 9113 §8.2.1).
 final class FieldLineWriter {
     /// The head so far.
     var bytes = ByteBuffer()
     /// Its field lines.
-    private(set) var slots: [FieldLine] = []
-    /// Bytes of all fields as decoded, each with the 32 that RFC 9113 §10.5.1 adds.
+    private(set) var fields: [FieldLine] = []
+    /// The bytes of all decoded fields, each with the 32 that RFC 9113 §10.5.1 adds.
     private(set) var decoded = 0
-    private(set) var names = FieldNames.answers
+    private(set) var names = FieldNames.response
     private let limits: HeadLimits
-    /// Whether names with other characters than letters, digits and `-` are irregular, as they are in requests.
+    /// Whether names with characters other than letters, digits and `-` are irregular, as in requests.
     private let isRequest: Bool
 
     init(limits: HeadLimits, isRequest: Bool) {
@@ -23,30 +23,32 @@ final class FieldLineWriter {
         self.isRequest = isRequest
     }
 
-    /// Starts a head in a buffer that nobody else holds.
+    /// Starts a head in a buffer that is not shared.
     func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.bytes = buffer
         self.names = names
-        self.slots = []
-        self.slots.reserveCapacity(20)
+        self.fields = []
+        self.fields.reserveCapacity(20)
         self.decoded = 0
     }
 
-    /// Counts a field, whether it is kept or not.
+    /// Counts a field, whether it is written or not.
     func count(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         self.decoded += name.count + value.count + 32
     }
 
-    /// Whether the fields that were counted and this one are within bounds.
-    func refuseExcess(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard self.decoded <= self.limits.bytes else { throw .refused(WireRejection(431, "wire.head_too_large")) }
-        guard self.slots.count < self.limits.fields else { throw .refused(WireRejection(431, "wire.too_many_fields")) }
+    /// Checks that the counted fields and this one are within the limits.
+    func checkLimits(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
+        guard self.decoded <= self.limits.bytes else { throw .rejected(WireRejection(431, "wire.head_too_large")) }
+        guard self.fields.count < self.limits.fields else {
+            throw .rejected(WireRejection(431, "wire.too_many_fields"))
+        }
         guard name.count + value.count + 4 <= self.limits.fieldBytes else {
-            throw .refused(WireRejection(431, "wire.field_too_large"))
+            throw .rejected(WireRejection(431, "wire.field_too_large"))
         }
     }
 
-    /// The meaning of a name whose every byte may stand in one.
+    /// Checks a name and returns its meaning.
     func meaning(of name: Span<UInt8>) throws(HTTP2FieldsRejection) -> FieldName {
         guard !name.isEmpty else { throw .malformed("wire.field_name") }
         var hash = FieldNames.seed
@@ -59,14 +61,14 @@ final class FieldLineWriter {
         }
         guard isPlain || !self.isRequest else {
             guard let meaning = self.names.meaning(ofIrregular: name) else {
-                throw .refused(WireRejection(400, "wire.field_name"))
+                throw .rejected(WireRejection(400, "wire.field_name"))
             }
             return meaning
         }
         return self.names.meaning(of: name, in: 0..<name.count, hash: hash)
     }
 
-    /// Refuses a value with a byte that none may have, or with white space at an end.
+    /// Rejects a value with a byte that is not allowed, or with white space at an end.
     func check(_ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
         guard let last = value.indices.last else { return }
         guard !FieldLineWriter.isSpace(value[0]), !FieldLineWriter.isSpace(value[last]) else {
@@ -79,12 +81,12 @@ final class FieldLineWriter {
         }
     }
 
-    /// Writes a line; name and value have been checked.
+    /// Writes a line with a checked name and value.
     func write(_ name: Span<UInt8>, _ value: Span<UInt8>, as meaning: FieldName) {
         let start = self.bytes.readableBytes
         let length = name.count + value.count + 4
-        unsafe self.bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
-            guard let base = room.baseAddress else { return 0 }
+        unsafe self.bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { target in
+            guard let base = target.baseAddress else { return 0 }
             unsafe name.withUnsafeBytes { unsafe base.copy($0, at: 0) }
             unsafe base.storeBytes(of: UInt16(0x3A20).bigEndian, toByteOffset: name.count, as: UInt16.self)
             unsafe value.withUnsafeBytes { unsafe base.copy($0, at: name.count + 2) }
@@ -92,7 +94,7 @@ final class FieldLineWriter {
             return length
         }
         let valueStart = start + name.count + 2
-        self.slots.append(
+        self.fields.append(
             FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
                 nameEnd: UInt16(truncatingIfNeeded: start + name.count),
@@ -104,15 +106,15 @@ final class FieldLineWriter {
         )
     }
 
-    /// Ends the head; nothing may be written after it.
+    /// Ends the head.
     func finish() throws(HTTP2FieldsRejection) -> MessageHead {
         self.bytes.writeStaticString("\r\n")
         guard self.bytes.readableBytes <= self.limits.bytes else {
-            throw .refused(WireRejection(431, "wire.head_too_large"))
+            throw .rejected(WireRejection(431, "wire.head_too_large"))
         }
-        let message = MessageHead(bytes: self.bytes, fields: self.slots)
+        let message = MessageHead(bytes: self.bytes, fields: self.fields)
         self.bytes = ByteBuffer()
-        self.slots = []
+        self.fields = []
         return message
     }
 
@@ -127,7 +129,7 @@ extension ByteBuffer {
 }
 
 extension UnsafeMutableRawPointer {
-    /// Copies bytes to so many bytes behind this address.
+    /// Copies bytes to an offset.
     fileprivate func copy(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         guard let source = bytes.baseAddress else { return }
         unsafe (self + offset).copyMemory(from: source, byteCount: bytes.count)

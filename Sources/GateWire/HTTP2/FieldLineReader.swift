@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the lines of a flat head back, to send them in another form; the head is ours or has been checked.
+/// Reads the field lines of a head that was written or checked here, to send them as HTTP/2 fields.
 package enum FieldLineReader {
-    /// Where a line's parts stand.
+    /// The ranges of a line.
     package struct Line {
         /// The name.
         package let name: Range<Int>
@@ -10,15 +10,15 @@ package enum FieldLineReader {
         package let value: Range<Int>
     }
 
-    /// Calls `body` for each field line that may stand in an HTTP/2 field section.
+    /// Calls `body` for each field line that is allowed in HTTP/2.
     ///
-    /// RFC 9113 §8.2.2: what concerns one connection of HTTP/1.1 is left out.
+    /// RFC 9113 §8.2.2: connection-specific fields are left out.
     ///
     /// - Parameters:
     ///   - head: The bytes.
     ///   - start: Where the first field line starts.
-    ///   - body: Takes one line.
-    /// - Returns: Where the empty line ends, and with it the head.
+    ///   - body: Called with one line.
+    /// - Returns: Where the head ends, after the empty line.
     package static func forEach(of head: Span<UInt8>, from start: Int, _ body: (Line) -> Void) -> Int {
         var position = start
         while position < head.count, head[position] != 0x0D {
@@ -28,7 +28,7 @@ package enum FieldLineReader {
                 colon += 1
             }
             let name = position..<colon
-            if colon < end, !self.isOfConnection(head, name) {
+            if colon < end, !self.isConnectionSpecific(head, name) {
                 var first = colon + 1
                 while first < end, head[first] == 0x20 || head[first] == 0x09 {
                     first += 1
@@ -44,7 +44,7 @@ package enum FieldLineReader {
         return min(position + 2, head.count)
     }
 
-    /// Where the line from `start` on ends: at its CR.
+    /// Where the line that starts at `start` ends: at its CR.
     package static func lineEnd(_ head: Span<UInt8>, from start: Int) -> Int {
         var position = FieldScanner.skipPlain(head, from: start)
         while position < head.count, head[position] != 0x0D {
@@ -53,7 +53,7 @@ package enum FieldLineReader {
         return position
     }
 
-    /// Whether the name in a range is this one, which is given in lower case.
+    /// Whether the name in a range equals `wanted`, which is in lower case.
     package static func isNamed(_ head: Span<UInt8>, _ name: Range<Int>, _ wanted: StaticString) -> Bool {
         guard name.count == wanted.utf8CodeUnitCount else { return false }
         return wanted.withUTF8Buffer { letters in
@@ -64,7 +64,7 @@ package enum FieldLineReader {
         }
     }
 
-    private static func isOfConnection(_ head: Span<UInt8>, _ name: Range<Int>) -> Bool {
+    private static func isConnectionSpecific(_ head: Span<UInt8>, _ name: Range<Int>) -> Bool {
         switch name.count {
         case 7: self.isNamed(head, name, "upgrade")
         case 10: self.isNamed(head, name, "connection") || self.isNamed(head, name, "keep-alive")

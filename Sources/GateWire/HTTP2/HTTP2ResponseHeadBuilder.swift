@@ -3,48 +3,47 @@
 internal import GateCore
 package import NIOCore
 
-/// Makes the flat head of an answer, or a flat trailer section, from the fields of a header block that an upstream
-/// sent.
+/// Builds a response head or a trailer section from the HTTP/2 fields of an upstream, in the form of HTTP/1.1.
 ///
-/// RFC 9113 §8.3.2. What is doubtful is refused with 502. One is kept for each connection.
+/// RFC 9113 §8.3.2. Ambiguous fields are rejected with 502. One per connection.
 package final class HTTP2ResponseHeadBuilder {
     private let limits: HeadLimits
     private let lines: FieldLineWriter
-    private var refusal: WireRejection?
+    private var rejection: WireRejection?
     private var status = 0
     private var isTrailer = false
 
-    /// A block for one connection.
+    /// A builder for one connection.
     package init(limits: HeadLimits = .response) {
         self.limits = limits
         self.lines = FieldLineWriter(limits: limits, isRequest: false)
     }
 
-    /// Starts a head in a buffer that nobody else holds.
+    /// Starts a head in a buffer that is not shared.
     package func begin(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.start(names, buffer)
         self.isTrailer = false
     }
 
-    /// Starts a trailer section in a buffer that nobody else holds.
+    /// Starts a trailer section in a buffer that is not shared.
     package func beginTrailer(names: FieldNames, into buffer: consuming ByteBuffer) {
         self.start(names, buffer)
         self.isTrailer = true
     }
 
-    /// Whether so much has been decoded that no honest upstream can have meant it.
+    /// Whether the decoded fields are so far over the limit that the connection is closed (HPACK bomb).
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes }
 
-    /// Takes the next field.
+    /// Adds the next field.
     package func append(name: Span<UInt8>, value: Span<UInt8>) {
         self.lines.count(name, value)
-        guard self.refusal == nil else { return }
+        guard self.rejection == nil else { return }
         do {
             try self.take(name, value)
         } catch {
-            self.refusal = WireRejection(
+            self.rejection = WireRejection(
                 502,
-                error.refusal.status == 431 ? "upstream.head_too_large" : "upstream.field"
+                error.rejection.status == 431 ? "upstream.head_too_large" : "upstream.field"
             )
         }
     }
@@ -52,36 +51,37 @@ package final class HTTP2ResponseHeadBuilder {
     /// The checked head.
     ///
     /// - Parameters:
-    ///   - method: The method of the request it answers.
+    ///   - method: The method of the request.
     ///   - endsStream: Whether no body follows.
     /// - Returns: The head; a body without a length is ``BodyFraming/chunked``.
-    /// - Throws: The first thing that is wrong with it.
-    package func finish(answering method: RequestMethod, endsStream: Bool) throws(WireRejection) -> ResponseHead {
+    /// - Throws: The first rejection.
+    package func finish(for method: RequestMethod, endsStream: Bool) throws(WireRejection) -> ResponseHead {
         let message = try self.message()
         guard self.status != 0 else { throw WireRejection(502, "upstream.status") }
         return ResponseHead(
             message: message,
             status: self.status,
-            framing: try self.framing(of: message, answering: method, endsStream: endsStream),
+            framing: try self.framing(of: message, for: method, endsStream: endsStream),
             keepsAlive: true
         )
     }
 
-    /// The checked trailer section: lines and an empty line, without any that concern framing or the gateway.
+    /// The checked trailer section: lines and an empty line, without fields that frame a message or that the gateway
+    /// manages.
     ///
-    /// - Throws: The first thing that is wrong with it.
+    /// - Throws: The first rejection.
     package func finishTrailer() throws(WireRejection) -> ByteBuffer {
         try self.message().bytes
     }
 
     private func start(_ names: FieldNames, _ buffer: consuming ByteBuffer) {
         self.lines.begin(names: names, into: buffer)
-        self.refusal = nil
+        self.rejection = nil
         self.status = 0
     }
 
     private func message() throws(WireRejection) -> MessageHead {
-        if let refusal { throw refusal }
+        if let rejection { throw rejection }
         do {
             return try self.lines.finish()
         } catch {
@@ -97,7 +97,7 @@ package final class HTTP2ResponseHeadBuilder {
         guard self.isTrailer || self.status != 0 else { throw .malformed("wire.pseudo_field") }
         try self.lines.check(value)
         let meaning = try self.lines.meaning(of: name)
-        try self.lines.refuseExcess(name, value)
+        try self.lines.checkLimits(name, value)
         switch meaning {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
             throw .malformed("wire.connection_field")
@@ -129,7 +129,7 @@ package final class HTTP2ResponseHeadBuilder {
 
     private func framing(
         of message: MessageHead,
-        answering method: RequestMethod,
+        for method: RequestMethod,
         endsStream: Bool
     ) throws(WireRejection) -> BodyFraming {
         guard message.hasConsistentLength else { throw WireRejection(502, "upstream.framing") }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import GateWire
 
-/// The fields of a header block, as a test writes them: `name: value` in order; `\xHH` is one byte.
-struct Block: Sendable, CustomTestStringConvertible {
+/// The fields of an HTTP/2 field section, as a test writes them: `name: value` in order; `\xHH` is one byte.
+struct FieldSection: Sendable, CustomTestStringConvertible {
     let id: String
     let fields: [(name: [UInt8], value: [UInt8])]
     let endsStream: Bool
@@ -25,7 +25,7 @@ struct Block: Sendable, CustomTestStringConvertible {
         self.isMalformed = malformed
     }
 
-    /// A `GET` with fields behind the pseudo-fields; those that are changed are named without their colon.
+    /// A `GET` with fields after the pseudo-header fields.
     static func get(
         _ id: String,
         _ more: [String] = [],
@@ -36,35 +36,34 @@ struct Block: Sendable, CustomTestStringConvertible {
         endsStream: Bool = true,
         status: Int = 400,
         malformed: Bool = false
-    ) -> Block {
+    ) -> FieldSection {
         let pseudo = [":method: \(method)", ":scheme: \(scheme)", ":authority: \(authority)", ":path: \(path)"]
-        return Block(id, pseudo + more, endsStream: endsStream, status: status, malformed: malformed)
+        return FieldSection(id, pseudo + more, endsStream: endsStream, status: status, malformed: malformed)
     }
 
     var testDescription: String {
         "\(self.id) \(self.fields.map { "\(String(decoding: $0.name, as: UTF8.self).debugDescription)" })"
     }
 
-    /// The head that the block becomes.
+    /// The head of the section.
     func head(_ limits: HeadLimits = .request) throws(HTTP2FieldsRejection) -> RequestHead {
-        let block = HTTP2RequestHeadBuilder(limits: limits, isSecure: true)
-        return try self.head(by: block)
+        try self.head(by: HTTP2RequestHeadBuilder(limits: limits, isSecure: true))
     }
 
-    func head(by block: HTTP2RequestHeadBuilder) throws(HTTP2FieldsRejection) -> RequestHead {
-        block.begin(names: FieldNames(), into: ByteBuffer())
+    func head(by builder: HTTP2RequestHeadBuilder) throws(HTTP2FieldsRejection) -> RequestHead {
+        builder.begin(names: FieldNames(), into: ByteBuffer())
         for field in self.fields {
-            block.append(name: field.name.span, value: field.value.span)
+            builder.append(name: field.name.span, value: field.value.span)
         }
-        return try block.finish(endsStream: self.endsStream)
+        return try builder.finish(endsStream: self.endsStream)
     }
 
-    /// The bytes of the head, or the refusal.
+    /// The bytes of the head, or the rejection.
     func text(_ limits: HeadLimits = .request) -> String {
         do {
             return String(buffer: try self.head(limits).message.bytes)
         } catch {
-            return "\(error.isMalformed ? "reset" : "\(error.refusal.status)") \(error.refusal.reason)"
+            return "\(error.isMalformed ? "reset" : "\(error.rejection.status)") \(error.rejection.reason)"
         }
     }
 }
