@@ -9,27 +9,27 @@ enum Auth0Simulator {
     private static let bareIssuer = DemoQuirk(
         "auth0-bare-issuer",
         of: "auth0",
-        "The file names the issuer without the slash at its end; the gateway knows that it is there and people sign in.",
+        "The file names the issuer without its final slash; the gateway adds it and users sign in.",
     )
     private static let codeRefused = DemoQuirk(
         "auth0-code-refused",
         of: "auth0",
-        "Every code is refused, with status 403; the gateway asks the visitor to sign in again.",
+        "Every code is rejected with status 403; the gateway asks the user to sign in again.",
     )
     private static let secretRefused = DemoQuirk(
         "auth0-secret-refused",
         of: "auth0",
-        "The secret is refused as access_denied with status 401; the gateway does not blame the visitor.",
+        "The secret is rejected as access_denied with status 401; the gateway reports it as its own failure.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "auth0",
         clientID: "demoA0clientIdOf32LettersXyz0123",
         quirks: [Self.bareIssuer, Self.codeRefused, Self.secretRefused],
-        lines: { stage in
-            let isBare = stage.quirks.contains(Self.bareIssuer.name)
+        lines: { context in
+            let isBare = context.has(Self.bareIssuer)
             return [
-                "issuer: \(stage.address.base)\(isBare ? "" : "/")",
+                "issuer: \(context.urls.base)\(isBare ? "" : "/")",
                 "profile:",
                 "  roles: \(quoted("id_token:/https:~1~1example.org~1roles"))",
             ]
@@ -37,11 +37,11 @@ enum Auth0Simulator {
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Auth0",
             accent: "#635dff",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(
                 discovery: "/.well-known/openid-configuration",
                 authorize: "/authorize",
@@ -49,41 +49,41 @@ enum Auth0Simulator {
                 keys: "/.well-known/jwks.json",
                 userinfo: "/userinfo",
             ),
-            issuer: stage.address.base + "/",
+            issuer: context.urls.base + "/",
         )
         traits.authorization.responseModes = ["query", "form_post"]
         traits.token.lifetime = 86_400
-        traits.token.problem = self.problem
-        if stage.quirks.contains(self.codeRefused.name) {
+        traits.token.errorFormat = self.errors
+        if context.has(self.codeRefused) {
             traits.token.outage = OAuthError("invalid_grant", "Invalid authorization code")
         }
-        if stage.quirks.contains(self.secretRefused.name) {
+        if context.has(self.secretRefused) {
             traits.token.outage = OAuthError("invalid_client", "Unauthorized")
         }
-        var idToken = IDTokenTraits(key: .rs256(stage.key))
+        var idToken = IDTokenTraits(key: .rs256(context.key))
         idToken.lifetime = 36_000
         idToken.hashesAccessToken = false
-        idToken.extras = { _, _ in ["sid": .string(stage.random.token(24))] }
+        idToken.extras = { _, _ in ["sid": .string(context.random.token(24))] }
         traits.idToken = idToken
         traits.resources["/userinfo"] = .userinfo()
         traits.metadata = [
             "code_challenge_methods_supported": ["S256", "plain"],
-            "revocation_endpoint": .string(stage.address.base + "/oauth/revoke"),
+            "revocation_endpoint": .string(context.urls.base + "/oauth/revoke"),
         ]
         return traits
     }
 
-    /// 403 for a code, and for a wrong secret another name than RFC 6749 §5.2 gives.
-    private static let problem = OAuthErrorFormat { problem in
-        switch problem.error {
-        case "invalid_grant": OAuthErrorFormat.standard.response(OAuthError("invalid_grant", problem.text, status: 403))
+    /// 403 for a code, and for a wrong secret an error other than that of RFC 6749 §5.2.
+    private static let errors = OAuthErrorFormat { error in
+        switch error.error {
+        case "invalid_grant": OAuthErrorFormat.standard.response(OAuthError("invalid_grant", error.text, status: 403))
         case "invalid_client":
             OAuthErrorFormat.standard.response(OAuthError("access_denied", "Unauthorized", status: 401))
-        default: OAuthErrorFormat.standard.response(problem)
+        default: OAuthErrorFormat.standard.response(error)
         }
     }
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",
@@ -98,7 +98,7 @@ enum Auth0Simulator {
         DemoUser(
             id: "grace",
             name: "grace@example.org",
-            note: "Registered by herself, e-mail not verified, no role",
+            note: "Registered herself, email address not verified, no role",
             record: [
                 "sub": "auth0|64f0c0ffee0123456789abcd", "name": "grace@example.org", "nickname": "grace",
                 "email": "grace@example.org", "email_verified": false,

@@ -2,47 +2,47 @@
 
 internal import GateCore
 
-/// Discord: an API that wants a User-Agent, snowflake ids, e-mail addresses that may not be verified.
+/// Discord: an API that requires a User-Agent, snowflake ids, email addresses that may be unverified.
 ///
 /// https://discord.com/developers/docs/topics/oauth2
 enum DiscordSimulator {
     private static let rateLimit = DemoQuirk(
         "discord-rate-limit",
         of: "discord",
-        "The profile is refused with 429 and a retry_after of 0.65 s; the gateway says that the provider failed.",
+        "The profile is rejected with 429 and a retry_after of 0.65 s; the gateway reports a provider failure.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "discord",
         clientID: "157730590492196864",
         quirks: [Self.rateLimit],
-        lines: { stage in
+        lines: { context in
             [
-                "base_url: \(stage.address.base)",
-                "authorization_endpoint: \(stage.address.pages)/oauth2/authorize",
+                "base_url: \(context.urls.base)",
+                "authorization_endpoint: \(context.urls.pages)/oauth2/authorize",
             ]
         },
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Discord",
             accent: "#5865f2",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(authorize: "/oauth2/authorize", token: "/api/oauth2/token"),
-            issuer: stage.address.base,
+            issuer: context.urls.base,
         )
         traits.canonicalPath = self.withoutVersion
-        traits.refusal = self.refusal
+        traits.precheck = self.precheck
         traits.token.lifetime = 604_800
-        traits.token.extras = { _ in ["refresh_token": .string(stage.random.token(24))] }
-        traits.resourceProblem = self.problem
-        let isBusy = stage.quirks.contains(self.rateLimit.name)
-        traits.resources["/api/users/@me"] = Resource { call in
+        traits.token.extras = { _, _ in ["refresh_token": .string(context.random.token(24))] }
+        traits.resourceErrors = self.errors
+        let isBusy = context.has(self.rateLimit)
+        traits.resources["/api/users/@me"] = ProtectedResource { call in
             guard !isBusy else { return self.tooMany }
             guard call.grant.scopes.contains("identify") else {
-                return self.problem.response(OAuthError("missing", "Missing Access", status: 403))
+                return self.errors.response(OAuthError("missing", "Missing Access", status: 403))
             }
             let open = call.grant.members(nil)
             return .json(.object(open["email"] == nil ? open.merging(["email": .null]) { $1 } : open))
@@ -59,20 +59,20 @@ enum DiscordSimulator {
         return "/api/\(parts[2])"
     }
 
-    /// No program without a name, and nothing but forms.
-    @Sendable private static func refusal(_ request: DemoRequest) -> DemoResponse? {
+    /// Rejects requests without a `User-Agent`, and bodies that are no form.
+    @Sendable private static func precheck(_ request: DemoRequest) -> DemoResponse? {
         guard request.field("user-agent")?.isEmpty == false else { return .text("error code: 1010\n", status: 403) }
         let isForm = request.field("content-type")?.hasPrefix("application/x-www-form-urlencoded") == true
         guard request.method != "POST" || isForm else {
-            return self.problem.response(OAuthError("form", "Bad Request", status: 400))
+            return self.errors.response(OAuthError("form", "Bad Request", status: 400))
         }
         return nil
     }
 
-    /// The status again as text, and a code of zero.
-    private static let problem = OAuthErrorFormat { problem in
-        let text = problem.error == "invalid_token" ? "Unauthorized" : problem.text
-        return .json(["message": .string("\(problem.status): \(text)"), "code": 0], status: problem.status)
+    /// The status in the message, and a code of zero.
+    private static let errors = OAuthErrorFormat { error in
+        let text = error.error == "invalid_token" ? "Unauthorized" : error.text
+        return .json(["message": .string("\(error.status): \(text)"), "code": 0], status: error.status)
     }
 
     private static let tooMany = DemoResponse.json(
@@ -81,7 +81,7 @@ enum DiscordSimulator {
         fields: [("Retry-After", "1"), ("X-RateLimit-Scope", "user")],
     )
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "ada",
@@ -94,7 +94,7 @@ enum DiscordSimulator {
         DemoUser(
             id: "grace",
             name: "grace.sample",
-            note: "No e-mail, no display name, no picture",
+            note: "No email address, no display name, no picture",
             record: Self.record("1148203417790742538", "grace.sample").merging([
                 "global_name": .null, "avatar": .null, "verified": false, "email": .null,
             ]) { $1 },
@@ -102,7 +102,7 @@ enum DiscordSimulator {
         DemoUser(
             id: "margaret",
             name: "margaret",
-            note: "margaret@example.com, not verified, moving picture",
+            note: "margaret@example.com, not verified, animated picture",
             record: Self.record("41771983423143937", "margaret").merging([
                 "global_name": "Margaret", "avatar": "a_1269e74af4df7417b13759eae50c83dc", "verified": false,
                 "email": "margaret@example.com",

@@ -4,66 +4,68 @@ internal import Crypto
 internal import Foundation
 internal import GateCore
 
-/// Facebook Login: an API with a version in its paths, calls signed with the app's secret, errors as objects.
+/// Facebook Login: an API with a version in its paths, requests signed with the app's secret, errors as objects.
 ///
 /// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow
 enum FacebookSimulator {
     private static let codeRefused = DemoQuirk(
         "facebook-code-refused",
         of: "facebook",
-        "Every code is refused with an object where others have a text; the gateway reads it and tells the visitor.",
+        "Every code is rejected with an error object in place of a string; the gateway reads it and shows its own page.",
     )
     private static let graphDown = DemoQuirk(
         "facebook-graph-error",
         of: "facebook",
-        "The profile cannot be had, with Facebook's error object; the gateway signs nobody in.",
+        "The profile request fails with Facebook's error object; the gateway signs no user in.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "facebook",
         clientID: "1234567890123456",
         quirks: [Self.codeRefused, Self.graphDown],
-        lines: { stage in
+        lines: { context in
             [
-                "base_url: \(stage.address.base)", "api_version: v23.0",
-                "authorization_endpoint: \(stage.address.pages)/v23.0/dialog/oauth",
+                "base_url: \(context.urls.base)", "api_version: v23.0",
+                "authorization_endpoint: \(context.urls.pages)/v23.0/dialog/oauth",
             ]
         },
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Facebook",
             accent: "#0866ff",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(authorize: "/dialog/oauth", token: "/oauth/access_token"),
-            issuer: stage.address.base,
+            issuer: context.urls.base,
         )
         traits.canonicalPath = self.withoutVersion
         traits.authorization.fragment = "#_=_"
-        traits.authorization.denial = [
-            Form.Field("error", "access_denied"), Form.Field("error_code", "200"),
-            Form.Field("error_description", "Permissions error"), Form.Field("error_reason", "user_denied"),
-        ]
-        traits.token.proofs = [.post]
-        traits.token.codePrefix = "AQ"
-        traits.token.tokenPrefix = "EAAB"
+        traits.authorization.denial = OAuthError("access_denied", "Permissions error")
+        traits.authorization.errorFields = { error in
+            let isDenial = error.error == "access_denied"
+            return [Form.Field("error", error.error), Form.Field("error_description", error.text)]
+                + (isDenial ? [Form.Field("error_code", "200"), Form.Field("error_reason", "user_denied")] : [])
+        }
+        traits.token.authentication = [.post]
+        traits.token.code = { "AQ" + $0.token(32) }
+        traits.token.accessToken = { "EAAB" + $0.token(48) }
         traits.token.tokenType = "bearer"
         traits.token.lifetime = 5_183_944
-        traits.token.scopeSeparator = nil
-        traits.token.problem = self.problem
-        traits.resourceProblem = self.problem
-        if stage.quirks.contains(self.codeRefused.name) {
+        traits.token.scope = { _ in nil }
+        traits.token.errorFormat = self.errors
+        traits.resourceErrors = self.errors
+        if context.has(self.codeRefused) {
             traits.token.outage = OAuthError("invalid_grant", "This authorization code has been used.")
         }
-        let isDown = stage.quirks.contains(self.graphDown.name)
-        traits.resources["/me"] = Resource { call in
+        let isDown = context.has(self.graphDown)
+        traits.resources["/me"] = ProtectedResource { call in
             guard !isDown else {
                 let text = "An unexpected error has occurred. Please retry your request later."
-                return self.problem.response(OAuthError("temporarily_unavailable", text, status: 500))
+                return self.errors.response(OAuthError("temporarily_unavailable", text, status: 500))
             }
-            return self.me(call, secret: stage.client.secret)
+            return self.me(call, secret: context.client.secret)
         }
         return traits
     }
@@ -75,17 +77,17 @@ enum FacebookSimulator {
         return "/\(parts[1])"
     }
 
-    /// The fields that were asked for, id and name if none were.
+    /// The requested fields; id and name by default.
     private static func me(_ call: ResourceRequest, secret: Secret) -> DemoResponse {
         let proof = secret.withBytes { bytes in
             HMAC<SHA256>.authenticationCode(for: Data(call.token.utf8), using: SymmetricKey(data: bytes))
         }
         guard let sent = call.request.query["appsecret_proof"] else {
             let text = "API calls from the server require an appsecret_proof argument"
-            return self.problem.response(OAuthError("proof", text))
+            return self.errors.response(OAuthError("proof", text))
         }
         guard sent == hexadecimal(proof) else {
-            return self.problem.response(OAuthError("proof", "Invalid appsecret_proof provided in the API argument"))
+            return self.errors.response(OAuthError("proof", "Invalid appsecret_proof provided in the API argument"))
         }
         let asked = (call.request.query["fields"] ?? "id,name").split(separator: ",").map { field in
             String(field.prefix { $0 != "." && $0 != "{" && $0 != "(" })
@@ -94,34 +96,34 @@ enum FacebookSimulator {
     }
 
     /// The numbers of https://developers.facebook.com/docs/graph-api/guides/error-handling.
-    private static let problem = OAuthErrorFormat { problem in
+    private static let errors = OAuthErrorFormat { error in
         let number: (code: Int64, subcode: Int64?) =
-            switch problem.error {
+            switch error.error {
             case "invalid_token": (190, nil)
             case "invalid_client": (1, nil)
             case "invalid_grant": (100, 36_009)
             case "temporarily_unavailable": (2, nil)
             default: (100, nil)
             }
-        var error: [String: JSON] = [
-            "message": .string(problem.text), "type": "OAuthException", "code": .int(number.code),
+        var body: [String: JSON] = [
+            "message": .string(error.text), "type": "OAuthException", "code": .int(number.code),
             "fbtrace_id": "AbCdEfGhIjKlMnOpQrStUvW",
         ]
-        error["error_subcode"] = number.subcode.map { .int($0) }
-        return .json(["error": .object(error)], status: problem.status == 500 ? 500 : 400)
+        body["error_subcode"] = number.subcode.map { .int($0) }
+        return .json(["error": .object(body)], status: error.status == 500 ? 500 : 400)
     }
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",
-            note: "ada@example.org, which Facebook does not call verified",
+            note: "ada@example.org, which Facebook does not mark as verified",
             record: Self.record("10229876543210987", ("Ada", "Example")).merging(["email": "ada@example.org"]) { $1 },
         ),
         DemoUser(
             id: "grace",
             name: "Grace Sample",
-            note: "Registered with a telephone number, no e-mail",
+            note: "Registered with a telephone number, no email address",
             record: Self.record("122098765432109876", ("Grace", "Sample")),
         ),
     ]

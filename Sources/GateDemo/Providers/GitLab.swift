@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// GitLab: an ID token with little in it, the rest from userinfo.
+/// GitLab: an ID token with few claims, the rest from userinfo.
 ///
 /// https://docs.gitlab.com/integration/openid_connect_provider/
 enum GitLabSimulator {
@@ -12,19 +12,19 @@ enum GitLabSimulator {
         "Userinfo responds with 502 and the ID token has no name; the user signs in without name and groups.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "gitlab",
         clientID: "c5f3a0d2demo4b7e9f1a6c8d0e2b4f6a8c0d2e4f6a8b0c2d4e6f8a0b2c4d6e8f",
         quirks: [Self.userinfoDown],
-        lines: { stage in ["base_url: \(stage.address.base)"] },
+        lines: { context in ["base_url: \(context.urls.base)"] },
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "GitLab",
             accent: "#fc6d26",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(
                 discovery: "/.well-known/openid-configuration",
                 authorize: "/oauth/authorize",
@@ -32,31 +32,31 @@ enum GitLabSimulator {
                 keys: "/oauth/discovery/keys",
                 userinfo: "/oauth/userinfo",
             ),
-            issuer: stage.address.base,
+            issuer: context.urls.base,
         )
         traits.authorization.responseModes = ["query", "form_post"]
         traits.token.lifetime = 7200
-        traits.token.extras = { now in
-            ["created_at": .int(now.seconds), "refresh_token": .string(stage.random.token(32))]
+        traits.token.extras = { _, now in
+            ["created_at": .int(now.seconds), "refresh_token": .string(context.random.token(32))]
         }
-        var idToken = IDTokenTraits(key: .rs256(stage.key))
+        var idToken = IDTokenTraits(key: .rs256(context.key))
         idToken.names = ["sub", "sub_legacy", "email", "email_verified", "groups_direct"]
         idToken.lifetime = 120
         idToken.extras = { _, now in ["auth_time": .int(now.seconds - 60)] }
         traits.idToken = idToken
-        let isDown = stage.quirks.contains(self.userinfoDown.name)
-        let down = Resource { _ in .text("GitLab is not responding\n", status: 502) }
+        let isDown = context.has(self.userinfoDown)
+        let down = ProtectedResource { _ in .text("GitLab is not responding\n", status: 502) }
         traits.resources["/oauth/userinfo"] = isDown ? down : .userinfo()
         traits.metadata = [
             "code_challenge_methods_supported": ["plain", "S256"],
             "scopes_supported": ["api", "read_api", "read_user", "openid", "profile", "email"],
-            "revocation_endpoint": .string(stage.address.base + "/oauth/revoke"),
-            "introspection_endpoint": .string(stage.address.base + "/oauth/introspect"),
+            "revocation_endpoint": .string(context.urls.base + "/oauth/revoke"),
+            "introspection_endpoint": .string(context.urls.base + "/oauth/introspect"),
         ]
         return traits
     }
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",
@@ -70,7 +70,7 @@ enum GitLabSimulator {
         DemoUser(
             id: "grace",
             name: "Grace Sample",
-            note: "grace@example.org, e-mail not confirmed, in no group",
+            note: "grace@example.org, email address not confirmed, in no group",
             record: Self.record(4_712, "grace", "Grace Sample").merging([
                 "email": "grace@example.org", "email_verified": false, "groups_direct": [], "groups": [],
             ]) { $1 },

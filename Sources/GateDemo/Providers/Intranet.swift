@@ -2,25 +2,25 @@
 
 internal import GateCore
 
-/// A company's own OAuth 2.0 server, which no catalogue knows: endpoints and profile stand in the gateway's file.
+/// A company's own OAuth 2.0 server, which is in no catalogue: the gateway's file names endpoints and profile.
 enum IntranetSimulator {
     private static let groupsRefused = DemoQuirk(
         "oauth2-groups-refused",
         of: "oauth2",
-        "The app may not read the list of teams; the gateway signs people in and takes their groups for unknown.",
+        "The app may not read the list of teams; the gateway signs users in and treats their groups as unknown.",
     )
     private static let groupsDown = DemoQuirk(
         "oauth2-groups-down",
         of: "oauth2",
-        "The list of teams cannot be had for now; the gateway says that the provider failed.",
+        "The list of teams fails with status 503; the gateway reports a provider failure.",
     )
     private static let noProfile = DemoQuirk(
         "oauth2-no-profile",
         of: "oauth2",
-        "The profile comes without a number for the person; the gateway signs nobody in without a subject.",
+        "The profile has no number for the user; the gateway signs no user in without a subject.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "oauth2",
         clientID: "intranet-gatehouse",
         quirks: [Self.groupsRefused, Self.groupsDown, Self.noProfile],
@@ -28,12 +28,12 @@ enum IntranetSimulator {
         traits: Self.traits
     )
 
-    @Sendable private static func lines(_ stage: SimulatorContext) -> [String] {
+    @Sendable private static func lines(_ context: SimulatorContext) -> [String] {
         [
             "name: Sign in with the Example Intranet",
-            "authorization_endpoint: \(stage.address.pages)/oauth/authorize",
-            "token_endpoint: \(stage.address.base)/oauth/token",
-            "api_url: \(stage.address.base)",
+            "authorization_endpoint: \(context.urls.pages)/oauth/authorize",
+            "token_endpoint: \(context.urls.base)/oauth/token",
+            "api_url: \(context.urls.base)",
             "scopes: [ \"profile\", \"email\", \"teams\" ]",
             "profile:",
             "  subject: \"api:/api/me#/employee/number\"",
@@ -46,42 +46,42 @@ enum IntranetSimulator {
         ]
     }
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
-        let hasProfile = !stage.quirks.contains(self.noProfile.name)
-        let refusal = self.refusal(stage)
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
+        let hasProfile = !context.has(self.noProfile)
+        let failure = self.groupsFailure(context)
         var traits = CodeFlowTraits(
             title: "the Example Intranet",
             accent: "#7a3e9d",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(authorize: "/oauth/authorize", token: "/oauth/token"),
-            issuer: stage.address.base,
+            issuer: context.urls.base,
         )
         traits.token.lifetime = 28_800
-        traits.resourceProblem = self.problem
-        traits.resources["/api/me"] = Resource { call in
-            .json(.object(call.grant.person.record.filter { hasProfile || $0.key != "employee" }))
+        traits.resourceErrors = self.errors
+        traits.resources["/api/me"] = ProtectedResource { call in
+            .json(.object(call.grant.user.record.filter { hasProfile || $0.key != "employee" }))
         }
-        traits.resources["/api/me/groups"] = Resource { call in
-            if let refusal { return self.problem.response(refusal) }
-            return .json(call.grant.person.more["groups"] ?? ["teams": []])
+        traits.resources["/api/me/groups"] = ProtectedResource { call in
+            if let failure { return self.errors.response(failure) }
+            return .json(call.grant.user.more["groups"] ?? ["teams": []])
         }
         return traits
     }
 
-    private static func refusal(_ stage: SimulatorContext) -> OAuthError? {
-        if stage.quirks.contains(self.groupsRefused.name) {
+    private static func groupsFailure(_ context: SimulatorContext) -> OAuthError? {
+        if context.has(self.groupsRefused) {
             return OAuthError("forbidden", "The scope 'teams' was not granted.", status: 403)
         }
-        guard stage.quirks.contains(self.groupsDown.name) else { return nil }
-        return OAuthError("down", "The directory does not answer.", status: 503)
+        guard context.has(self.groupsDown) else { return nil }
+        return OAuthError("down", "The directory does not respond.", status: 503)
     }
 
-    private static let problem = OAuthErrorFormat { problem in
-        .json(["message": .string(problem.text), "status": .int(Int64(problem.status))], status: problem.status)
+    private static let errors = OAuthErrorFormat { error in
+        .json(["message": .string(error.text), "status": .int(Int64(error.status))], status: error.status)
     }
 
-    /// A number above 2^53, and somebody without a name.
-    private static let people: [DemoUser] = [
+    /// A number above 2^53, and a user without a name.
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",
@@ -106,7 +106,7 @@ enum IntranetSimulator {
         DemoUser(
             id: "grace",
             name: "gsample",
-            note: "No display name, e-mail not confirmed, in no team",
+            note: "No display name, email address not confirmed, in no team",
             record: [
                 "login": "gsample", "display": .null, "employee": ["number": 1906, "site": "Arlington"],
                 "mail": [["address": "grace@example.org", "primary": true, "confirmed": false]],

@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// Okta: an organization's own issuer or a custom authorization server, thin ID tokens, groups by a claim.
+/// Okta: the organization's issuer or a custom authorization server, small ID tokens, groups in a claim.
 ///
 /// https://developer.okta.com/docs/reference/api/oidc/
 enum OktaSimulator {
@@ -10,47 +10,47 @@ enum OktaSimulator {
         "okta-org-server",
         of: "okta",
         "The issuer is the organization itself and its endpoints are below /oauth2/v1; "
-            + "the gateway follows discovery and people sign in.",
+            + "the gateway follows discovery and users sign in.",
     )
     private static let loginSubject = DemoQuirk(
         "okta-login-subject",
         of: "okta",
-        "A custom server's sub is the login, which can change hands; the gateway takes uid, because its file says so.",
+        "A custom server's sub is the login, which can be reassigned; the gateway's file maps the subject to uid.",
     )
     private static let rateLimit = DemoQuirk(
         "okta-rate-limit",
         of: "okta",
-        "The token endpoint answers 429 in the form of Okta's API; the gateway says that the provider failed.",
+        "The token endpoint responds with 429 in the format of Okta's API; the gateway reports a provider failure.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "okta",
         clientID: "0oademo1234567890abc",
         quirks: [Self.organization, Self.loginSubject, Self.rateLimit],
-        lines: { stage in
+        lines: { context in
             let subject = ["profile:", "  subject: \(quoted("id_token:/uid"))"]
-            let isLogin = stage.quirks.contains(Self.loginSubject.name)
-            return ["issuer: \(Self.issuer(stage))"] + (isLogin ? subject : [])
+            let isLogin = context.has(Self.loginSubject)
+            return ["issuer: \(Self.issuer(context))"] + (isLogin ? subject : [])
         },
         traits: Self.traits
     )
 
-    private static func isOrganization(_ stage: SimulatorContext) -> Bool {
-        stage.quirks.contains(self.organization.name)
+    private static func isOrganization(_ context: SimulatorContext) -> Bool {
+        context.has(self.organization)
     }
 
-    private static func issuer(_ stage: SimulatorContext) -> String {
-        stage.address.base + (self.isOrganization(stage) ? "" : "/oauth2/default")
+    private static func issuer(_ context: SimulatorContext) -> String {
+        context.urls.base + (self.isOrganization(context) ? "" : "/oauth2/default")
     }
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
-        let root = self.isOrganization(stage) ? "" : "/oauth2/default"
-        let below = self.isOrganization(stage) ? "/oauth2/v1" : "/oauth2/default/v1"
-        let isLogin = stage.quirks.contains(self.loginSubject.name)
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
+        let root = self.isOrganization(context) ? "" : "/oauth2/default"
+        let below = self.isOrganization(context) ? "/oauth2/v1" : "/oauth2/default/v1"
+        let isLogin = context.has(self.loginSubject)
         var traits = CodeFlowTraits(
             title: "Okta",
             accent: "#00297a",
-            people: isLogin ? self.people.map(self.withLogin) : self.people,
+            users: isLogin ? self.users.map(self.withLogin) : self.users,
             paths: CodeFlowTraits.Paths(
                 discovery: root + "/.well-known/openid-configuration",
                 authorize: below + "/authorize",
@@ -58,43 +58,43 @@ enum OktaSimulator {
                 keys: below + "/keys",
                 userinfo: below + "/userinfo",
             ),
-            issuer: self.issuer(stage),
+            issuer: self.issuer(context),
         )
         traits.authorization.responseModes = ["query", "form_post"]
-        var idToken = IDTokenTraits(key: .rs256(stage.key))
+        var idToken = IDTokenTraits(key: .rs256(context.key))
         idToken.names = ["sub", "uid", "groups"]
         idToken.extras = { _, now in
             [
-                "ver": 1, "jti": .string("ID.\(stage.random.token(24))"), "amr": ["pwd"],
+                "ver": 1, "jti": .string("ID.\(context.random.token(24))"), "amr": ["pwd"],
                 "idp": "00odemo1234567890abc", "auth_time": .int(now.seconds - 5),
             ]
         }
         traits.idToken = idToken
         traits.resources[below + "/userinfo"] = .userinfo()
-        if stage.quirks.contains(self.rateLimit.name) {
+        if context.has(self.rateLimit) {
             traits.token.outage = OAuthError("E0000047", "API call exceeded rate limit due to too many requests.")
-            traits.token.problem = self.tooMany
+            traits.token.errorFormat = self.tooMany
         }
         return traits
     }
 
-    private static let tooMany = OAuthErrorFormat { problem in
+    private static let tooMany = OAuthErrorFormat { error in
         let fields = [
             (name: "X-Rate-Limit-Limit", value: "600"), (name: "X-Rate-Limit-Remaining", value: "0"),
             (name: "X-Rate-Limit-Reset", value: "1790000000"),
         ]
-        let body: JSON = ["errorCode": .string(problem.error), "errorSummary": .string(problem.text)]
+        let body: JSON = ["errorCode": .string(error.error), "errorSummary": .string(error.text)]
         return .json(body, status: 429, fields: fields)
     }
 
-    private static func withLogin(_ person: DemoUser) -> DemoUser {
-        let changed = person.record.merging([
-            "uid": person.record["sub"] ?? .null, "sub": person.record["preferred_username"] ?? .null,
+    private static func withLogin(_ user: DemoUser) -> DemoUser {
+        let changed = user.record.merging([
+            "uid": user.record["sub"] ?? .null, "sub": user.record["preferred_username"] ?? .null,
         ]) { $1 }
-        return DemoUser(id: person.id, name: person.name, note: person.note, record: changed)
+        return DemoUser(id: user.id, name: user.name, note: user.note, record: changed)
     }
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",

@@ -2,38 +2,37 @@
 
 internal import GateCore
 
-/// Sign in with Slack: errors with status 200, claims whose names are addresses, tokens of five minutes.
+/// Sign in with Slack: errors with status 200, claims named by URLs, ID tokens that live five minutes.
 ///
 /// https://docs.slack.dev/authentication/sign-in-with-slack
 enum SlackSimulator {
-    /// The workspace that may sign in.
+    /// The workspace in the gateway's file.
     static let workspace = "T0DEM0WORK1"
 
     private static let codeRefused = DemoQuirk(
         "slack-code-refused",
         of: "slack",
-        "Every code is refused with status 200 and ok: false; the gateway does not take that for an answer.",
+        "Every code is rejected with status 200 and ok: false; the gateway reads the error.",
     )
     private static let rotation = DemoQuirk(
         "slack-token-rotation",
         of: "slack",
-        "Token rotation is on, so that access tokens expire and refresh tokens come with them; people sign in.",
+        "Token rotation is on, so access tokens expire and refresh tokens come with them; users sign in.",
     )
 
-    static let simulation = SimulatedProvider.codeFlow(
+    static let provider = SimulatedProvider(
         "slack",
         clientID: "1234567890.2345678901",
         quirks: [Self.codeRefused, Self.rotation],
-        lines: { stage in ["base_url: \(stage.address.base)", "workspaces: [\(Self.workspace)]"] },
+        lines: { context in ["base_url: \(context.urls.base)", "workspaces: [\(Self.workspace)]"] },
         traits: Self.traits
     )
 
-    @Sendable private static func traits(_ stage: SimulatorContext) -> CodeFlowTraits {
-        let has = stage.quirks
+    @Sendable private static func traits(_ context: SimulatorContext) -> CodeFlowTraits {
         var traits = CodeFlowTraits(
             title: "Slack",
             accent: "#4a154b",
-            people: self.people,
+            users: self.users,
             paths: CodeFlowTraits.Paths(
                 discovery: "/.well-known/openid-configuration",
                 authorize: "/openid/connect/authorize",
@@ -41,27 +40,27 @@ enum SlackSimulator {
                 keys: "/openid/connect/keys",
                 userinfo: "/api/openid.connect.userInfo",
             ),
-            issuer: stage.address.base,
+            issuer: context.urls.base,
         )
-        let rotates = has.contains(self.rotation.name)
-        traits.token.proofs = [.post, .basic]
-        traits.token.tokenPrefix = rotates ? "xoxe.xoxp-" : "xoxp-"
+        let rotates = context.has(self.rotation)
+        traits.token.authentication = [.post, .basic]
+        traits.token.accessToken = { (rotates ? "xoxe.xoxp-" : "xoxp-") + $0.token(48) }
         traits.token.lifetime = rotates ? 43_200 : nil
-        traits.token.scopeSeparator = nil
-        traits.token.problem = self.problem
-        traits.token.extras = { _ in
-            rotates ? ["ok": true, "refresh_token": .string("xoxe-" + stage.random.token(24))] : ["ok": true]
+        traits.token.scope = { _ in nil }
+        traits.token.errorFormat = self.errors
+        traits.token.extras = { _, _ in
+            rotates ? ["ok": true, "refresh_token": .string("xoxe-" + context.random.token(24))] : ["ok": true]
         }
-        if has.contains(self.codeRefused.name) {
+        if context.has(self.codeRefused) {
             traits.token.outage = OAuthError("invalid_grant", "The code is used, old or wrong.")
         }
-        var idToken = IDTokenTraits(key: .rs256(stage.key))
+        var idToken = IDTokenTraits(key: .rs256(context.key))
         idToken.lifetime = 300
         idToken.unpublished = ["use"]
         idToken.extras = { _, now in ["auth_time": .int(now.seconds), "https://slack.com/team_name": "Example"] }
         traits.idToken = idToken
         traits.resources["/api/openid.connect.userInfo"] = .userinfo(adding: ["ok": true])
-        traits.resourceProblem = self.problem
+        traits.resourceErrors = self.errors
         traits.metadata = ["code_challenge_methods_supported": .null]
         return traits
     }
@@ -69,18 +68,18 @@ enum SlackSimulator {
     /// Always status 200.
     ///
     /// https://docs.slack.dev/apis/web-api/#responses
-    private static let problem = OAuthErrorFormat { problem in
+    private static let errors = OAuthErrorFormat { error in
         let names = [
             "invalid_grant": "invalid_code", "invalid_client": "bad_client_secret", "invalid_token": "invalid_auth",
         ]
-        return .json(["ok": false, "error": .string(names[problem.error] ?? "invalid_arguments")])
+        return .json(["ok": false, "error": .string(names[error.error] ?? "invalid_arguments")])
     }
 
-    private static let people: [DemoUser] = [
+    private static let users: [DemoUser] = [
         DemoUser(
             id: "ada",
             name: "Ada Example",
-            note: "ada@example.org, member of the workspace that may sign in",
+            note: "ada@example.org, member of the configured workspace",
             record: Self.record("U0ADA000001", Self.workspace, ("Ada", "Example")).merging([
                 "email": "ada@example.org", "email_verified": true, "date_email_verified": 1_622_128_723,
             ]) { $1 },
@@ -88,7 +87,7 @@ enum SlackSimulator {
         DemoUser(
             id: "grace",
             name: "Grace Sample",
-            note: "Same workspace, e-mail not verified",
+            note: "Same workspace, email address not verified",
             record: Self.record("U0GRACE0002", Self.workspace, ("Grace", "Sample")).merging([
                 "email": "grace@example.org", "email_verified": false,
             ]) { $1 },
@@ -96,7 +95,7 @@ enum SlackSimulator {
         DemoUser(
             id: "margaret",
             name: "Margaret Test",
-            note: "Another workspace, with the same e-mail as Ada: the gateway turns her away",
+            note: "Another workspace, with the same email address as Ada: the gateway denies access",
             record: Self.record("U0ADA000001", "T0ELSEWHERE", ("Margaret", "Test")).merging([
                 "email": "ada@example.org", "email_verified": true,
             ]) { $1 },

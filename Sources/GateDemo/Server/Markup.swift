@@ -3,7 +3,7 @@
 internal import Crypto
 internal import Foundation
 
-/// HTML text in which everything but literals of ours has been escaped.
+/// HTML text in which everything but our literals is escaped.
 struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     let description: String
 
@@ -15,12 +15,12 @@ struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringConvertib
         self.description = stringInterpolation.text
     }
 
-    /// Pieces one after the other.
+    /// Pieces joined by line breaks.
     init(_ pieces: [Markup]) {
         self.description = pieces.map(\.description).joined(separator: "\n")
     }
 
-    /// Lets markup through and escapes text.
+    /// Appends markup unchanged and escapes text.
     struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 

@@ -2,13 +2,13 @@
 
 internal import GateCore
 
-/// Why an endpoint refuses, before it is written down as the provider at hand does.
-struct OAuthError: Sendable {
+/// An error of an endpoint, before it is written in the provider's format.
+struct OAuthError: Error, Sendable {
     let error: String
     let text: String
     let status: Int
 
-    init(_ error: String, _ text: String, status: Int = 400) {
+    init(_ error: String, _ text: String = "", status: Int = 400) {
         self.error = error
         self.text = text
         self.status = status
@@ -22,24 +22,24 @@ struct OAuthErrorFormat: Sendable {
     /// `error` and `error_description`.
     ///
     /// RFC 6749 §5.2.
-    static let standard = OAuthErrorFormat { problem in
-        let body: JSON = ["error": .string(problem.error), "error_description": .string(problem.text)]
-        return .json(body, status: problem.status, fields: challenge(for: problem))
+    static let standard = OAuthErrorFormat { error in
+        let body: JSON = ["error": .string(error.error), "error_description": .string(error.text)]
+        return .json(body, status: error.status, fields: challenge(for: error))
     }
 
     /// `error` alone.
-    static let bare = OAuthErrorFormat { problem in
-        .json(["error": .string(problem.error)], status: problem.status, fields: challenge(for: problem))
+    static let bare = OAuthErrorFormat { error in
+        .json(["error": .string(error.error)], status: error.status, fields: challenge(for: error))
     }
 
-    /// An object where RFC 6749 has a text.
-    static let nested = OAuthErrorFormat { problem in
-        let error: JSON = ["code": .string(problem.error), "message": .string(problem.text)]
-        return .json(["error": error], status: problem.status)
+    /// An object in place of the string of RFC 6749.
+    static let nested = OAuthErrorFormat { error in
+        let object: JSON = ["code": .string(error.error), "message": .string(error.text)]
+        return .json(["error": object], status: error.status)
     }
 
     /// RFC 6750 §3.
-    private static func challenge(for problem: OAuthError) -> [(name: String, value: String)] {
-        problem.status == 401 ? [("WWW-Authenticate", "Bearer error=\"\(problem.error)\"")] : []
+    private static func challenge(for error: OAuthError) -> [(name: String, value: String)] {
+        error.status == 401 ? [("WWW-Authenticate", "Bearer error=\"\(error.error)\"")] : []
     }
 }

@@ -2,31 +2,38 @@
 
 internal import GateCore
 
-/// A request for a resource with an access token that is good.
+/// A request for a resource with a valid access token.
 struct ResourceRequest: Sendable {
     let request: DemoRequest
     let token: String
     let grant: DemoGrant
 }
 
-/// Something to be had for an access token.
-struct Resource: Sendable {
+/// A resource that requires an access token.
+struct ProtectedResource: Sendable {
+    /// How the resource writes errors; nil if like the others of the provider.
+    let errors: OAuthErrorFormat?
     let response: @Sendable (ResourceRequest) -> DemoResponse
 
-    /// What is known about the person, as far as the scopes go, and some constants.
+    init(errors: OAuthErrorFormat? = nil, response: @escaping @Sendable (ResourceRequest) -> DemoResponse) {
+        self.errors = errors
+        self.response = response
+    }
+
+    /// The user's members with these names, as far as the scopes allow, and some constants.
     ///
     /// OpenID Connect Core §5.3.2.
-    static func userinfo(_ names: Set<String>? = nil, adding: [String: JSON] = [:]) -> Resource {
-        Resource { call in
+    static func userinfo(_ names: Set<String>? = nil, adding: [String: JSON] = [:]) -> ProtectedResource {
+        ProtectedResource { call in
             .json(.object(call.grant.members(names).merging(adding) { $1 }))
         }
     }
 }
 
 extension DemoGrant {
-    /// The members of the person with these names, all if there are none; without the address if nobody asked for it.
+    /// The user's members with these names, nil for all; without the email address if its scope was not granted.
     func members(_ names: Set<String>?) -> [String: JSON] {
         let hidden = self.scopes.contains("email") ? [] : ["email", "email_verified"]
-        return self.person.record.filter { name, _ in names?.contains(name) != false && !hidden.contains(name) }
+        return self.user.record.filter { name, _ in names?.contains(name) != false && !hidden.contains(name) }
     }
 }

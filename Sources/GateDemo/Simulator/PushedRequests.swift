@@ -3,11 +3,11 @@
 internal import GateCore
 internal import Synchronization
 
-/// The authorization requests that were pushed and not used yet.
+/// The pushed authorization requests that no sign-in has used yet.
 ///
 /// RFC 9126 §2.2.
 final class PushedRequests: Sendable {
-    /// How long a request waits for its browser, in seconds.
+    /// The lifetime of a request in seconds.
     static let lifetime: Int64 = 300
     private static let limit = 1024
 
@@ -18,7 +18,7 @@ final class PushedRequests: Sendable {
         self.clock = clock
     }
 
-    /// Keeps a request and gives the name under which a browser may bring it.
+    /// Stores a request; returns the `request_uri` for the browser.
     func insert(_ form: Form, _ random: RandomBytes) -> String {
         let name = "urn:ietf:params:oauth:request_uri:\(random.token(24))"
         let now = self.clock.now
@@ -29,14 +29,14 @@ final class PushedRequests: Sendable {
         return name
     }
 
-    /// The request of that name, as often as the sign-in page is shown.
+    /// The request of a `request_uri`, until it is removed or expires.
     func request(_ name: String) -> Form? {
         let found = self.state.withLock { $0[name] }
         return found.flatMap { $0.expires > self.clock.now ? $0.form : nil }
     }
 
-    /// Makes the name useless, once somebody has signed in with it.
-    func forget(_ name: String) {
+    /// Removes a request after its sign-in.
+    func remove(_ name: String) {
         self.state.withLock { $0[name] = nil }
     }
 }

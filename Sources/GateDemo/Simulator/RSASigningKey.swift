@@ -8,19 +8,19 @@ internal import GateCore
 /// An RSA key of 2048 bits that a simulated provider signs ID tokens with.
 ///
 /// RFC 7518 §3.3.
-struct DemoKey: Sendable {
+struct RSASigningKey: Sendable {
     private let key: _RSA.Signing.PrivateKey
     /// The modulus as a JWK carries it.
     let modulus: String
-    /// A stable name for the key, 40 hexadecimal digits.
+    /// The key id: 40 hexadecimal digits.
     let id: String
 
-    /// The public key as PEM, which an attacker has as well as everybody.
+    /// The public key as PEM, which an attacker also has.
     var publicPEM: String { self.key.publicKey.pemRepresentation }
 
-    /// Makes a key, away from the caller, since it takes a while.
-    @concurrent static func make() async throws -> DemoKey {
-        try DemoKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
+    /// Makes a key off the caller's actor, as that takes a while.
+    @concurrent static func make() async throws -> RSASigningKey {
+        try RSASigningKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
     }
 
     private init(_ key: _RSA.Signing.PrivateKey) throws {
@@ -34,10 +34,10 @@ struct DemoKey: Sendable {
         self.id = id
     }
 
-    /// The same key under another name, since making an RSA key takes a while.
-    func named(_ name: String) -> DemoKey {
+    /// The same key under another id, as making an RSA key takes a while.
+    func named(_ name: String) -> RSASigningKey {
         let id = hexadecimal(SHA256.hash(data: Data("\(name) \(self.modulus)".utf8)).prefix(20))
-        return DemoKey(key: self.key, modulus: self.modulus, id: id)
+        return RSASigningKey(key: self.key, modulus: self.modulus, id: id)
     }
 
     /// The signature of a JWS with RS256 over its first two parts.
@@ -45,16 +45,7 @@ struct DemoKey: Sendable {
         Array(try self.key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5).rawRepresentation)
     }
 
-    /// A compact JWS over the claims.
-    ///
-    /// RFC 7515 §3.1.
-    func token(_ claims: JSON, header: [String: JSON]) throws -> String {
-        let head = JSON.object(header.merging(["alg": "RS256", "typ": "JWT"]) { own, _ in own })
-        let input = "\(Base64URL.encode(head.encoded)).\(Base64URL.encode(claims.encoded))"
-        return "\(input).\(Base64URL.encode(try self.signature(over: input)))"
-    }
-
-    /// The modulus of a key that is published but signs nothing, as providers show one before and after its use.
+    /// The modulus of a key that is published but does not sign, as before and after its use.
     static func idleModulus(_ random: RandomBytes) -> String {
         var bytes = random.bytes(256)
         bytes[0] |= 0x80

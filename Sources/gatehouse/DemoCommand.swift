@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Foundation
+internal import GateCommandLine
+internal import Glibc
+
+/// The command `gatehouse demo`.
+struct DemoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Runs everything on this machine: simulated providers, a sample app, the gateway."
+    )
+
+    @Argument(parsing: .captureForPassthrough, help: "See 'gatehouse demo --help'.")
+    var arguments: [String] = []
+
+    func run() throws {
+        try DemoProgram.start("demo", self.arguments)
+    }
+}
+
+/// The command `gatehouse simulate`.
+struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Runs one provider simulator with chosen quirks, for other test suites."
+    )
+
+    @Argument(parsing: .captureForPassthrough, help: "See 'gatehouse simulate --help'.")
+    var arguments: [String] = []
+
+    func run() throws {
+        try DemoProgram.start("simulate", self.arguments)
+    }
+}
+
+/// The program `gatehouse-demo`, which the packages install beside `gatehouse`.
+private enum DemoProgram {
+    /// Replaces this process by the program, so that signals and exit code are its own.
+    ///
+    /// - Throws: Exit code 1 if the program cannot be started.
+    static func start(_ command: String, _ arguments: [String]) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let path = (own as NSString).deletingLastPathComponent + "/gatehouse-demo"
+        var words = unsafe ([path, command] + arguments).map { unsafe strdup($0) } + [nil]
+        _ = unsafe execv(path, &words)
+        let reason = unsafe String(cString: strerror(errno))
+        printError("gatehouse: error: \(path) cannot be started: \(reason); install it beside gatehouse")
+        throw ExitCode(1)
+    }
+}
