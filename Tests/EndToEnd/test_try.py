@@ -10,7 +10,7 @@ import threading
 import pytest
 import requests
 
-from support.gateway import BINARY, oidc
+from support.gateway import PROGRAM, oidc
 from support.processes import free_port
 from support.tokens import token
 
@@ -25,7 +25,7 @@ class Folder:
         self.write()
 
     def write(self, **keys):
-        """Writes the file anew, with more keys for the provider; JSON is YAML as well."""
+        """Rewrites the file, with more keys for the provider; JSON is YAML as well."""
         configuration = {
             "gateway": {"public_url": "http://localhost:8080", "state": str(self.path / "state")},
             "providers": {"mock": {**oidc(self.issuer), **keys}},
@@ -40,10 +40,10 @@ def folder(tmp_path, provider_server):
 
 
 class Try:
-    """A running `gatehouse try`, with a visitor who opens its address."""
+    """A running `gatehouse try`, with a browser that opens its URL."""
     def __init__(self, folder, *options):
         self.port = free_port()
-        command = [BINARY, "try", "mock", "--config", folder.configuration, "--port", str(self.port), *options]
+        command = [PROGRAM, "try", "mock", "--config", folder.configuration, "--port", str(self.port), *options]
         self.child = subprocess.Popen(
             [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=ENVIRONMENT
@@ -56,12 +56,12 @@ class Try:
             line = self.child.stdout.readline()
             assert line, self.child.stderr.read()
             self.begun.append(line)
-        self.visitor = requests.Session()
-        self.visitor.trust_env = False
+        self.browser = requests.Session()
+        self.browser.trust_env = False
 
     def visit(self):
         address = next(line.strip() for line in self.begun if line.strip().startswith("http://"))
-        return self.visitor.get(address, timeout=20)
+        return self.browser.get(address, timeout=20)
 
     def end(self):
         out, err = self.child.communicate(timeout=30)
@@ -75,11 +75,11 @@ def rows(text):
     return {field: (value.strip(), source.strip()) for field, value, source in found}
 
 
-def test_a_trial_prints_the_profile_with_the_source_of_each_field(folder, realm):
-    trial = Try(folder)
-    assert f"http://localhost:{trial.port}/oauth2/callback/mock" in "".join(trial.begun)
-    assert trial.visit().status_code == 200
-    code, out, err = trial.end()
+def test_a_test_sign_in_prints_the_profile_with_the_source_of_each_field(folder, realm):
+    attempt = Try(folder)
+    assert f"http://localhost:{attempt.port}/oauth2/callback/mock" in "".join(attempt.begun)
+    assert attempt.visit().status_code == 200
+    code, out, err = attempt.end()
     assert code == 0, err
     table = rows(out)
     assert table["subject"] == ("ada", "id_token:/sub")
@@ -89,12 +89,12 @@ def test_a_trial_prints_the_profile_with_the_source_of_each_field(folder, realm)
     assert "mock:ada" in out and "openid email profile" in out and "lives 300 s" in out
 
 
-def test_a_trial_shows_no_token(folder, realm):
+def test_a_test_sign_in_shows_no_token(folder, realm):
     given = []
-    realm.token_answer = lambda answer: given.append(answer) or answer
-    trial = Try(folder)
-    trial.visit()
-    _, out, err = trial.end()
+    realm.token_response = lambda response: given.append(response) or response
+    attempt = Try(folder)
+    attempt.visit()
+    _, out, err = attempt.end()
     assert given and given[0]["access_token"] not in out + err and given[0]["id_token"] not in out + err
     assert ENVIRONMENT["TEST_CLIENT_SECRET"] not in out + err
 
@@ -102,9 +102,9 @@ def test_a_trial_shows_no_token(folder, realm):
 def test_w_01_a_token_with_an_algorithm_that_is_not_admitted_names_the_line_to_change(folder, realm):
     """What came, what is admitted, and the key of the file."""
     realm.make = lambda claims, realm: token(realm.key, claims, {"alg": "RS512"})
-    trial = Try(folder)
-    trial.visit()
-    status, _, err = trial.end()
+    attempt = Try(folder)
+    attempt.visit()
+    status, _, err = attempt.end()
     assert status == 1 and 'alg is "RS512", admitted are ES256' in err, err
     assert "providers.mock.id_token_algorithms: [RS512]" in err, err
 
@@ -123,45 +123,45 @@ def test_w_01_a_token_with_an_algorithm_that_is_not_admitted_names_the_line_to_c
          "client_secret"),
     ],
 )  # yapf: disable
-def test_a_failed_trial_says_what_to_change(folder, realm, change, code, advice):
+def test_a_failed_test_sign_in_reports_what_to_change(folder, realm, change, code, advice):
     change(realm)
-    trial = Try(folder)
-    assert trial.visit().status_code == 400
-    status, out, err = trial.end()
+    attempt = Try(folder)
+    assert attempt.visit().status_code == 400
+    status, out, err = attempt.end()
     assert status == 1
     assert code in err and advice in err, err
 
 
-def test_only_the_answer_to_its_own_attempt_ends_a_trial(folder, realm):
-    trial = Try(folder)
-    stray = trial.visitor.get(f"http://localhost:{trial.port}/oauth2/callback/mock?code=c&state=x", timeout=10)
-    assert stray.status_code == 400 and trial.child.poll() is None
+def test_only_the_response_to_its_own_attempt_ends_a_test_sign_in(folder, realm):
+    attempt = Try(folder)
+    stray = attempt.browser.get(f"http://localhost:{attempt.port}/oauth2/callback/mock?code=c&state=x", timeout=10)
+    assert stray.status_code == 400 and attempt.child.poll() is None
     assert realm.count("token") == 0
-    assert trial.visitor.get(f"http://localhost:{trial.port}/", timeout=10).status_code == 404
-    assert trial.visit().status_code == 200
-    assert trial.end()[0] == 0
+    assert attempt.browser.get(f"http://localhost:{attempt.port}/", timeout=10).status_code == 404
+    assert attempt.visit().status_code == 200
+    assert attempt.end()[0] == 0
 
 
-def test_a_trial_takes_no_endless_body(folder, realm):
-    """The server of a trial is on this machine, where anybody may talk to it."""
-    trial = Try(folder)
-    address = f"http://localhost:{trial.port}/oauth2/callback/mock"
+def test_a_test_sign_in_limits_bodies(folder, realm):
+    """The server of a test sign-in is on this machine, where every local process can reach it."""
+    attempt = Try(folder)
+    address = f"http://localhost:{attempt.port}/oauth2/callback/mock"
     for size, status in [(16 * 1024, 400), (16 * 1024 + 1, 413), (2 << 20, 413)]:
-        answer = trial.visitor.post(address, data=b"a" * size, timeout=10)
-        assert answer.status_code == status, size
-    assert trial.visit().status_code == 200
-    assert trial.end()[0] == 0
+        response = attempt.browser.post(address, data=b"a" * size, timeout=10)
+        assert response.status_code == status, size
+    assert attempt.visit().status_code == 200
+    assert attempt.end()[0] == 0
 
 
-def test_a_trial_ends_by_itself(folder):
-    trial = Try(folder, "--wait", "1")
-    code, _, err = trial.end()
+def test_a_test_sign_in_times_out(folder):
+    attempt = Try(folder, "--wait", "1")
+    code, _, err = attempt.end()
     assert code == 1 and "nobody came back" in err
 
 
-def test_a_port_in_use_is_named(folder):
+def test_a_port_in_use_is_reported(folder):
     first = Try(folder, "--wait", "20")
-    command = [str(BINARY), "try", "mock", "--config", str(folder.configuration), "--port", str(first.port)]
+    command = [str(PROGRAM), "try", "mock", "--config", str(folder.configuration), "--port", str(first.port)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=20, env=ENVIRONMENT)
     first.child.terminate()
     assert second.returncode == 1 and "in use" in second.stderr and "--port" in second.stderr
@@ -170,7 +170,7 @@ def test_a_port_in_use_is_named(folder):
 def profile(folder, payload, name="mock"):
     (folder.path / "payload.json").write_text(payload if isinstance(payload, str) else json.dumps(payload))
     command = [
-        str(BINARY), "profile", "--config",
+        str(PROGRAM), "profile", "--config",
         str(folder.configuration), name,
         str(folder.path / "payload.json")
     ]
@@ -201,17 +201,17 @@ def test_a_saved_payload_becomes_a_profile(folder):
         ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two people"),
     ]
 )
-def test_a_payload_that_is_none_is_refused_with_what_is_wrong(folder, payload, words):
+def test_an_invalid_payload_is_rejected_with_the_reason(folder, payload, words):
     result = profile(folder, payload)
     assert result.returncode == 1 and words in result.stderr, result.stderr
 
 
-def test_a_provider_that_there_is_not_is_named_with_those_that_there_are(folder):
+def test_an_unknown_provider_is_reported_with_the_known_ones(folder):
     result = profile(folder, {"id_token": {}}, name="goggle")
     assert result.returncode == 1 and "'goggle'" in result.stderr and "mock" in result.stderr
 
 
-def test_a_provider_that_takes_no_callback_on_this_machine_is_not_tried(folder, tmp_path):
+def test_a_provider_that_allows_no_loopback_callback_is_rejected(folder, tmp_path):
     folder.write(type="apple", team_id="T", key_id="K", private_key=str(tmp_path / "key.pem"), issuer=None)
     configuration = json.loads(folder.configuration.read_text())
     entry = configuration["providers"]["mock"]
@@ -221,6 +221,6 @@ def test_a_provider_that_takes_no_callback_on_this_machine_is_not_tried(folder, 
     subprocess.run(key, check=True)
     configuration["gateway"]["public_url"] = "https://gate.example.com"
     folder.configuration.write_text(json.dumps(configuration))
-    command = [str(BINARY), "try", "mock", "--config", str(folder.configuration), "--port", str(free_port())]
+    command = [str(PROGRAM), "try", "mock", "--config", str(folder.configuration), "--port", str(free_port())]
     result = subprocess.run(command, capture_output=True, text=True, timeout=20, env=ENVIRONMENT)
     assert result.returncode == 1 and "Apple cannot be tried" in result.stderr
