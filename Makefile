@@ -37,6 +37,7 @@ MINUTES ?= 10
 
 demo: deps
 	@swift build --product gatehouse
+	@swift build --product gatehouse-demo
 	@exec .build/debug/gatehouse demo
 
 # What Package.swift asks for our own rooms, for the packages below as well: ByteBuffer is on the path of each request.
