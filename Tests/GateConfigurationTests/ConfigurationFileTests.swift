@@ -84,7 +84,7 @@ import Testing
         #expect(result.files == ["/run/secrets/good", "/etc/gatehouse/private/ca.pem"])
     }
 
-    @Test func `a provider keeps all that the file says`() throws {
+    @Test func `a provider keeps everything of the file`() throws {
         let text = Fixture.smallest(
             provider: """
                   google:
@@ -152,7 +152,7 @@ import Testing
         )
     }
 
-    @Test func `a default listener also keeps the operations address off it`() {
+    @Test func `the operations listener cannot have the address of a default listener either`() {
         let messages = Fixture.messages(Fixture.smallest(gateway: "  operations: 127.0.0.1:8080"))
         #expect(
             messages == [
@@ -161,7 +161,7 @@ import Testing
         )
     }
 
-    @Test func `memory keeps sessions too, and an idle time beyond the lifetime is pointed out`() throws {
+    @Test func `sessions can be in memory, and an idle time beyond the lifetime is a warning`() throws {
         let text = Fixture.smallest(rest: "sessions: { store: \"memory:\", idle_timeout: 8d }")
         #expect(try Fixture.configuration(text).sessions.store == .memory)
         let longer = Fixture.smallest(rest: "sessions: { idle_timeout: 8d, lifetime: 7d }")
@@ -177,7 +177,7 @@ import Testing
         #expect(result.configuration == nil)
     }
 
-    @Test func `what is wrong inside of an anchor is said once`() {
+    @Test func `an error inside of an anchor is reported once`() {
         let text = Fixture.smallest(
             app:
                 "    headers: &h { X-A: nobody }\n"
@@ -200,7 +200,7 @@ import Testing
         )
     }
 
-    @Test func `a file that is not there is said to be missing`() {
+    @Test func `a missing file is reported as missing`() {
         let result = ConfigurationFile.load(path: "/nonexistent/providers.yaml", environment: [:])
         #expect(
             result.diagnostics.map(\.rendered) == [
@@ -210,7 +210,7 @@ import Testing
         #expect(result.files == ["/nonexistent/providers.yaml"])
     }
 
-    @Test func `ten thousand apps are read, and ten thousand wrong ones are refused`() {
+    @Test func `ten thousand apps are read, and ten thousand invalid ones are rejected`() {
         let apps = (0..<10_000).map { index in
             "  app\(index):\n    host: app\(index).example.com\n    path: /team\(index % 50)/\n"
                 + "    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    providers: [stafff]\n"
@@ -258,7 +258,7 @@ import Testing
         #expect(!result.diagnostics.contains { $0.rendered.contains(value) })
     }
 
-    @Test func `a long text in the place of a key is no path and not shown`() {
+    @Test func `a long text in place of a key is not read as a path and not shown`() {
         let key = String(repeating: "MIGTAgEA", count: 30)
         let result = Fixture.parse(Fixture.smallest(provider: "    private_key: \(key)"))
         #expect(result.diagnostics.map(\.message) == ["this holds no PEM text; it starts with '-----BEGIN'"])
@@ -309,7 +309,7 @@ import Testing
             ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has an invalid search"),
             ("tls: { ca_file: tls/text.pem }", "holds no PEM certificate"),
         ])
-    func `a slip that would silently find nothing is refused`(keys: String, words: String) {
+    func `a mistake that would silently find nothing is rejected`(keys: String, words: String) {
         let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
         #expect(messages.count == 1 && messages.first?.contains(words) == true, "\(messages)")
     }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["/a;b", "/a%3Bb", "/a%3Fb", "/a%23b", "/a%2541", "/a%252Fb"])
-    func `the path of an app is none that some server reads as another path`(path: String) {
+    func `the path of an app is rejected if a server could read it as another path`(path: String) {
         let found = self.diagnostics(path: path).map(\.message)
         #expect(found.count == 1 && found[0].hasPrefix("'\(path)' is read as another path by some servers"), "\(found)")
     }
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["/a%00b", "/a%", "/a%zz", "/%FF", "/a/..;x/b"])
-    func `a path with which every request is rejected is none`(path: String) {
+    func `a path with which every request is rejected is an error`(path: String) {
         let messages = Fixture.messages(Fixture.smallest(app: "    public: [\"\(path)\"]"))
         #expect(messages == ["'\(path)' is not a path that a request can have; every request for it is rejected"])
     }

@@ -12,12 +12,12 @@ import Testing
 @Suite struct DocumentsTests {
     @Test func `docs providers schema json is the schema`() throws {
         let isCommitted = try self.committed("docs/providers.schema.json") == ConfigurationDocuments.schema
-        #expect(isCommitted, "write it anew with: gatehouse schema")
+        #expect(isCommitted, "write it again with: gatehouse schema")
     }
 
     @Test func `docs configuration md is the reference`() throws {
         let isCommitted = try self.committed("docs/configuration.md") == ConfigurationDocuments.reference
-        #expect(isCommitted, "write it anew with: gatehouse schema --reference")
+        #expect(isCommitted, "write it again with: gatehouse schema --reference")
     }
 
     @Test func `the schema is JSON, knows the keys of the file and takes no others`() throws {
@@ -55,7 +55,7 @@ import Testing
         var written = try #require(self.defaults(upstream).object)
         #expect(written["timeouts"]?["keep_alive"] == "4s")
         written["targets"] = "http://127.0.0.1:9000"
-        // Both say something only where other keys do.
+        // Both have an effect only with other keys.
         written["tls"] = nil
         let keysOfApp = try #require(self.defaults(app).object).filter { $0.key != "response" }
         let rest = keysOfApp.map { "    \($0.key): \($0.value.text)\n" }

@@ -82,7 +82,7 @@ import Testing
             ("{ delay: 24s }", 24_000, 25_000),
         ]
     )
-    func `a delay that is not written leaves most of the drain`(text: String, delay: Int, timeout: Int) throws {
+    func `the default delay leaves most of the drain`(text: String, delay: Int, timeout: Int) throws {
         let drain = try self.gateway("  drain: \(text)").drain
         #expect(drain.delay == .milliseconds(delay))
         #expect(drain.timeout == .milliseconds(timeout))
@@ -100,7 +100,7 @@ import Testing
             ),
         ]
     )
-    func `a drain that could not end in time is refused`(text: String, message: String) {
+    func `a drain that could not end in time is rejected`(text: String, message: String) {
         #expect(self.remarks("  drain: \(text)") == ["error: \(message)"])
     }
 
@@ -142,7 +142,7 @@ import Testing
             ("conections: 5", "unknown key 'conections' in the limits; did you mean 'connections'?"),
         ]
     )
-    func `a limit out of its range is refused with the range`(line: String, message: String) {
+    func `a limit out of its range is rejected with the range`(line: String, message: String) {
         #expect(self.remarks("  limits: { \"\(line.replacing(": ", with: "\": \""))\" }") == ["error: \(message)"])
     }
 
@@ -152,7 +152,7 @@ import Testing
             ("idle: 25h", "100ms to 1d"), ("write: 0s", "100ms to 1h"), ("connection_age: 0s", "1s to 7d"),
         ]
     )
-    func `a time out of its range is refused with the range`(line: String, range: String) throws {
+    func `a time out of its range is rejected with the range`(line: String, range: String) throws {
         let value = try #require(line.split(separator: " ").last)
         #expect(self.remarks("  timeouts: { \(line) }") == ["error: '\(value)' is out of range; it must be \(range)"])
     }
@@ -163,14 +163,14 @@ import Testing
             ("{ header_bytes: 64000 }", 16_384, 8192), ("{ header_bytes: 4KiB, url_bytes: 1KiB }", 4096, 1024),
         ]
     )
-    func `a part of a head that is not written gives way to the whole`(text: String, field: Int, url: Int) throws {
+    func `the default of a part of a head is lowered to the whole`(text: String, field: Int, url: Int) throws {
         let limits = try self.gateway("  limits: \(text)").limits
         #expect(limits.downstream.head.fieldBytes == field)
         #expect(limits.downstream.head.targetBytes == url)
     }
 
     @Test(arguments: ["header_field_bytes", "url_bytes"])
-    func `a part of a head that is larger than the whole is refused`(name: String) {
+    func `a part of a head that is larger than the whole is rejected`(name: String) {
         let message = "'\(name)' is 33792, more than 'header_bytes', which is 32768; lower it or raise that"
         #expect(self.remarks("  limits: { \(name): 33KiB }") == ["error: \(message)"])
         #expect(self.remarks("  limits: { \(name): 33KiB, header_bytes: 33KiB }") == [])
@@ -189,7 +189,7 @@ import Testing
         #expect(listeners.first?.proxyProtocol == ["10.0.0.0/8", "::1"].compactMap { CIDRRange($0) })
     }
 
-    @Test func `HTTP2 on a plain listener is refused`() {
+    @Test func `HTTP2 on a plain listener is rejected`() {
         let message = "'http2' needs 'tls': browsers speak it over TLS only; write 'tls', or remove this"
         #expect(self.remarks("  listeners: [{ address: \"h:1\", http2: true }]") == ["error: \(message)"])
     }

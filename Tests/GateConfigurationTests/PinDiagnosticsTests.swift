@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What `pins` must not say, and the words that an operator reads about it.
+/// Invalid `pins`, and their diagnostics.
 @Suite struct PinDiagnosticsTests {
     private static let first = PinsTests.first
     private static let second = PinsTests.second
@@ -21,7 +21,7 @@ import Testing
         #expect(messages.map { $0.prefix(8) } == ["'first' ", "'second'"])
     }
 
-    @Test func `a pin that is there twice is refused with the place of the first`() {
+    @Test func `a duplicate pin is rejected with the location of the first`() {
         let pins = "    tls:\n      pins:\n        sha256:"
         let list = [Self.first, Self.second, Self.first].map { "\n          - \($0)" }.joined()
         let diagnostics = Fixture.parse(Fixture.smallest(provider: pins + list)).diagnostics
@@ -57,7 +57,7 @@ import Testing
             ("{ sha256: \"\(first)\" }", "expected a list of pins, found a single value"),
         ]
     )
-    func `pins that hold no pin are refused`(text: String, message: String) {
+    func `pins without a pin are rejected`(text: String, message: String) {
         #expect(self.messages(text) == [message])
     }
 
@@ -85,7 +85,7 @@ import Testing
             ),
         ]
     )
-    func `a name that is none is refused`(text: String, message: String) {
+    func `an unknown name is rejected`(text: String, message: String) {
         #expect(self.messages(text) == [message])
     }
 
@@ -140,7 +140,7 @@ import Testing
             "{ mode: report, \(both), hosts: { h: { sha256: [ \"\(first)\" ] } } }",
         ]
     )
-    func `a single pin that can lock nobody out is accepted in silence`(text: String) {
+    func `a single pin that cannot lock users out is accepted without a warning`(text: String) {
         #expect(self.messages(text) == [])
     }
 
@@ -202,7 +202,7 @@ import Testing
         #expect(self.messages("{ hosts: { \(name): google-roots } }") == [message])
     }
 
-    @Test func `a host stands there once, however it is spelled`() {
+    @Test func `a host occurs once, in any spelling`() {
         let text = "{ hosts: { keys.example.com: google-roots, KEYS.example.com.: github-roots } }"
         #expect(self.messages(text) == ["'KEYS.example.com.' is the same as 'keys.example.com' in line 10"])
     }

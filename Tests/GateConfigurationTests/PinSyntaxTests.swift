@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// How a pin is written, and what is said about the usual slips.
+/// How a pin is written, and the diagnostics of common mistakes.
 @Suite struct PinSyntaxTests {
     private static let second = PinsTests.second
 
@@ -90,18 +90,19 @@ import Testing
             ),
         ]
     )
-    func `a pin is exactly the canonical base64 of 32 bytes, and a usual slip is named`(text: String, words: String) {
+    func `a pin is exactly the canonical base64 of 32 bytes, and a common mistake is named`(text: String, words: String)
+    {
         let shown = text.count > 60 ? "\(text.prefix(60))…" : text
         let messages = self.messages("{ mode: report, sha256: [ '\(text)' ] }")
         #expect(messages == ["'\(shown)' \(words)"])
     }
 
-    @Test func `an empty text is no pin`() {
+    @Test func `an empty text is not a pin`() {
         let wanted = "'' is not a pin; 'gatehouse pins HOST' prints those of a host"
         #expect(self.messages("{ sha256: [ '' ] }") == [wanted])
     }
 
-    @Test func `PEM text is refused and not shown, since it may be a private key`() throws {
+    @Test func `PEM text is rejected and not shown, since it may be a private key`() throws {
         let text = "{ sha256: [ \"-----BEGIN PRIVATE KEY-----\\nMIGHAgEAMBMG\" ] }"
         let result = Fixture.parse(PinsTests.file(text))
         let wanted = "this is PEM text, but a pin is a hash of the key; 'gatehouse pins HOST' prints it"

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["2027-06-01", "\"2027-06-01\"", "'2027-06-01'"])
-    func `a day may stand in quotes`(text: String) throws {
+    func `a day may be in quotes`(text: String) throws {
         #expect(try self.policy("{ expires: \(text), \(Self.both) }").standard.expires?.date == "2027-06-01")
     }
 
@@ -92,7 +92,7 @@ import Testing
         #expect(policy.set(for: "keys.example.com") == wanted)
     }
 
-    @Test func `what a host says itself wins over what is written above`() throws {
+    @Test func `a key of a host overrides the one above`() throws {
         let terms = "match: chain, mode: report, expires: 2027-06-01, on_expiry: reject"
         let own = "match: public_key, mode: enforce, expires: 2028-02-29, on_expiry: report"
         let policy = try self.policy(

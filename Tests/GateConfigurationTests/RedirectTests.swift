@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// Where an app may send its visitors.
+/// The redirects of an app.
 @Suite struct RedirectTests {
     private func remarks(_ redirect: String, _ lines: String = "", rest: String = "") -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: "redirect: \(redirect)", app: lines, rest: rest))
@@ -45,7 +45,7 @@ import Testing
             ),
         ]
     )
-    func `a redirect that is none is refused`(redirect: String, message: String) {
+    func `an invalid redirect is rejected`(redirect: String, message: String) {
         #expect(self.remarks(redirect) == ["error: \(message)"])
     }
 

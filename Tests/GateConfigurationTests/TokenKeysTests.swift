@@ -69,7 +69,7 @@ import Testing
             ("max_connections: 1000", "1 to 256"),
         ]
     )
-    func `W-04 W-05 X-20 U-04: what a key cannot be is said`(keys: String, words: String) {
+    func `W-04 W-05 X-20 U-04: an invalid value of a key is explained`(keys: String, words: String) {
         let messages = Fixture.messages(self.file("\(Self.oidc), \(keys)"))
         #expect(messages.count == 1 && messages.first?.contains(words) == true, "\(messages)")
     }

@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What an app must not say of its traffic, and the words that an operator reads about it.
+/// Invalid settings of an app's traffic, and their diagnostics.
 @Suite struct TrafficDiagnosticsTests {
     private func remarks(_ lines: String, instead upstream: String = "upstream: http://a") -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: upstream, app: "    \(lines)"))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [("/Board", "/board"), ("/b%C3%BCro", "/B%C3%9CRO"), ("/a%20b", "/A%20b")])
-    func `X-02 two apps whose paths many servers read as one are refused`(one: String, other: String) {
+    func `X-02 two apps whose paths many servers read as one are rejected`(one: String, other: String) {
         func remarks(_ rule: String, _ rest: String) -> [String] {
             let apps = [("one", one, rule), ("other", other, rest)].map { name, path, rule in
                 "  \(name):\n    path: \(path)\n    upstream: http://\(name)\n    allow: signed_in\n    path_spelling: \(rule)"
@@ -82,7 +82,7 @@ import Testing
         #expect(found.last?.contains("under the rules of 'near' only") == true)
     }
 
-    @Test func `Y-08 a path of an origin that is outside of the app is pointed out`() {
+    @Test func `Y-08 a path of an origin that is outside of the app is a warning`() {
         let lines =
             "path: /wiki\n    origins: [\"https://idp.example.com /acs\", \"https://idp.example.com /wiki/acs\"]"
         #expect(self.remarks(lines) == ["warning: '/acs' in 'origins' is outside of the app's path '/wiki'"])
@@ -99,7 +99,7 @@ import Testing
             "'https://a.example.com/x' has a path in the origin; write 'https://a.example.com /x' for that path only"
         ),
     ])
-    func `a method or an origin that would never fit is an error that says why`(line: String, words: String) {
+    func `a method or an origin that would never match is an error with its reason`(line: String, words: String) {
         let found = self.remarks(line)
         #expect(found.count == 1 && found[0].contains(words), "\(found)")
     }
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: ["Authorization", "Cookie", "Set-Cookie", "COOKIE"])
-    func `what speaks for one person can be removed only`(name: String) {
+    func `fields with credentials of one user can be removed only`(name: String) {
         let reason = "it carries the credentials of one user, and every user would get the same; it can be removed only"
         self.expect(name, set: reason, removed: nil)
     }
@@ -262,7 +262,7 @@ import Testing
             ("max_body: 1025GiB", "'1025GiB' is out of range; it must be 0 to 1024GiB"),
         ]
     )
-    func `a value that is none is refused`(lines: String, message: String) {
+    func `an invalid value is rejected`(lines: String, message: String) {
         #expect(self.remarks("websocket: true\n    \(lines)") == ["error: \(message)"])
     }
 

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [("0", nil), ("1", 1), ("1KiB", 1024), ("1024GiB", 1 << 40)] as [(String, Int64?)])
-    func `no bytes of a body stand for any number`(text: String, limit: Int64?) throws {
+    func `a limit of zero for bodies means no limit`(text: String, limit: Int64?) throws {
         #expect(try Fixture.app("    max_body: \(text)").traffic.maxBody == limit)
     }
 
@@ -95,7 +95,7 @@ import Testing
         #expect(try Fixture.app("    \(line)").traffic.webSocket == settings)
     }
 
-    @Test func `an app can send its visitors elsewhere`() throws {
+    @Test func `an app can redirect all requests`() throws {
         let app = try Fixture.app(upstream: "redirect: { to: https://new.example.com }")
         let to = try #require(WebURL("https://new.example.com"))
         #expect(app.action == .redirect(RedirectSettings(to: to, status: 308, keepsPath: true)))

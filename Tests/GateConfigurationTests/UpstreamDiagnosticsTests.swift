@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What `upstream` must not say, and the words that an operator reads about it.
+/// Invalid settings of `upstream`, and their diagnostics.
 @Suite struct UpstreamDiagnosticsTests {
     private func remarks(_ value: String) -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: "upstream: \(value)"))
@@ -40,7 +40,7 @@ import Testing
             ("app:8080", "is not an upstream; did you mean 'http://app:8080'?"),
         ]
     )
-    func `a target that is none is refused with what to write`(text: String, message: String) {
+    func `an invalid target is rejected with what to write`(text: String, message: String) {
         #expect(self.remarks("\"\(text)\"") == ["error: '\(text)' \(message)"])
         #expect(self.remarks("{ targets: [\"\(text)\"] }") == ["error: '\(text)' \(message)"])
     }
@@ -96,7 +96,7 @@ import Testing
             ("{ targets: http://a, timeouts: { tunnel: 8d } }", "'8d' is out of range; it must be 100ms to 7d"),
         ]
     )
-    func `an upstream out of its bounds is refused`(value: String, message: String) {
+    func `an upstream out of its limits is rejected`(value: String, message: String) {
         #expect(self.remarks(value) == ["error: \(message)"])
     }
 
@@ -137,7 +137,7 @@ import Testing
             ),
         ]
     )
-    func `TLS that could not work is refused`(tls: String, message: String) {
+    func `TLS that could not work is rejected`(tls: String, message: String) {
         let remarks = self.remarks("{ targets: https://a, tls: \(tls) }")
         #expect(remarks.contains("error: \(message)"), "\(remarks)")
         #expect(remarks.count == (tls.contains("preset") ? 2 : 1))
@@ -170,7 +170,7 @@ import Testing
             ),
         ]
     )
-    func `checks that could not work are refused`(health: String, message: String) {
+    func `checks that could not work are rejected`(health: String, message: String) {
         #expect(self.remarks("{ targets: http://a, health: \(health) }") == ["error: \(message)"])
     }
 

@@ -122,7 +122,7 @@ import Testing
         #expect([200, 503].map { health.accepts($0) } == [false, true])
     }
 
-    @Test func `no failures ejects nobody, and what is not written gives way`() throws {
+    @Test func `zero failures turn ejection off, and defaults are adjusted to fit`() throws {
         #expect(try self.upstream("{ targets: http://a, eject: { failures: 0 } }").ejection == nil)
         let patient = try self.upstream("{ targets: http://a, eject: { time: 5m }, health: { path: /, interval: 1s } }")
         #expect(patient.ejection?.maxTime == .seconds(300))

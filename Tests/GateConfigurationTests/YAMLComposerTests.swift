@@ -33,7 +33,7 @@ import Testing
         #expect(try !self.entries(try self.document("a: \"null\""))[0].value.isNull)
     }
 
-    @Test func `an alias stands for its anchor and is counted as much`() throws {
+    @Test func `an alias is expanded and counts as much as its anchor`() throws {
         let root = try self.document("a: &x [1, 2]\nb: *x\n")
         #expect(root.count == 1 + 2 + 3 + 3)
         #expect(root.depth == 3)
@@ -82,12 +82,12 @@ import Testing
         }
     }
 
-    @Test func `bytes that are no UTF-8 are named with their place`() {
-        let problem = YAMLFailure(
+    @Test func `bytes that are not UTF-8 are reported with their location`() {
+        let failure = YAMLFailure(
             message: "the file is not UTF-8; save it as UTF-8",
             mark: YAMLMark(line: 2, column: 3)
         )
-        #expect(throws: problem) { try YAMLComposer.document(of: Array("é: 1\nb:".utf8) + [0xFF, 0x0A]) }
+        #expect(throws: failure) { try YAMLComposer.document(of: Array("é: 1\nb:".utf8) + [0xFF, 0x0A]) }
         #expect(throws: YAMLFailure.self) { try YAMLComposer.document(of: [0xFF, 0xFE, 0x61, 0x00]) }
     }
 
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `more bytes than the bound are not looked at`() {
-        let problem = YAMLFailure(message: "the file is larger than 16 MiB", mark: .start)
-        #expect(throws: problem) { try YAMLComposer.document(of: [UInt8](repeating: 0x23, count: 16 << 20 | 1)) }
+        let failure = YAMLFailure(message: "the file is larger than 16 MiB", mark: .start)
+        #expect(throws: failure) { try YAMLComposer.document(of: [UInt8](repeating: 0x23, count: 16 << 20 | 1)) }
     }
 }

@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateProxy
 internal import GateSessions
 internal import GateWire
