@@ -45,7 +45,7 @@ package enum PrivateFile {
             try file.close()
         } catch {
             _ = unsafe unlink(draft)
-            throw Failure(.internalError, "file.unusable", "\(path) cannot be written: \(error.localizedDescription)")
+            throw Failure(.fileUnusable, "\(path) cannot be written: \(error.localizedDescription)")
         }
         guard unsafe rename(draft, path) == 0 else {
             let problem = self.problem("cannot be put in place", path)
@@ -63,18 +63,18 @@ package enum PrivateFile {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw self.problem("cannot be read", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.internalError, "file.unusable", "\(path) is not a regular file")
+            throw Failure(.fileUnusable, "\(path) is not a regular file")
         }
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             let detail = "\(path) has mode \(mode), so others can read it; run: chmod 600 '\(path)'"
-            throw Failure(.internalError, "file.too_open", detail)
+            throw Failure(.fileTooOpen, detail)
         }
         guard let bytes = try? file.read(upToCount: limit + 1) ?? Foundation.Data() else {
             throw self.problem("cannot be read", path)
         }
         guard bytes.count <= limit else {
-            throw Failure(.internalError, "file.unusable", "\(path) is larger than \(limit) bytes")
+            throw Failure(.fileUnusable, "\(path) is larger than \(limit) bytes")
         }
         return Array(bytes)
     }
@@ -116,7 +116,7 @@ package enum PrivateFile {
 
     private static func problem(_ what: String, _ path: String) -> Failure {
         let reason = unsafe String(cString: strerror(errno))
-        return Failure(.internalError, "file.unusable", "\(path) \(what): \(reason)")
+        return Failure(.fileUnusable, "\(path) \(what): \(reason)")
     }
 }
 

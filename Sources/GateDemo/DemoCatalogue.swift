@@ -37,7 +37,7 @@ package enum DemoCatalogue {
             let hint = SpellingSuggestion.nearest(name, self.names)
             let list = "the providers are \(self.names.joined(separator: ", ")), or all"
             let detail = "there is no simulated provider '\(name)'\(hint); \(list)"
-            throw Failure(.malformedRequest, "demo.provider", detail)
+            throw Failure(.demoProvider, detail)
         }
         let wanted = (names.isEmpty ? self.usual : names) + quirks.providers
         return self.names.filter { wanted.contains("all") || wanted.contains($0) }

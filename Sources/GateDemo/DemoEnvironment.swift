@@ -101,7 +101,7 @@ private struct DemoServers {
         } catch {
             let reason =
                 "port \(port) for the pages of \(name) cannot be listened on; choose others with --provider-port"
-            throw Failure(.internalError, "demo.port", reason)
+            throw Failure(.demoPort, reason)
         }
     }
 

@@ -19,7 +19,7 @@ struct DemoFiles {
         try? FileManager.default.removeItem(atPath: path)
         let owner: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
         guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: owner) else {
-            throw Failure(.internalError, "demo.file", "cannot write \(path)")
+            throw Failure(.demoFile, "cannot write \(path)")
         }
         return path
     }

@@ -20,12 +20,13 @@ package struct AttemptSealer: Sendable {
         Base64URL.encode(self.sealer.seal(attempt.encoded, for: AttemptSealer.purpose(name)))
     }
 
-    /// The attempt in the value of the cookie of that name; nil if it is not ours, was changed or is over.
-    package func open(_ value: String, cookie name: String, at now: Instant) -> Attempt? {
+    /// The attempt in the value of the cookie of that name; nil if the value is forged or was changed.
+    ///
+    /// The attempt may have expired; ``RelyingParty/signIn(callback:attempt:looksUpGroups:)`` rejects it then.
+    package func open(_ value: String, cookie name: String) -> Attempt? {
         guard value.utf8.count <= AttemptSealer.maxSize, let sealed = Base64URL.decode(value) else { return nil }
         guard let plain = self.sealer.open(sealed, for: AttemptSealer.purpose(name)) else { return nil }
-        guard let attempt = Attempt(encoded: plain), now < attempt.expiry else { return nil }
-        return attempt
+        return Attempt(encoded: plain)
     }
 
     private static func purpose(_ name: String) -> String { "attempt/\(name)" }

@@ -27,11 +27,11 @@ struct AuthorizationResponse {
     /// RFC 9700 §2.1.2.
     init(_ form: Form) throws(Failure) {
         guard form.single("access_token") == .absent, form.single("id_token") == .absent else {
-            throw Failure(.malformedRequest, "openid.token_in_callback", "the callback carries a token")
+            throw Failure(.openIDTokenInCallback, "the callback carries a token")
         }
         guard let state = try AuthorizationResponse.parameter("state", of: form, limit: 512) else {
             let begun = form.single("setup_action") == .absent ? "" : ": it was begun by installing the app at GitHub"
-            throw Failure(.malformedRequest, "openid.state_missing", "the callback has no state\(begun)")
+            throw Failure(.openIDStateMissing, "the callback has no state\(begun)")
         }
         self.state = state
         self.issuer = try AuthorizationResponse.parameter("iss", of: form, limit: 2048)
@@ -50,7 +50,7 @@ struct AuthorizationResponse {
         // Facebook's dialog may name its own errors by a number alone.
         case (nil, nil) where form["error_code"] != nil: return .error("error_code")
         case (nil, nil), (.some, .some):
-            throw Failure(.malformedRequest, "openid.callback_malformed", "the callback needs one of code and error")
+            throw Failure(.openIDCallbackMalformed, "the callback needs one of code and error")
         }
     }
 
@@ -61,11 +61,11 @@ struct AuthorizationResponse {
         switch form.single(name) {
         case .absent: return nil
         case .repeated:
-            throw Failure(.malformedRequest, "openid.repeated_parameter", "the callback repeats \(name)")
+            throw Failure(.openIDRepeatedParameter, "the callback repeats \(name)")
         case .value(let value):
             let plain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
             guard !value.isEmpty, value.utf8.count <= limit, plain else {
-                throw Failure(.malformedRequest, "openid.parameter_value", "\(name) is empty, too long or not plain")
+                throw Failure(.openIDParameterValue, "\(name) is empty, too long or not plain")
             }
             return value
         }
@@ -85,15 +85,14 @@ struct AuthorizationResponse {
         let detail = [ReceivedText.quoted(error), self.words].filter { !$0.isEmpty }.joined(separator: " ")
         return switch error {
         case "access_denied", "user_cancelled_authorize", "user_cancelled_login", "user_denied":
-            Failure(.forbidden, "provider.denied", detail)
+            Failure(.providerDenied, detail)
         case "login_required", "consent_required", "interaction_required", "account_selection_required":
             Failure(
-                .forbidden,
-                "provider.interaction_required",
+                .providerInteractionRequired,
                 "\(detail): the provider has to ask the user something, which it may not with prompt=none"
             )
-        case "server_error", "temporarily_unavailable": Failure(.providerFailed, "provider.unavailable", detail)
-        default: Failure(.providerFailed, "provider.refused", detail)
+        case "server_error", "temporarily_unavailable": Failure(.providerUnavailable, detail)
+        default: Failure(.providerRefused, detail)
         }
     }
 }

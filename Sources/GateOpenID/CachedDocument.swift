@@ -15,7 +15,7 @@ final class CachedDocument<Document: Sendable>: Sendable {
         var cycle: FetchSchedule
         var document: Document?
         var fetch: Task<Void, Never>?
-        var failure = Failure(.providerFailed, "provider.unavailable", "nothing was fetched yet")
+        var failure = Failure(.providerUnavailable, "nothing was fetched yet")
     }
 
     private enum Step: Sendable {
@@ -54,7 +54,7 @@ final class CachedDocument<Document: Sendable>: Sendable {
             case .failed(let failure): throw failure
             }
         }
-        throw Failure(.providerFailed, "provider.unavailable", "the document went out of date while it was fetched")
+        throw Failure(.providerUnavailable, "the document went out of date while it was fetched")
     }
 
     /// The document after one more fetch, or after the one under way; what is held if that fails or comes too soon.

@@ -38,8 +38,7 @@ struct ClientAuthenticationChoice: Sendable {
         let owned = [self.hasSecret ? "client_secret" : nil, self.key == nil ? nil : "private_key"]
             .compactMap { $0 }.joined(separator: " and ")
         throw Failure(
-            .providerFailed,
-            "openid.client_authentication",
+            .openIDClientAuthentication,
             "the provider takes \(names), the file has \(owned.isEmpty ? "nothing" : owned)"
         )
     }
@@ -54,8 +53,7 @@ struct ClientAuthenticationChoice: Sendable {
         guard let algorithm = key.algorithm(offered: listed?.isEmpty == true ? nil : listed) else {
             let names = ReceivedText.quoted((listed ?? []).joined(separator: " "))
             throw Failure(
-                .providerFailed,
-                "openid.client_authentication",
+                .openIDClientAuthentication,
                 "the provider takes signatures of \(names) only, which private_key cannot make"
             )
         }

@@ -42,7 +42,7 @@ struct ClientCredentials: Sendable {
             try self.check(method)
         } catch {
             let detail = "providers.\(settings.id).\(error.detail)"
-            throw Failure(.internalError, "provider.private_key", detail)
+            throw Failure(.providerPrivateKey, detail)
         }
     }
 
@@ -60,7 +60,7 @@ struct ClientCredentials: Sendable {
     }
 
     private func refusal(_ detail: String) -> Failure {
-        Failure(.internalError, "provider.private_key", detail)
+        Failure(.providerPrivateKey, detail)
     }
 
     /// Adds the proof to a form; what is returned goes into the `Authorization` field instead.

@@ -80,7 +80,7 @@ struct ClientKey: Sendable {
         header["x5t#S256"] = self.thumbprint.map(JSON.string)
         let input = "\(Base64URL.encode(JSON.object(header).encoded)).\(Base64URL.encode(claims.encoded))"
         guard let signature = try? self.signature(over: Array(input.utf8), algorithm: algorithm) else {
-            throw Failure(.internalError, "provider.private_key", "private_key: it did not sign")
+            throw Failure(.providerPrivateKey, "private_key: it did not sign")
         }
         return "\(input).\(Base64URL.encode(signature))"
     }
@@ -111,7 +111,7 @@ struct ClientKey: Sendable {
     }
 
     private static func unusable(_ detail: String) -> Failure {
-        Failure(.internalError, "provider.private_key", detail)
+        Failure(.providerPrivateKey, detail)
     }
 }
 

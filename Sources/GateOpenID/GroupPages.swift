@@ -52,7 +52,7 @@ struct GroupPages: Sendable {
                 try self.read(page.json, room: room)
                 next = try self.next(after: page, first: first)
             } catch {
-                return self.end(error.code == "provider.groups_incomplete" ? error.detail : "failed: \(error.detail)")
+                return self.end(error.reason == .providerGroupsIncomplete ? error.detail : "failed: \(error.detail)")
             }
         }
     }
@@ -85,7 +85,7 @@ extension GroupPages {
         do throws(Failure) {
             return (response, try ProviderCall.answer(response, from: address, accessToken: self.access.accessToken))
         } catch {
-            guard error.code == "provider.api_refused" else { throw error }
+            guard error.reason == .providerAPIRefused else { throw error }
             throw self.failure("was refused: \(error.detail). Grant the app the scope or permission for this call")
         }
     }
@@ -97,7 +97,7 @@ extension GroupPages {
     }
 
     private func failure(_ detail: String) -> Failure {
-        Failure(.providerFailed, "provider.groups_incomplete", detail)
+        Failure(.providerGroupsIncomplete, detail)
     }
 
     /// Adds the names of a page; what is no name is left out, and so is said.

@@ -67,7 +67,7 @@ struct IDToken: Sendable {
         let token: UnverifiedIDToken
         switch UnverifiedIDToken.parsed(text, AlgorithmRule(expected.definition)) {
         case .success(let parsed): token = parsed
-        case .failure(let refused): throw refused.refusal.failure
+        case .failure(let rejection): throw rejection.failure
         }
         try await keys.verify(token, of: expected.definition.issuer)
         return try IDToken.checked(token, expected)
@@ -75,11 +75,11 @@ struct IDToken: Sendable {
 
     private static func checked(_ token: UnverifiedIDToken, _ expected: Expectation) throws(Failure) -> IDToken {
         for rule in IDToken.rules(expected) {
-            if let refusal = rule.refusal(of: token, at: expected.now) { throw refusal.failure }
+            if let rejection = rule.rejection(of: token, at: expected.now) { throw rejection.failure }
         }
         let verdict = expected.definition.issuer.verdict(on: token.claims, discovered: expected.discoveredIssuer)
         guard case .accepted(let issuer) = verdict, let subject = token.claims["sub"]?.string else {
-            throw TokenRejection("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2").failure
+            throw TokenRejection(.idTokenIssuer, "OpenID Connect Core §3.1.3.7, rule 2").failure
         }
         return IDToken(token, issuer: issuer, subject: subject)
     }

@@ -25,11 +25,11 @@ struct KeySet: Sendable {
     /// RFC 7517 §5.
     init(_ document: JSON, at now: Instant) throws(Failure) {
         guard let keys = document["keys"]?.array, keys.count <= KeySet.maxCount else {
-            throw Failure(.providerFailed, "openid.key_set", "the key set has no keys or too many of them")
+            throw Failure(.openIDKeySet, "the key set has no keys or too many of them")
         }
         self.entries = keys.compactMap { JSONWebKey($0) }.map { Entry(key: $0, lastSeen: now, isCurrent: true) }
         guard !self.entries.isEmpty else {
-            throw Failure(.providerFailed, "openid.key_set", "the key set has no key that can be used")
+            throw Failure(.openIDKeySet, "the key set has no key that can be used")
         }
     }
 

@@ -5,7 +5,7 @@ internal import GateProviders
 
 /// The requests that the code flow makes, each with its bounds.
 struct ProviderCall: Sendable {
-    static let redirected = Failure(.providerFailed, "provider.redirected", "the provider answered with a redirect")
+    static let redirected = Failure(.providerRedirected, "the provider answered with a redirect")
     static let agent = (name: "User-Agent", value: "gatehouse")
     static let acceptJSON = (name: "Accept", value: "application/json")
 
@@ -62,7 +62,7 @@ struct ProviderCall: Sendable {
         // Not an outage: the endpoint responds, with nothing about the user.
         guard !(201..<300).contains(response.status) else {
             let detail = "\(address.path) responded \(response.status), expected 200 with JSON"
-            throw Failure(.providerFailed, "provider.content_type", detail)
+            throw Failure(.providerContentType, detail)
         }
         return .plain(try ProviderCall.answer(response, from: address, accessToken: accessToken))
     }
@@ -75,7 +75,7 @@ struct ProviderCall: Sendable {
         do throws(Failure) {
             return .success(try ProviderCall.answer(response, from: call.address, accessToken: access.accessToken))
         } catch {
-            guard error.code == "provider.api_refused" else { throw error }
+            guard error.reason == .providerAPIRefused else { throw error }
             return .failure(error)
         }
     }
@@ -85,7 +85,7 @@ struct ProviderCall: Sendable {
         guard !(300..<400).contains(response.status) else { throw ProviderCall.redirected }
         guard response.body.count <= request.limit else {
             let detail = "\(request.address.path) is over \(request.limit) bytes"
-            throw Failure(.providerFailed, "provider.too_large", detail)
+            throw Failure(.providerTooLarge, detail)
         }
     }
 
@@ -125,8 +125,7 @@ struct ProviderCall: Sendable {
     ) -> Failure {
         let reason = problem.map { ": \($0)" } ?? ""
         return Failure(
-            .providerFailed,
-            "provider.api_refused",
+            .providerAPIRefused,
             "\(address.path) answered \(response.status)\(reason)"
         )
     }
@@ -138,7 +137,7 @@ struct ProviderCall: Sendable {
     ) -> Failure {
         let reason = problem.map { ": \($0)" } ?? ""
         let detail = "\(address.path) answered \(response.status)\(reason)\(response.wish)"
-        return Failure(.providerFailed, "provider.unavailable", detail)
+        return Failure(.providerUnavailable, detail)
     }
 
     private func get(
@@ -164,10 +163,10 @@ struct ProviderCall: Sendable {
     private static func json(_ response: ProviderResponse, from address: WebURL) throws(Failure) -> JSON {
         guard response.status == 200 else { throw self.unavailable(response, address) }
         guard response.isJSON else {
-            throw Failure(.providerFailed, "provider.content_type", "\(address.path) did not answer with JSON")
+            throw Failure(.providerContentType, "\(address.path) did not answer with JSON")
         }
         guard let json = try? JSON(parsing: response.body, depth: 32) else {
-            throw Failure(.providerFailed, "provider.malformed_json", "\(address.path) answered with malformed JSON")
+            throw Failure(.providerMalformedJSON, "\(address.path) answered with malformed JSON")
         }
         return json
     }

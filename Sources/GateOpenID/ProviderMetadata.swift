@@ -38,7 +38,7 @@ struct ProviderMetadata: Sendable, Equatable {
         self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, nil)
         guard !definition.pushesAuthorization else {
             let detail = "a provider without metadata takes no pushed requests: remove pushed_authorization"
-            throw Failure(.providerFailed, "openid.pushed_authorization", detail)
+            throw Failure(.openIDPushedAuthorization, detail)
         }
         self.pushedAuthorization = nil
     }
@@ -53,7 +53,7 @@ struct ProviderMetadata: Sendable, Equatable {
     ) throws(Failure) {
         guard let issuer = document["issuer"]?.string, definition.issuer.admits(discovered: issuer) else {
             let found = document["issuer"]?.string.map { ReceivedText.quoted($0) } ?? "none"
-            throw Failure(.providerFailed, "openid.issuer_mismatch", "discovery names the issuer \(found)")
+            throw Failure(.openIDDiscoveryIssuerMismatch, "discovery names the issuer \(found)")
         }
         try ProviderMetadata.checkChallengeMethods(document, of: definition)
         let plain = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
@@ -89,7 +89,7 @@ struct ProviderMetadata: Sendable, Equatable {
             return
         }
         guard methods.contains("S256") else {
-            throw Failure(.providerFailed, "openid.metadata", "the provider does not support PKCE with S256")
+            throw Failure(.openIDMetadata, "the provider does not support PKCE with S256")
         }
     }
 
@@ -101,7 +101,7 @@ struct ProviderMetadata: Sendable, Equatable {
             case (false, _, true): "the provider takes pushed requests only: set pushed_authorization: true"
             case (true, true, _), (false, _, false): nil
             }
-        if let detail { throw Failure(.providerFailed, "openid.pushed_authorization", detail) }
+        if let detail { throw Failure(.openIDPushedAuthorization, detail) }
     }
 }
 
@@ -120,7 +120,7 @@ private struct EndpointReader {
 
     func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL {
         guard let address = try self.optional(name, for: caller) else {
-            throw Failure(.providerFailed, "openid.metadata", "discovery has no \(name)")
+            throw Failure(.openIDMetadata, "discovery has no \(name)")
         }
         return address
     }
@@ -128,7 +128,7 @@ private struct EndpointReader {
     func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL? {
         guard let value = self.document[name], value != .null else { return nil }
         guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, for: caller) else {
-            throw Failure(.providerFailed, "openid.metadata", "\(name) is no https address")
+            throw Failure(.openIDMetadata, "\(name) is no https address")
         }
         return address
     }

@@ -25,14 +25,14 @@ struct PushedAuthorization: Sendable {
             let detail = "the pushed request was answered with \(response.status)\(response.wish)"
             let isDown = response.status >= 500 || response.status == 429
             throw isDown
-                ? Failure(.providerFailed, "provider.unavailable", detail)
-                : Failure(.providerFailed, "provider.refused", detail)
+                ? Failure(.providerUnavailable, detail)
+                : Failure(.providerRefused, detail)
         }
         guard let reference = members["request_uri"]?.string,
             (1...PushedAuthorization.maximumReference).contains(reference.utf8.count),
             reference.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw Failure(.providerFailed, "openid.pushed_authorization", "the answer has no usable request_uri")
+            throw Failure(.openIDPushedAuthorization, "the answer has no usable request_uri")
         }
         self.requestURI = reference
     }
@@ -46,11 +46,11 @@ struct PushedAuthorization: Sendable {
         let detail = "the pushed request: \(problem)"
         switch problem.blame(at: response) {
         case .provider:
-            return Failure(.providerFailed, "provider.unavailable", detail + response.wish)
+            return Failure(.providerUnavailable, detail + response.wish)
         case .client where problem.code == "invalid_client" || response.status == 401:
-            return Failure(.providerFailed, "openid.client_refused", "\(detail); \(advice.text(for: problem.code))")
+            return Failure(.openIDClientRefused, "\(detail); \(advice.text(for: problem.code))")
         case .client, .code, .person:
-            return Failure(.providerFailed, "provider.refused", "\(detail); \(advice.text(for: problem.code))")
+            return Failure(.providerRefused, "\(detail); \(advice.text(for: problem.code))")
         }
     }
 }

@@ -19,7 +19,7 @@ extension RelyingParty {
         offersOtherAccounts: Bool = false
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (handover ?? "").utf8.count <= Attempt.maxSessionTransferLength else {
-            throw Failure(.malformedRequest, "openid.handover_too_long", "a hand-over may have 256 bytes")
+            throw Failure(.openIDSessionTransferTooLong, "a hand-over may have 256 bytes")
         }
         let metadata = try await self.metadata()
         let attempt = Attempt(
@@ -33,7 +33,7 @@ extension RelyingParty {
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.enter() else {
                 let detail = "as many authorization requests as half of max_connections are being sent ahead already"
-                throw Failure(.overloaded, "provider.busy", detail)
+                throw Failure(.providerBusy, detail)
             }
             defer { self.pushes.leave() }
             form = try await self.push(form, to: endpoint, metadata)
@@ -42,8 +42,7 @@ extension RelyingParty {
         let own = endpoint.query.map { Form(encoded: $0) ?? form } ?? Form()
         guard form.fields.allSatisfy({ own.single($0.name) == .absent }) else {
             throw Failure(
-                .providerFailed,
-                "openid.metadata",
+                .openIDMetadata,
                 "authorization_endpoint has a query with parameters of the request itself"
             )
         }

@@ -91,7 +91,7 @@ extension RelyingParty {
 
     private func fixedFindings() -> ProviderFindings {
         guard case .oauth2(let endpoints) = self.definition.signIn else {
-            let failure = Failure(.internalError, "openid.metadata", "no endpoints for this provider")
+            let failure = Failure(.openIDEndpointsMissing, "no endpoints for this provider")
             return ProviderFindings(endpoints: .failure(failure))
         }
         let read = { (choice: ClientAuthenticationChoice) throws(Failure) in

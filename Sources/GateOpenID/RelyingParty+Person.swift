@@ -29,7 +29,7 @@ extension RelyingParty {
         notes += found.notes
         if !found.names.isComplete {
             let detail = found.notes.first ?? "the provider left some out"
-            self.report(Failure(.providerFailed, "provider.groups_incomplete", detail))
+            self.report(Failure(.providerGroupsIncomplete, detail))
         }
         payloads.lookedUp = found.names
         return (try self.definition.profile(from: payloads), notes)

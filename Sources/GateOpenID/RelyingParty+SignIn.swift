@@ -24,16 +24,16 @@ extension RelyingParty {
     ) async throws(Failure) -> SignIn {
         let answer = try AuthorizationResponse(callback)
         guard attempt.provider == self.definition.id else {
-            throw Failure(.malformedRequest, "openid.provider_mismatch", "the attempt is with another provider")
+            throw Failure(.openIDProviderMismatch, "the attempt is with another provider")
         }
         guard self.clock.now < attempt.expiry else {
-            throw Failure(.malformedRequest, "openid.attempt_expired", "the person took too long at the provider")
+            throw Failure(.openIDAttemptExpired, "the person took too long at the provider")
         }
         guard constantTimeEquals(answer.state.utf8, attempt.state.utf8) else {
-            throw Failure(.malformedRequest, "openid.state_mismatch", "callback does not belong to this browser")
+            throw Failure(.openIDStateMismatch, "callback does not belong to this browser")
         }
         guard self.spent.take(attempt, at: self.clock.now) else {
-            throw Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
+            throw Failure(.openIDAttemptSpent, "this callback was used before")
         }
         let metadata = try await self.metadata()
         try self.check(issuer: answer.issuer, metadata)
@@ -70,7 +70,7 @@ extension RelyingParty {
         let idToken = try await self.idToken(token, expected)
         if let issuer = answer.issuer, let idToken, !isIdentical(issuer, idToken.issuer) {
             let detail = "callback and ID token name different issuers"
-            throw Failure(.providerFailed, "openid.issuer_mismatch", detail)
+            throw Failure(.openIDDiscoveryIssuerMismatch, detail)
         }
         var payloads = ProviderPayloads(idToken: idToken?.claims, callback: answer.extras)
         var notes: [String] = []
@@ -79,7 +79,7 @@ extension RelyingParty {
         case .claims(let claims): payloads.userinfo = claims
         case .unavailable(let failure):
             payloads.isUserinfoUnavailable = true
-            self.report(Failure(.providerFailed, "provider.userinfo_unavailable", failure.detail))
+            self.report(Failure(.providerUserinfoUnavailable, failure.detail))
             notes.append("Userinfo did not respond (\(failure.detail)): what only it says of the user is unknown.")
         }
         var person = try await self.person(payloads, token, looksUpGroups: looksUpGroups)
@@ -91,14 +91,13 @@ extension RelyingParty {
     private func check(issuer: String?, _ metadata: ProviderMetadata) throws(Failure) {
         guard let issuer else {
             guard !metadata.requiresCallbackIssuer else {
-                throw Failure(.malformedRequest, "openid.issuer_missing", "the callback has no iss, which it must have")
+                throw Failure(.openIDIssuerMissing, "the callback has no iss, which it must have")
             }
             return
         }
         guard self.definition.issuer.admits(callback: issuer, discovered: metadata.issuer) else {
             throw Failure(
-                .malformedRequest,
-                "openid.issuer_mismatch",
+                .openIDIssuerMismatch,
                 "the callback names \(ReceivedText.quoted(issuer))"
             )
         }
@@ -148,7 +147,7 @@ extension RelyingParty {
     ) async throws(Failure) -> IDToken? {
         guard let keys = self.keys else { return nil }
         guard let text = token.idToken else {
-            throw Failure(.providerFailed, "openid.id_token_missing", "the token endpoint gave no ID token")
+            throw Failure(.openIDMissingIDToken, "the token endpoint gave no ID token")
         }
         return try await IDToken.verified(text, by: keys, expecting: expected)
     }
@@ -164,9 +163,9 @@ extension RelyingParty {
     }
 
     /// The failures of a userinfo endpoint that is down; all others mean that what responded is not to be believed.
-    private static let outages: Set<String> = [
-        "provider.unavailable", "provider.timeout", "provider.unreachable", "provider.connection_lost",
-        "provider.queue_full", "provider.no_resources",
+    private static let outages: Set<Failure.Reason> = [
+        .providerUnavailable, .providerTimeout, .providerUnreachable, .providerConnectionLost,
+        .providerQueueFull, .providerNoResources,
     ]
 
     /// The userinfo response, asked for only if the profile reads it; it must be about the same subject.
@@ -190,7 +189,7 @@ extension RelyingParty {
             case .signed(let text): userinfo = try await SignedUserinfo.claims(in: text, by: keys, expecting: expected)
             }
         } catch {
-            guard RelyingParty.outages.contains(error.code), !self.definition.readsUserinfoForSubject else {
+            guard RelyingParty.outages.contains(error.reason), !self.definition.readsUserinfoForSubject else {
                 throw error
             }
             return .unavailable(error)
@@ -198,7 +197,7 @@ extension RelyingParty {
         guard let subject = userinfo["sub"]?.string, isIdentical(subject, idToken.subject) else {
             let received = userinfo["sub"] == nil ? "absent" : "another one"
             let detail = "sub of userinfo is \(received), expected that of the ID token"
-            throw Failure(.providerFailed, "openid.userinfo_subject", detail)
+            throw Failure(.openIDUserinfoSubject, detail)
         }
         return .claims(userinfo)
     }

@@ -116,7 +116,7 @@ package final class RelyingParty: Sendable {
         case (.oauth2(let endpoints), _):
             return try ProviderMetadata(endpoints, of: self.definition, self.clientAuthentication)
         case (.openID, let discovery?): return try await discovery.current()
-        case (.openID, nil): throw Failure(.internalError, "openid.metadata", "no discovery for this provider")
+        case (.openID, nil): throw Failure(.openIDEndpointsMissing, "no discovery for this provider")
         }
     }
 }
@@ -145,7 +145,7 @@ extension RelyingParty {
     ) -> CachedDocument<KeySet> {
         CachedDocument(clock: clock, staleness: definition.keysMaxStale, report: report) { (earlier) throws(Failure) in
             guard let address = try await discovery.current().keys else {
-                throw Failure(.providerFailed, "openid.metadata", "discovery has no jwks_uri")
+                throw Failure(.openIDMetadata, "discovery has no jwks_uri")
             }
             let answer = try await call.document(at: address, limit: 524_288)
             let now = clock.now

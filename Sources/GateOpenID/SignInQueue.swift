@@ -65,7 +65,7 @@ final class SignInQueue: Sendable {
         }
         switch verdict {
         case .enters: return ticket
-        case .cancelled: throw Failure(.providerFailed, "provider.cancelled", "while it waited for a connection")
+        case .cancelled: throw Failure(.providerCancelled, "while it waited for a connection")
         case .rejected(let wait): throw self.busy(wait)
         }
     }
@@ -129,6 +129,6 @@ final class SignInQueue: Sendable {
         let detail =
             "\(self.slots) sign-ins use all connections (max_connections), and those that wait would need longer than "
             + "\(seconds) s"
-        return Failure(.overloaded, "provider.busy", detail, retryAfter: wait)
+        return Failure(.providerBusy, detail, retryAfter: wait)
     }
 }

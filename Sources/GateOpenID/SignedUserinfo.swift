@@ -25,20 +25,20 @@ enum SignedUserinfo {
             let token = try self.parsed(text, expected.definition)
             try await keys.verify(token, of: expected.definition.issuer)
             for rule in self.rules(for: token, expected) {
-                if let refusal = rule.refusal(of: token, at: expected.now) { throw refusal.failure }
+                if let rejection = rule.rejection(of: token, at: expected.now) { throw rejection.failure }
             }
             return token.claims
         } catch {
-            guard error.code.hasPrefix("id_token.") || error.code == "provider.tenant" else { throw error }
+            guard error.reason.entry.section == .idToken || error.reason == .providerTenant else { throw error }
             let detail = "userinfo is signed and not valid: \(error.code): \(error.detail)"
-            throw Failure(.providerFailed, "openid.userinfo_token", detail)
+            throw Failure(.openIDUserinfoToken, detail)
         }
     }
 
     private static func parsed(_ text: String, _ definition: ProviderDefinition) throws(Failure) -> UnverifiedIDToken {
         switch UnverifiedIDToken.parsed(text, AlgorithmRule(definition)) {
         case .success(let token): return token
-        case .failure(let refused): throw refused.refusal.failure
+        case .failure(let rejection): throw rejection.failure
         }
     }
 

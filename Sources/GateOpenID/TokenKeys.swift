@@ -30,7 +30,7 @@ enum TokenKeys: Sendable {
             guard !candidates.isEmpty else {
                 let detail = "the key belongs to another issuer than iss, which is \(ReceivedText.quoted(issuer))"
                 let source: StaticString = "Microsoft identity platform, signing key rollover"
-                throw TokenRejection("id_token.key_issuer", source, detail: detail).failure
+                throw TokenRejection(.idTokenKeyIssuer, source, detail: detail).failure
             }
             guard candidates.contains(where: \.hasSigned) else { throw TokenKeys.wrongSignature(token).failure }
         }
@@ -58,14 +58,14 @@ enum TokenKeys: Sendable {
         let detail =
             "kid is \(received) with \(token.algorithm.rawValue), the provider's keys are \(known), fetched again for an "
             + "unknown one at most once in \(UnknownKeyLimiter.cooldown.components.seconds) s"
-        return TokenRejection("id_token.key_unknown", "OpenID Connect Core §10.1", detail: detail)
+        return TokenRejection(.idTokenKeyUnknown, "OpenID Connect Core §10.1", detail: detail)
     }
 
     private static func wrongSignature(_ token: UnverifiedIDToken) -> TokenRejection {
         let received = token.keyID.map { ReceivedText.quoted($0) } ?? "absent"
         let advice = token.algorithm.isSymmetric ? "; is client_secret the one that the provider has?" : ""
         let detail = "the signature with \(token.algorithm.rawValue) is wrong, kid is \(received)\(advice)"
-        return TokenRejection("id_token.signature", "RFC 7515 §5.2", detail: detail)
+        return TokenRejection(.idTokenSignature, "RFC 7515 §5.2", detail: detail)
     }
 }
 

@@ -38,16 +38,16 @@ struct TokenResponse: Sendable {
         guard takesForms || (response.isJSON && TokenResponse.body(response).first == UInt8(ascii: "{")) else {
             let type = response.mediaType.map { ReceivedText.quoted($0) } ?? "no type"
             let detail = "the token endpoint sent \(type), expected a JSON object as application/json"
-            throw Failure(.providerFailed, "openid.token_response", detail)
+            throw Failure(.openIDTokenResponse, detail)
         }
         guard let token = members["access_token"]?.string, (1...16_000).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             let found = TokenResponse.isMarkup(response) ? "a page or XML" : "no usable access token"
-            throw Failure(.providerFailed, "openid.token_response", "the token endpoint answered with \(found)")
+            throw Failure(.openIDTokenResponse, "the token endpoint answered with \(found)")
         }
         guard members["token_type"]?.string?.lowercased() == "bearer" else {
-            throw Failure(.providerFailed, "openid.token_type", "the token is no bearer token")
+            throw Failure(.openIDTokenType, "the token is no bearer token")
         }
         self.accessToken = token
         self.idToken = members["id_token"]?.string
@@ -115,19 +115,19 @@ struct TokenResponse: Sendable {
         _ advice: ClientAdvice
     ) -> Failure {
         switch problem.blame(at: response) {
-        case .code: Failure(.malformedRequest, "openid.code_refused", "\(problem)")
-        case .person: Failure(.forbidden, "provider.denied", "\(problem)")
-        case .provider: Failure(.providerFailed, "provider.unavailable", "\(problem)\(response.wish)")
+        case .code: Failure(.openIDCodeRefused, "\(problem)")
+        case .person: Failure(.providerDenied, "\(problem)")
+        case .provider: Failure(.providerUnavailable, "\(problem)\(response.wish)")
         case .client:
-            Failure(.providerFailed, "openid.client_refused", "\(problem); \(advice.text(for: problem.code))")
+            Failure(.openIDClientRefused, "\(problem); \(advice.text(for: problem.code))")
         }
     }
 
     private static func failure(_ response: ProviderResponse) -> Failure {
         let detail = "the token endpoint answered \(response.status)"
         guard response.status >= 500 || response.status == 429 else {
-            return Failure(.providerFailed, "openid.token_response", detail)
+            return Failure(.openIDTokenResponse, detail)
         }
-        return Failure(.providerFailed, "provider.unavailable", detail + response.wish)
+        return Failure(.providerUnavailable, detail + response.wish)
     }
 }

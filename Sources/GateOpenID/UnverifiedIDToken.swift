@@ -26,20 +26,20 @@ struct UnverifiedIDToken: Sendable {
     let signature: [UInt8]
 
     /// Reads a token, or says why it is none.
-    static func parsed(_ text: String, _ algorithms: AlgorithmRule) -> Result<UnverifiedIDToken, RejectedToken> {
-        do throws(RejectedToken) {
+    static func parsed(_ text: String, _ algorithms: AlgorithmRule) -> Result<UnverifiedIDToken, TokenRejection> {
+        do throws(TokenRejection) {
             return .success(try UnverifiedIDToken(text, algorithms))
         } catch {
             return .failure(error)
         }
     }
 
-    private init(_ text: String, _ algorithms: AlgorithmRule) throws(RejectedToken) {
+    private init(_ text: String, _ algorithms: AlgorithmRule) throws(TokenRejection) {
         let detail = "it is no signed token in compact form: header, claims and signature in base64url"
-        let malformed = RejectedToken("id_token.malformed", "RFC 7515 §7.1", detail: detail)
+        let malformed = TokenRejection(.idTokenMalformed, "RFC 7515 §7.1", detail: detail)
         guard text.utf8.count <= UnverifiedIDToken.maxSize else {
             let detail = "it has \(text.utf8.count) bytes, expected at most \(UnverifiedIDToken.maxSize)"
-            throw RejectedToken("id_token.size", "RFC 8725 §3", detail: detail)
+            throw TokenRejection(.idTokenSize, "RFC 8725 §3", detail: detail)
         }
         let bytes = Array(text.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
@@ -50,21 +50,21 @@ struct UnverifiedIDToken: Sendable {
         }
         guard !signature.isEmpty else {
             let detail = "it has no signature, alg is \(ReceivedText.shown(header["alg"]))"
-            throw RejectedToken("id_token.unsigned", "RFC 8725 §3.2", detail: detail)
+            throw TokenRejection(.idTokenUnsigned, "RFC 8725 §3.2", detail: detail)
         }
         let unknown = ["crit", "b64", "zip", "enc"].filter { header[$0] != nil }
         guard unknown.isEmpty else {
             let detail = "the header has \(unknown.joined(separator: ", ")), which is not supported"
-            throw RejectedToken("id_token.critical_header", "RFC 7515 §4.1.11", detail: detail)
+            throw TokenRejection(.idTokenCriticalHeader, "RFC 7515 §4.1.11", detail: detail)
         }
         guard UnverifiedIDToken.isIDTokenType(header["typ"]) else {
             let detail = "typ is \(ReceivedText.shown(header["typ"])), expected \"JWT\" or none"
-            throw RejectedToken("id_token.type", "RFC 8725 §3.11", detail: detail)
+            throw TokenRejection(.idTokenType, "RFC 8725 §3.11", detail: detail)
         }
         let algorithm = try algorithms.algorithm(of: header["alg"]).get()
         guard let keyID = UnverifiedIDToken.keyID(header["kid"]) else {
             let detail = "kid is \(ReceivedText.shown(header["kid"])), expected a text of 1 to 256 bytes"
-            throw RejectedToken("id_token.key_id", "RFC 7515 §4.1.4", detail: detail)
+            throw TokenRejection(.idTokenKeyID, "RFC 7515 §4.1.4", detail: detail)
         }
         self.text = text
         self.keyID = keyID.isEmpty ? nil : keyID
@@ -77,13 +77,13 @@ struct UnverifiedIDToken: Sendable {
     /// Five parts, of which the first is a header: an encrypted token, which is not read.
     ///
     /// RFC 7516 §3.1, §9.
-    private static func encryption(of parts: [ArraySlice<UInt8>]) -> RejectedToken? {
+    private static func encryption(of parts: [ArraySlice<UInt8>]) -> TokenRejection? {
         guard parts.count == 5, let header = self.object(parts[0]) else { return nil }
         let received = "alg is \(ReceivedText.shown(header["alg"])), enc is \(ReceivedText.shown(header["enc"]))"
         let advice =
             "turn encryption off for this client at the provider (id_token_encrypted_response_alg or "
             + "userinfo_encrypted_response_alg)"
-        return RejectedToken("id_token.encrypted", "RFC 7516 §9", detail: "it is encrypted: \(received); \(advice)")
+        return TokenRejection(.idTokenEncrypted, "RFC 7516 §9", detail: "it is encrypted: \(received); \(advice)")
     }
 
     /// The JSON object in one part of the token.
@@ -103,15 +103,5 @@ struct UnverifiedIDToken: Sendable {
         guard let value else { return "" }
         guard let id = value.string, (1...256).contains(id.utf8.count) else { return nil }
         return id
-    }
-}
-
-/// A refusal on its way out of the reading of a token.
-struct RejectedToken: Error, Equatable {
-    /// Why.
-    let refusal: TokenRejection
-
-    init(_ code: StaticString, _ source: StaticString, detail: String = "") {
-        self.refusal = TokenRejection(code, source, detail: detail)
     }
 }

@@ -45,7 +45,7 @@ struct CallResult: Sendable {
     func response(from origin: Origin) throws(Failure) -> ProviderResponse {
         guard self.reason == .answered else { throw self.failure(at: origin) }
         guard (200...599).contains(self.status), let headers = ResponseFields.read(self.head) else {
-            throw Failure(.providerFailed, "provider.answer_malformed", "\(origin): status line or header fields")
+            throw Failure(.providerResponseMalformed, "\(origin): status line or header fields")
         }
         return ProviderResponse(status: self.status, headers: headers, body: self.body)
     }
@@ -60,7 +60,7 @@ struct CallResult: Sendable {
             throw self.failure(at: origin)
         }
         guard !origin.isSecure || !self.certificates.isEmpty else {
-            throw Failure(.providerFailed, "provider.tls", "\(origin): its certificates could not be read")
+            throw Failure(.providerTLS, "\(origin): its certificates could not be read")
         }
         return HostProbe(certificates: self.certificates, answer: try? self.response(from: origin))
     }
@@ -68,27 +68,26 @@ struct CallResult: Sendable {
     private func failure(at origin: Origin) -> Failure {
         let detail = self.text.isEmpty ? "\(origin)" : "\(origin): \(self.printableText)"
         return switch self.reason {
-        case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
-        case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
+        case .timedOut: Failure(.providerTimeout, detail)
+        case .unreachable: Failure(.providerUnreachable, detail)
         case .tlsFailed where self.fault == .pin:
-            Failure(.providerFailed, "provider.pin_mismatch", self.stranger(at: origin))
-        case .tlsFailed: Failure(.providerFailed, "provider.tls", self.refusal(of: origin))
+            Failure(.providerPinMismatch, self.stranger(at: origin))
+        case .tlsFailed: Failure(.providerTLS, self.refusal(of: origin))
         case .proxyRefused:
             Failure(
-                .providerFailed,
-                "provider.proxy",
+                .providerProxy,
                 "\(origin): the proxy answered \(self.status) and made no tunnel"
             )
-        case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
-        case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
-        case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
-        case .answered, .malformed: Failure(.providerFailed, "provider.answer_malformed", detail)
-        case .cancelled: Failure(.providerFailed, "provider.cancelled", "\(origin)")
-        case .shutDown: Failure(.overloaded, "provider.shut_down", "\(origin)")
-        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin): too many calls wait already")
+        case .connectionLost: Failure(.providerConnectionLost, detail)
+        case .bodyTooLarge: Failure(.providerResponseTooLarge, "\(origin): body")
+        case .headTooLarge: Failure(.providerResponseTooLarge, "\(origin): header fields")
+        case .answered, .malformed: Failure(.providerResponseMalformed, detail)
+        case .cancelled: Failure(.providerCancelled, "\(origin)")
+        case .shutDown: Failure(.providerShutDown, "\(origin)")
+        case .queueFull: Failure(.providerQueueFull, "\(origin): too many calls wait already")
         case .queueTimedOut:
-            Failure(.overloaded, "provider.queue_full", "\(origin): waited too long for one of max_connections")
-        case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
+            Failure(.providerQueueFull, "\(origin): waited too long for one of max_connections")
+        case .outOfMemory: Failure(.providerNoResources, detail)
         }
     }
 

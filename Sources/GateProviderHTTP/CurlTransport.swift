@@ -36,13 +36,13 @@ internal import Synchronization
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
         if let obstacle = unsafe gate_transport_obstacle() {
-            throw Failure(.internalError, "transport.unsupported_library", unsafe String(cString: obstacle))
+            throw Failure(.transportUnsupportedLibrary, unsafe String(cString: obstacle))
         }
         let callers = PendingCalls()
         let context = unsafe Unmanaged.passRetained(callers)
         guard let engine = unsafe gate_transport_create(CurlTransport.completion, context.toOpaque()) else {
             unsafe context.release()
-            throw Failure(.internalError, "transport.no_resources", "no memory or descriptors for provider calls")
+            throw Failure(.transportNoResources, "no memory or descriptors for provider calls")
         }
         self.provider = provider
         self.pinning = trust.pins.map { Pinning($0, clock: clock) }
@@ -57,7 +57,7 @@ internal import Synchronization
             isReady = unsafe gate_transport_pin(engine, set.match.lent, bytes, set.pins.count) != 0 && isReady
         }
         guard isReady, unsafe gate_transport_start(engine) != 0 else {
-            throw Failure(.internalError, "transport.no_resources", "no memory or thread for provider calls")
+            throw Failure(.transportNoResources, "no memory or thread for provider calls")
         }
     }
 

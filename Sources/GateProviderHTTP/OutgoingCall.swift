@@ -25,20 +25,19 @@ struct OutgoingCall: Sendable {
     init(_ request: ProviderRequest) throws(Failure) {
         let origin = request.address.origin
         guard origin.isSecure || origin.isLoopback else {
-            throw Failure(.providerFailed, "provider.insecure_address", "\(origin) is plain http and not this machine")
+            throw Failure(.providerInsecureURL, "\(origin) is plain http and not this machine")
         }
         guard ["GET", "POST", "HEAD"].contains(request.method) else {
             throw Failure(
-                .internalError,
-                "provider.bad_request",
+                .providerBadRequest,
                 "method \(request.method.prefix(16).debugDescription)"
             )
         }
         guard (0...Self.largestLimit).contains(request.limit), request.timeout > .zero else {
-            throw Failure(.internalError, "provider.bad_request", "limit \(request.limit), timeout \(request.timeout)")
+            throw Failure(.providerBadRequest, "limit \(request.limit), timeout \(request.timeout)")
         }
         guard (request.body?.count ?? 0) <= Self.largestLimit, request.headers.allSatisfy(Self.isSound) else {
-            throw Failure(.internalError, "provider.bad_request", "a header field or the body cannot be sent")
+            throw Failure(.providerBadRequest, "a header field or the body cannot be sent")
         }
         self.method = request.method
         self.address = request.address.description

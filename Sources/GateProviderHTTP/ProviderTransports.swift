@@ -32,7 +32,7 @@ package final class ProviderTransports: ProviderTransport {
     /// The way to a provider.
     package func line(to provider: String) throws(Failure) -> CurlTransport {
         guard let line = self.lines.withLock({ $0[provider] }) else {
-            throw Failure(.internalError, "provider.unknown", "no connections were set up for \(provider)")
+            throw Failure(.providerUnknown, "no connections were set up for \(provider)")
         }
         return line
     }

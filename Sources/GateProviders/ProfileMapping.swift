@@ -39,7 +39,7 @@ package struct ProfileMapping: Sendable {
             let sources = texts.compactMap(ClaimSource.init)
             guard let field = ProfileField(rawValue: name), !field.isDerived, sources.count == texts.count,
                 field.takesUnsigned || !sources.contains(where: { $0.document == .callback })
-            else { throw Failure(.internalError, "provider.definition", "profile: a field or a source is not known") }
+            else { throw Failure(.providerDefinition, "profile: a field or a source is not known") }
             overrides[field] = sources
         }
         return overrides
@@ -80,8 +80,7 @@ package struct ProfileMapping: Sendable {
         guard let subject = self.found(.subject, payloads, limit: 255), PlainText.isVisible(subject.text) else {
             let chain = self.chain(of: .subject).joined(separator: ", ")
             throw Failure(
-                .providerFailed,
-                "provider.subject",
+                .providerSubject,
                 "the provider gave no usable id of the person (\(chain))"
             )
         }

@@ -148,16 +148,16 @@ package struct ProviderDefinition: Sendable {
     ) throws(Failure) {
         guard overrides[.subject].map({ !$0.isEmpty }) ?? (entry.chains[.subject] != nil) else {
             let detail = "profile: 'subject' must say where the person's id is, such as api:/user#/id"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         guard !(overrides[.subject] ?? []).contains(where: { $0.document == .constant }) else {
             let detail = "profile: 'subject' cannot be a constant, or everybody would be the same person"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         guard case .oauth2 = entry.signIn else { return }
         guard !overrides.values.joined().contains(where: { [.idToken, .userinfo].contains($0.document) }) else {
             let detail = "profile: this provider has no ID token and no userinfo, only api: sources"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
     }
 
@@ -166,7 +166,7 @@ package struct ProviderDefinition: Sendable {
         guard let fault = SignatureAlgorithm.fault(in: list, of: settings.type, secret: settings.clientSecret) else {
             return
         }
-        throw Failure(.internalError, "provider.definition", "id_token_algorithms: \(fault)")
+        throw Failure(.providerDefinition, "id_token_algorithms: \(fault)")
     }
 
     /// The type's own parameters and the operator's, which replace those of the same name.
@@ -181,7 +181,7 @@ package struct ProviderDefinition: Sendable {
         return try paths.sorted().map { (path) throws(Failure) in
             let query = entry.apiQueries[path].map { "?\($0)" } ?? ""
             guard let base = entry.apiBase else {
-                throw Failure(.internalError, "provider.definition", "profile: there is no API to call without api_url")
+                throw Failure(.providerDefinition, "profile: there is no API to call without api_url")
             }
             return APICall(
                 path: path,

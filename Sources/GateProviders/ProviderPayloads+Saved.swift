@@ -77,6 +77,6 @@ extension ProviderPayloads {
     }
 
     private static func unusable(_ detail: String) -> Failure {
-        Failure(.malformedRequest, "profile.payload", detail)
+        Failure(.profilePayload, detail)
     }
 }

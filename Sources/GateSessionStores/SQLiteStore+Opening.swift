@@ -24,7 +24,7 @@ extension SQLiteStore {
         }
         guard !isNewer else {
             let advice = "was written by a newer Gatehouse; run that version, or name another file in sessions.store"
-            throw Failure(.overloaded, "session.store_newer", "\(path) \(advice)")
+            throw Failure(.sessionStoreNewer, "\(path) \(advice)")
         }
         return pool
     }
@@ -58,7 +58,7 @@ extension SQLiteStore {
         guard isDamaged else { return .unavailable("\(path) cannot be opened: \(error)") }
         let advice =
             "move it away to begin without sessions (everybody signs in again), or put a good copy in its place"
-        return Failure(.overloaded, "session.store_damaged", "\(path) is damaged or no session database; \(advice)")
+        return Failure(.sessionStoreDamaged, "\(path) is damaged or no session database; \(advice)")
     }
 }
 

@@ -280,7 +280,7 @@ extension SQLiteStore {
     /// Throws if a call waited too long for those before it.
     private static func checkTurn(_ deadline: ContinuousClock.Instant) throws {
         guard ContinuousClock.now < deadline else {
-            throw Failure(.overloaded, "session.store_busy", "other calls took too long")
+            throw Failure(.sessionStoreBusy, "other calls took too long")
         }
     }
 

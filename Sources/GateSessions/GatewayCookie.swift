@@ -7,8 +7,11 @@ package import GateCore
 /// None has a `Domain`, so each belongs to one host; over https the `__Host-` prefix makes the browser insist on it
 /// (RFC 6265bis §4.1.3.2).
 package struct GatewayCookie: Sendable, Hashable {
-    /// How long an attempt to sign in or a hand-over may take, in seconds.
-    package static let attemptSeconds = 600
+    /// How long the browser keeps the cookie of a sign-in attempt, in seconds: longer than the attempt lasts, so that a
+    /// late callback is reported as expired instead of unknown.
+    package static let attemptSeconds = 3600
+    /// How long a session transfer may take, in seconds.
+    package static let transferSeconds = 600
     /// How many attempts to sign in, and how many session transfers on one host, one browser may have open.
     package static let maxAttempts = 5
 
@@ -50,7 +53,7 @@ package struct GatewayCookie: Sendable, Hashable {
     /// The cookie that binds one hand-over to the browser; nil if the tag is not eight lower-case hexadecimal digits.
     package static func handover(_ tag: String, at origin: Origin) -> GatewayCookie? {
         guard GatewayCookie.isTag(tag.utf8) else { return nil }
-        return GatewayCookie("\(GatewayCookie.handoverBase)\(tag)", at: origin, seconds: GatewayCookie.attemptSeconds)
+        return GatewayCookie("\(GatewayCookie.handoverBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
     }
 
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url of ours.

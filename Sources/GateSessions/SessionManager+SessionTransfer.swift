@@ -25,7 +25,7 @@ extension SessionManager {
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
-            throw Failure(.malformedRequest, "handover.spent", "the code was used before")
+            throw Failure(.sessionTransferSpent, "the code was used before")
         }
         let claim = try code.claim(at: origin, cookie: cookie)
         return try await self.issue(from: claim.ticket, of: gate, to: code.origin.host, now: now)

@@ -198,7 +198,7 @@ extension SessionManager {
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
         guard !sealed.isEmpty else {
-            throw Failure(.internalError, "session.not_sealed", "the session cannot be sealed: no gateway secret")
+            throw Failure(.sessionNotSealed, "the session cannot be sealed: no gateway secret")
         }
         let record = SessionRecord(
             key: key,

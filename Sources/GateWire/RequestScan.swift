@@ -28,14 +28,14 @@ struct RequestScan {
             case .more:
                 return nil
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRejection(431, "wire.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(.wireHeadTooLarge) }
                 return end
             case .folded:
-                throw .malformed("wire.field_name")
+                throw .malformed(.wireFieldName)
             case .field(let slot):
-                guard self.fields.count < self.limits.fields else { throw WireRejection(431, "wire.too_many_fields") }
+                guard self.fields.count < self.limits.fields else { throw WireRejection(.wireTooManyFields) }
                 guard Int(slot.end) > position, Int(slot.end) <= self.limits.bytes else {
-                    throw WireRejection(431, "wire.head_too_large")
+                    throw WireRejection(.wireHeadTooLarge)
                 }
                 self.fields.append(slot)
                 position = Int(slot.end)
@@ -50,14 +50,14 @@ struct RequestScan {
         if census.hasSeveralCookies {
             message = message.joiningCookies()
             guard message.fields.last.map({ $0.lineRange.count <= self.limits.fieldBytes }) ?? true else {
-                throw WireRejection(431, "wire.field_too_large")
+                throw WireRejection(.wireFieldTooLarge)
             }
         }
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
         let found = try census.authority(of: message, known: known)
         if found !== known { known = found }
         guard target.agrees(with: found.authority, scheme: self.scheme) else {
-            throw .malformed("request.host_differs_from_target")
+            throw .malformed(.requestHostDiffersFromTarget)
         }
         let framing = try census.framing(of: message, minorVersion: self.line.minorVersion)
         return RequestHead(
@@ -102,10 +102,10 @@ struct RequestLine {
         var position = 0
         while position < bytes.count, ByteClass.isToken(bytes[position]) {
             position += 1
-            guard position <= RequestLine.maxMethodBytes else { throw WireRejection(501, "request.method_too_long") }
+            guard position <= RequestLine.maxMethodBytes else { throw WireRejection(.requestMethodTooLong) }
         }
         guard position < bytes.count else { return nil }
-        guard bytes[position] == 0x20, position > 0 else { throw .malformed("request.start_line") }
+        guard bytes[position] == 0x20, position > 0 else { throw .malformed(.requestStartLine) }
         let methodEnd = position
         position += 1
         let targetStart = position
@@ -117,13 +117,13 @@ struct RequestLine {
             position += 1
         }
         guard position < bytes.count else { return nil }
-        guard position - targetStart <= limits.targetBytes else { throw WireRejection(414, "wire.target_too_long") }
+        guard position - targetStart <= limits.targetBytes else { throw WireRejection(.wireTargetTooLong) }
         guard bytes[position] == 0x20, position > targetStart else {
-            throw .malformed(bytes[position] == UInt8(ascii: "#") ? "request.fragment" : "request.target")
+            throw .malformed(bytes[position] == UInt8(ascii: "#") ? .requestFragment : .requestTarget)
         }
         self.target = targetStart..<position
         let version = position + 1
-        guard version + 10 <= bytes.count else { throw .malformed("request.version") }
+        guard version + 10 <= bytes.count else { throw .malformed(.requestVersion) }
         try self.readVersion(bytes, at: version)
         self.method = try RequestLine.method(bytes, 0..<methodEnd)
         return version + 10
@@ -135,15 +135,15 @@ struct RequestLine {
     private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRejection) {
         var position = start
         for byte in "HTTP/".utf8 {
-            guard bytes[position] == byte else { throw .malformed("request.version") }
+            guard bytes[position] == byte else { throw .malformed(.requestVersion) }
             position += 1
         }
         let (major, minor) = (bytes[start + 5], bytes[start + 7])
         guard ByteClass.isDigit(major), bytes[start + 6] == UInt8(ascii: "."), ByteClass.isDigit(minor) else {
-            throw .malformed("request.version")
+            throw .malformed(.requestVersion)
         }
-        guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed("request.start_line") }
-        guard major == UInt8(ascii: "1") else { throw WireRejection(505, "request.version_not_supported") }
+        guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed(.requestStartLine) }
+        guard major == UInt8(ascii: "1") else { throw WireRejection(.requestVersionNotSupported) }
         self.minorVersion = minor == UInt8(ascii: "0") ? 0 : 1
     }
 
@@ -156,8 +156,8 @@ struct RequestLine {
         }
         let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
         if let method = RequestMethod(rawValue: text) { return method }
-        guard RequestMethod.isRefused(text) else { throw WireRejection(501, "request.method_unknown") }
-        throw WireRejection(405, "request.method_not_allowed")
+        guard RequestMethod.isRefused(text) else { throw WireRejection(.requestMethodUnknown) }
+        throw WireRejection(.requestMethodNotAllowed)
     }
 }
 
@@ -175,7 +175,7 @@ struct RequestTarget {
         var range = line.target
         self.isAsterisk = range.count == 1 && bytes[range.lowerBound] == UInt8(ascii: "*")
         guard !self.isAsterisk else {
-            guard line.method == .options else { throw .malformed("request.target") }
+            guard line.method == .options else { throw .malformed(.requestTarget) }
             (self.path, self.query, self.authority) = (.received(range.lowerBound..<range.lowerBound), nil, nil)
             return
         }
@@ -220,12 +220,12 @@ struct RequestTarget {
         scheme: String
     ) throws(WireRejection) -> (authority: (host: String, port: Int), length: Int) {
         let start = scheme + "://"
-        guard text.lowercased().hasPrefix(start) else { throw .malformed("request.target") }
+        guard text.lowercased().hasPrefix(start) else { throw .malformed(.requestTarget) }
         let rest = text.dropFirst(start.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard let sides = WebURL.split(authority: authority),
             let origin = Origin(scheme: scheme, host: sides.host, port: sides.port)
-        else { throw .malformed("request.target") }
+        else { throw .malformed(.requestTarget) }
         return ((origin.host, origin.port), start.utf8.count + authority.utf8.count)
     }
 }

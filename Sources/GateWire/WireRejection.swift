@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes on a connection are no message that may be passed on.
+package import GateCore
+
+/// Why the bytes on a connection are not a message that may be forwarded.
 ///
-/// The connection that sent them is closed after the answer, because nobody can say where the next message starts.
+/// The connection is closed after the response, because the start of the next message is unknown.
 package struct WireRejection: Error, Sendable, Hashable {
     /// The status for the peer: 400, 405, 413, 414, 417, 421, 431, 501 or 505 for a request; 502 for a response.
     package let status: Int
-    /// A stable name for logs, metrics and the error page.
-    package let reason: String
+    /// The rule that the bytes break; decides the code and the error page.
+    package let reason: Failure.Reason
     /// Whether a browser seems to have sent it whose user waits for a page, see ``BrowserHints``.
     package var wantsPage = false
 
-    /// Makes a refusal; `reason` is a literal of ours, never received text.
-    package init(_ status: Int, _ reason: StaticString) {
-        self.status = status
-        self.reason = "\(reason)"
+    /// Creates a rejection with the status of the reason, or with 502 for example where a response breaks the rule.
+    package init(_ reason: Failure.Reason, status: Int? = nil) {
+        self.status = status ?? reason.entry.status
+        self.reason = reason
     }
 
-    /// A request that the grammar of RFC 9112 refuses.
-    package static func malformed(_ reason: StaticString) -> WireRejection { WireRejection(400, reason) }
+    /// A request that breaks the grammar of RFC 9112.
+    package static func malformed(_ reason: Failure.Reason) -> WireRejection { WireRejection(reason, status: 400) }
 }
 
 /// Bounds on the head of a message.

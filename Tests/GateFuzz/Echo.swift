@@ -82,7 +82,7 @@ final class Echo: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason) }
+    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason.code) }
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }

@@ -43,7 +43,7 @@ enum HTTP2FieldsFuzzTarget {
             let isSame = again.message.fields.count == head.message.fields.count
             return isSame ? nil : "the answer has other fields"
         } catch {
-            return "the answer is refused: \(error.reason)"
+            return "the answer is refused: \(error.reason.code)"
         }
     }
 }

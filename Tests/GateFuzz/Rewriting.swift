@@ -17,7 +17,7 @@ enum Rewriting {
             guard let read = try parser.head(from: &buffer) else { return "the written head is not complete" }
             again = read
         } catch {
-            return "the written head is refused: \(error.reason)"
+            return "the written head is refused: \(error.reason.code)"
         }
         guard buffer.readableBytes == 0 else { return "the written head ends too early" }
         guard again.message.count(.contentLength) + again.message.count(.transferEncoding) <= 1 else {

@@ -101,6 +101,6 @@ import Testing
         let failure = #expect(throws: Failure.self) {
             try CallResult(reason: .answered, status: status).response(from: origin)
         }
-        #expect(failure?.code == "provider.answer_malformed")
+        #expect(failure?.reason == .providerResponseMalformed)
     }
 }

@@ -79,7 +79,7 @@ import Testing
         let failure = await #expect(throws: Failure.self) {
             try await self.transport.line(to: provider).chain(at: origin)
         }
-        #expect(failure?.code == "provider.tls")
+        #expect(failure?.reason == .providerTLS)
         #expect(failure?.detail.contains(words) == true, "\(failure?.detail ?? "")")
     }
 
@@ -97,7 +97,7 @@ import Testing
         let failure = #expect(throws: Failure.self) {
             try CallResult(reason: .answered, status: 200).probe(from: origin)
         }
-        #expect(failure?.code == "provider.tls")
+        #expect(failure?.reason == .providerTLS)
     }
 
     @Test(arguments: TLSFailure.allCases)

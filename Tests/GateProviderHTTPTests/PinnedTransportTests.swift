@@ -169,7 +169,7 @@ import Testing
         #expect(try await board.response(to: request, provider: "id").status == 200)
         board.connect("id", over: try self.transport(try self.set(["other", "ca"], .publicKey)))
         let failure = await #expect(throws: Failure.self) { try await board.response(to: request, provider: "id") }
-        #expect(failure?.code == "provider.pin_mismatch")
+        #expect(failure?.reason == .providerPinMismatch)
         #expect(self.seen.verdicts == [.matched(pin: 0, position: 0), .mismatched])
     }
 

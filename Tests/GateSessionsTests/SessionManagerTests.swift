@@ -131,7 +131,7 @@ import Testing
             try await rig.manager.session(for: issued.ticket, host: self.gate, now: noon)
         }
         #expect(failure?.kind == .overloaded)
-        #expect(failure?.code == "session.store_unavailable")
+        #expect(failure?.reason == .sessionStoreUnavailable)
     }
 
     @Test func `a store that cannot be written lets people in who are signed in, and nobody else`() async throws {

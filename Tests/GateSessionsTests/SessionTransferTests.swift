@@ -127,7 +127,7 @@ import Testing
         let failure = await #expect(throws: Failure.self) {
             try await self.redeem(code)
         }
-        #expect(failure?.code == "handover.spent")
+        #expect(failure?.reason == .sessionTransferSpent)
         #expect(self.rig.store.state.withLock { $0.records.count } == 2)
     }
 
@@ -186,7 +186,7 @@ import Testing
         let code = self.code(for: try await self.rig.signedIn().ticket)
         let origin = try #require(Origin(scheme: scheme, host: host, port: port))
         let failure = #expect(throws: Failure.self) { try code.claim(at: origin, cookie: self.binding.text.utf8) }
-        #expect(failure?.code == "handover.wrong_origin")
+        #expect(failure?.reason == .sessionTransferWrongOrigin)
     }
 
     @Test func `a session that ended before the code came back is not handed over`() async throws {

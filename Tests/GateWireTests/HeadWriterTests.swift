@@ -81,6 +81,6 @@ import Testing
     }
 
     @Test func `a refusal says no received text`() {
-        #expect(WireRejection.malformed("request.target") == WireRejection(400, "request.target"))
+        #expect(WireRejection.malformed(.requestTarget) == WireRejection(.requestTarget))
     }
 }

@@ -10,14 +10,14 @@ internal import GateProviders
 struct AccessTokenHashRule: IDTokenRule {
     let accessToken: String
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         guard let claim = token.claims["at_hash"] else { return nil }
         let digest = AccessTokenHashRule.digest(Array(self.accessToken.utf8), token.algorithm)
         let expected = Base64URL.encode(digest.prefix(digest.count / 2))
         guard let hash = claim.string, constantTimeEquals(hash.utf8, expected.utf8) else {
             let detail =
                 "at_hash is not that of the access token beside it, with the hash of \(token.algorithm.rawValue)"
-            return TokenRejection("id_token.access_token_hash", "OpenID Connect Core §3.1.3.8", detail: detail)
+            return TokenRejection(.idTokenAccessTokenHash, "OpenID Connect Core §3.1.3.8", detail: detail)
         }
         return nil
     }

@@ -17,13 +17,13 @@ struct AlgorithmRule: Sendable {
     }
 
     /// The algorithm of a header, or why it is not admitted.
-    func algorithm(of header: JSON?) -> Result<SignatureAlgorithm, RejectedToken> {
+    func algorithm(of header: JSON?) -> Result<SignatureAlgorithm, TokenRejection> {
         if let algorithm = header?.string.flatMap(SignatureAlgorithm.init), self.admitted.contains(algorithm) {
             return .success(algorithm)
         }
         let names = self.admitted.map(\.rawValue).sorted().joined(separator: ", ")
         let detail = "alg is \(ReceivedText.shown(header)), admitted are \(names); \(self.advice(for: header))"
-        return .failure(RejectedToken("id_token.algorithm", "RFC 8725 §3.1", detail: detail))
+        return .failure(TokenRejection(.idTokenAlgorithm, "RFC 8725 §3.1", detail: detail))
     }
 
     /// The line to change, here or at the provider.

@@ -12,7 +12,7 @@ struct AudienceRule: IDTokenRule {
     /// Who else may be in the audience.
     var trusted: Set<String> = []
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         let claim = token.claims["aud"]
         let audiences = claim?.array ?? (claim.map { [$0] } ?? [])
         guard audiences.contains(where: self.isOurs),
@@ -29,13 +29,13 @@ struct AudienceRule: IDTokenRule {
         let detail = "aud is \(ReceivedText.shown(claim)), expected \(ReceivedText.quoted(self.clientID))\(others)"
         let isWithOthers = claim?.array?.contains(where: self.isOurs) ?? false
         let advice = isWithOthers ? "; list the others in trusted_audiences if they may have such tokens" : ""
-        return TokenRejection("id_token.audience", "OpenID Connect Core §3.1.3.7, rule 3", detail: detail + advice)
+        return TokenRejection(.idTokenAudience, "OpenID Connect Core §3.1.3.7, rule 3", detail: detail + advice)
     }
 
     private func issuedToOthers(_ party: JSON?) -> TokenRejection {
         let expected = ReceivedText.quoted(self.clientID)
         let detail = "azp is \(ReceivedText.shown(party)), expected \(expected)"
-        return TokenRejection("id_token.authorized_party", "OpenID Connect Core §3.1.3.7, rule 5", detail: detail)
+        return TokenRejection(.idTokenAuthorizedParty, "OpenID Connect Core §3.1.3.7, rule 5", detail: detail)
     }
 
     private func isOurs(_ audience: JSON) -> Bool {

@@ -8,11 +8,11 @@ internal import GateCore
 struct ExpiryRule: IDTokenRule {
     let leeway: Duration
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
             let expected = "expected later than \(now.advanced(by: .zero - self.leeway).seconds)"
             let detail = "exp is \(ReceivedText.shown(token.claims["exp"])), \(expected)"
-            return TokenRejection("id_token.expired", "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
+            return TokenRejection(.idTokenExpired, "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
         }
         return nil
     }

@@ -10,14 +10,14 @@ struct IssuedAtRule: IDTokenRule {
 
     let leeway: Duration
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         guard let issued = token.claims["iat"]?.numericDate, issued <= now.advanced(by: self.leeway),
             now <= issued.advanced(by: IssuedAtRule.oldest + self.leeway)
         else {
             let oldest = now.advanced(by: .zero - IssuedAtRule.oldest - self.leeway).seconds
             let expected = "expected \(oldest) to \(now.advanced(by: self.leeway).seconds)"
             let detail = "iat is \(ReceivedText.shown(token.claims["iat"])), \(expected)"
-            return TokenRejection("id_token.issued_at", "OpenID Connect Core §3.1.3.7, rule 10", detail: detail)
+            return TokenRejection(.idTokenIssuedAt, "OpenID Connect Core §3.1.3.7, rule 10", detail: detail)
         }
         return nil
     }

@@ -10,16 +10,15 @@ struct IssuerClaimRule: IDTokenRule {
     let issuer: IssuerRule
     let discovered: String
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         switch self.issuer.verdict(on: token.claims, discovered: self.discovered) {
         case .accepted: nil
         case .foreign:
-            TokenRejection("id_token.issuer", "OpenID Connect Core §3.1.3.7, rule 2", detail: self.detail(token))
+            TokenRejection(.idTokenIssuer, "OpenID Connect Core §3.1.3.7, rule 2", detail: self.detail(token))
         case .tenantRefused:
             TokenRejection(
-                "provider.tenant",
+                .providerTenant,
                 "the tenant that the configuration names",
-                .forbidden,
                 detail: "tid is \(ReceivedText.shown(token.claims["tid"])), which tenant and tenants do not admit"
             )
         }

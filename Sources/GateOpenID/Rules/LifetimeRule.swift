@@ -10,7 +10,7 @@ internal import GateProviders
 struct LifetimeRule: IDTokenRule {
     var longest = ProviderDefinition.standardLifetime
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         let (iat, exp) = (token.claims["iat"], token.claims["exp"])
         guard let issued = iat?.numericDate, let expiry = exp?.numericDate,
             issued <= expiry, expiry <= issued.advanced(by: self.longest)
@@ -18,7 +18,7 @@ struct LifetimeRule: IDTokenRule {
             let received = "iat is \(ReceivedText.shown(iat)) and exp \(ReceivedText.shown(exp))"
             let seconds = self.longest.components.seconds
             let detail = "\(received), expected at most \(seconds) s between them; see id_token_lifetime"
-            return TokenRejection("id_token.lifetime", "OpenID Connect Core §2", detail: detail)
+            return TokenRejection(.idTokenLifetime, "OpenID Connect Core §2", detail: detail)
         }
         return nil
     }

@@ -11,14 +11,14 @@ struct NonceRule: IDTokenRule {
     let nonce: String
     var rule = ProviderDefinition.NonceRule.required
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         if self.rule == .ifPresent, token.claims["nonce"] == nil, token.claims["nonce_supported"]?.bool != true {
             return nil
         }
         guard let nonce = token.claims["nonce"]?.string, constantTimeEquals(nonce.utf8, self.nonce.utf8) else {
             let received = token.claims["nonce"] == nil ? "absent" : "another one"
             let detail = "nonce is \(received), expected that of the attempt"
-            return TokenRejection("id_token.nonce", "OpenID Connect Core §3.1.3.7, rule 11", detail: detail)
+            return TokenRejection(.idTokenNonce, "OpenID Connect Core §3.1.3.7, rule 11", detail: detail)
         }
         return nil
     }

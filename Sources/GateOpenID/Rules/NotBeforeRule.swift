@@ -8,12 +8,12 @@ internal import GateCore
 struct NotBeforeRule: IDTokenRule {
     let leeway: Duration
 
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         guard let claim = token.claims["nbf"] else { return nil }
         guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
             let expected = "expected at most \(now.advanced(by: self.leeway).seconds)"
             let detail = "nbf is \(ReceivedText.shown(claim)), \(expected)"
-            return TokenRejection("id_token.not_before", "RFC 7519 §4.1.5", detail: detail)
+            return TokenRejection(.idTokenNotBefore, "RFC 7519 §4.1.5", detail: detail)
         }
         return nil
     }

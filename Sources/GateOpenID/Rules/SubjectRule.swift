@@ -6,11 +6,11 @@ internal import GateCore
 ///
 /// OpenID Connect Core §2.
 struct SubjectRule: IDTokenRule {
-    func refusal(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
         guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count) else {
             let received = token.claims["sub"]?.string.map { "a text of \($0.utf8.count) bytes" }
             let detail = "sub is \(received ?? ReceivedText.shown(token.claims["sub"])), expected 1 to 255 bytes"
-            return TokenRejection("id_token.subject", "OpenID Connect Core §2", detail: detail)
+            return TokenRejection(.idTokenSubject, "OpenID Connect Core §2", detail: detail)
         }
         return nil
     }

@@ -25,7 +25,7 @@ extension CatalogEntry {
         let scopes = settings.scopes ?? ["name", "email"]
         guard settings.responseMode != .query || !scopes.contains(where: ["name", "email"].contains) else {
             let detail = "Apple sends name and email by form_post only; remove response_mode, or ask for neither scope"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
             buttonText: "Sign in with Apple",

@@ -59,7 +59,7 @@ extension CatalogEntry {
             source: .idToken("/hd"),
             allowed: domains,
             comparison: .host,
-            refusal: Failure(.forbidden, "provider.hosted_domain", "the account is in none of the hosted domains")
+            refusal: Failure(.providerHostedDomain, "the account is in none of the hosted domains")
         )
     }
 

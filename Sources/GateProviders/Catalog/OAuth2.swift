@@ -22,7 +22,7 @@ extension CatalogEntry {
     fileprivate static func oauth2(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         guard let authorization = settings.authorizationEndpoint, let token = settings.tokenEndpoint else {
             let detail = "an oauth2 provider needs authorization_endpoint and token_endpoint"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
             buttonText: "Sign in with \(settings.id)",

@@ -43,7 +43,7 @@ extension CatalogEntry {
             source: self.slackTeam,
             allowed: teams,
             comparison: .exact,
-            refusal: Failure(.forbidden, "provider.workspace", "the account is in none of the workspaces")
+            refusal: Failure(.providerWorkspace, "the account is in none of the workspaces")
         )
     }
 

@@ -31,7 +31,7 @@ package struct ProviderDiagnostics: Sendable {
         let providers = configuration.providers.filter { name == nil || $0.id == name }
         guard !providers.isEmpty else {
             let known = configuration.providers.map(\.id).joined(separator: ", ")
-            throw Failure(.noSuchRoute, "provider.none", "the file has no provider '\(name ?? "")'; it has \(known)")
+            throw Failure(.providerNone, "the file has no provider '\(name ?? "")'; it has \(known)")
         }
         self.providers = providers
         self.publicURL = configuration.gateway.publicURL

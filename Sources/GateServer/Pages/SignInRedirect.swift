@@ -82,7 +82,7 @@ struct SignInRedirect {
             route.route.origin.host == self.site.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
-        let failure = Failure(.signInRequired, "sign_in_required", "\(route.name) needs a session that it accepts")
+        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.site.rendering.challenge(failure, signIn: address)
     }
 }

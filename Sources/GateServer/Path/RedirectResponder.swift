@@ -33,7 +33,7 @@ final class RedirectResponder: Responder {
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
     func answer(to refusal: WireRejection) -> Response {
-        self.loop.site.metrics.refused(refusal.reason)
+        self.loop.site.metrics.refused(refusal.reason.code)
         return self.loop.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 

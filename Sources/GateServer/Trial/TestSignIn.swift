@@ -101,8 +101,7 @@ package final class TestSignIn: Sendable {
         else { return }
         let title = settings.type.title
         throw Failure(
-            .malformedRequest,
-            "provider.redirect",
+            .providerRedirect,
             "\(title) cannot be tried, since it would refuse the callback on \(origin): \(complaint); sign in at the "
                 + "running gateway instead, and see its log"
         )

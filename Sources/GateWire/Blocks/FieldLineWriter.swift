@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import NIOCore
 
 /// The lines of a flat head in the making: fields come one by one and are checked as they are written.
@@ -39,27 +40,27 @@ final class FieldLineWriter {
 
     /// Whether the fields that were counted and this one are within bounds.
     func refuseExcess(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard self.decoded <= self.limits.bytes else { throw .refused(WireRejection(431, "wire.head_too_large")) }
-        guard self.slots.count < self.limits.fields else { throw .refused(WireRejection(431, "wire.too_many_fields")) }
+        guard self.decoded <= self.limits.bytes else { throw .refused(WireRejection(.wireHeadTooLarge)) }
+        guard self.slots.count < self.limits.fields else { throw .refused(WireRejection(.wireTooManyFields)) }
         guard name.count + value.count + 4 <= self.limits.fieldBytes else {
-            throw .refused(WireRejection(431, "wire.field_too_large"))
+            throw .refused(WireRejection(.wireFieldTooLarge))
         }
     }
 
     /// The meaning of a name whose every byte may stand in one.
     func meaning(of name: Span<UInt8>) throws(HTTP2FieldsRejection) -> FieldName {
-        guard !name.isEmpty else { throw .malformed("wire.field_name") }
+        guard !name.isEmpty else { throw .malformed(.wireFieldName) }
         var hash = FieldNames.seed
         var isPlain = true
         for index in name.indices {
             let byte = name[index]
-            guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed("wire.field_name") }
+            guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed(.wireFieldName) }
             if !ByteClass.isPlainName(byte) { isPlain = false }
             hash = FieldNames.step(hash, byte)
         }
         guard isPlain || !self.isRequest else {
             guard let meaning = self.names.meaning(ofIrregular: name) else {
-                throw .refused(WireRejection(400, "wire.field_name"))
+                throw .refused(WireRejection(.wireFieldName))
             }
             return meaning
         }
@@ -70,11 +71,11 @@ final class FieldLineWriter {
     func check(_ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
         guard let last = value.indices.last else { return }
         guard !FieldLineWriter.isSpace(value[0]), !FieldLineWriter.isSpace(value[last]) else {
-            throw .malformed("wire.field_space")
+            throw .malformed(.wireFieldSpace)
         }
         var position = FieldScanner.skipPlain(value, from: 0)
         while position < value.count {
-            guard ByteClass.isValue(value[position]) else { throw .malformed("wire.field_value") }
+            guard ByteClass.isValue(value[position]) else { throw .malformed(.wireFieldValue) }
             position += 1
         }
     }
@@ -108,7 +109,7 @@ final class FieldLineWriter {
     func finish() throws(HTTP2FieldsRejection) -> MessageHead {
         self.bytes.writeStaticString("\r\n")
         guard self.bytes.readableBytes <= self.limits.bytes else {
-            throw .refused(WireRejection(431, "wire.head_too_large"))
+            throw .refused(WireRejection(.wireHeadTooLarge))
         }
         let message = MessageHead(bytes: self.bytes, fields: self.slots)
         self.bytes = ByteBuffer()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// Why a header block of HTTP/2 is no message that may be passed on.
 package struct HTTP2FieldsRejection: Error, Sendable, Hashable {
     /// What is told and counted, as of a head of HTTP/1.1.
@@ -15,7 +17,7 @@ package struct HTTP2FieldsRejection: Error, Sendable, Hashable {
     }
 
     /// A block that two readers could take for different messages.
-    static func malformed(_ reason: StaticString) -> HTTP2FieldsRejection {
-        HTTP2FieldsRejection(refusal: WireRejection(400, reason), isMalformed: true)
+    static func malformed(_ reason: Failure.Reason) -> HTTP2FieldsRejection {
+        HTTP2FieldsRejection(refusal: .malformed(reason), isMalformed: true)
     }
 }

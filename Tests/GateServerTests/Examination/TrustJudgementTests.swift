@@ -80,7 +80,7 @@ import Testing
 
     @Test func `a host whose TLS is refused is a failure with the reason`() async throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
-        let failure = Failure(.providerFailed, "provider.tls", "https://id.example.com: expired")
+        let failure = Failure(.providerTLS, "https://id.example.com: expired")
         let line = try #require(try await self.provider(hosts: [(origin, .failure(failure))]).lines.last)
         #expect(line == ProviderFinding("hub", .tls, .failure, "https://id.example.com: expired"))
     }

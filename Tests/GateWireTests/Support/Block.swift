@@ -64,7 +64,7 @@ struct Block: Sendable, CustomTestStringConvertible {
         do {
             return String(buffer: try self.head(limits).message.bytes)
         } catch {
-            return "\(error.isMalformed ? "reset" : "\(error.refusal.status)") \(error.refusal.reason)"
+            return "\(error.isMalformed ? "reset" : "\(error.refusal.status)") \(error.refusal.reason.code)"
         }
     }
 }

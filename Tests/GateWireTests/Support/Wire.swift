@@ -98,7 +98,7 @@ func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> Reading
         do {
             if let head = try parser.head(from: &buffer) { return .head(head.summary) }
         } catch {
-            return .refused(error.status, error.reason)
+            return .refused(error.status, error.reason.code)
         }
     }
     return .incomplete
