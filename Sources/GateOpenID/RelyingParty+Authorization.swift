@@ -31,11 +31,11 @@ extension RelyingParty {
         )
         var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts)
         if let endpoint = metadata.pushedAuthorization {
-            guard self.pushes.enter() else {
+            guard self.pushes.acquire() else {
                 let detail = "as many authorization requests as half of max_connections are being sent ahead already"
                 throw Failure(.providerBusy, detail)
             }
-            defer { self.pushes.leave() }
+            defer { self.pushes.release() }
             form = try await self.push(form, to: endpoint, metadata)
         }
         let endpoint = metadata.authorization

@@ -62,10 +62,4 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
 
     /// What a provider has besides whose tokens its operators shape.
     package static let ownServer = ProviderSetting.openID.union([.trustedAudiences, .idTokenLifetime])
-
-    /// The types that have the setting, in the order of the catalogue.
-    package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }
-
-    /// The types that cannot do without it.
-    package var requiredBy: [ProviderType] { ProviderType.all.filter { $0.required.contains(self) } }
 }

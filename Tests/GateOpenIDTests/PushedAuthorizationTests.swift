@@ -75,7 +75,7 @@ import Testing
         (429, #"{"error":"too_many_requests"}"#, .providerUnavailable),
         (503, #"{"error":"surprise"}"#, .providerUnavailable), (503, "", .providerUnavailable),
         (302, "", .providerRedirected),
-    ])
+    ] as [(Int, String, Failure.Reason?)])
     func `an answer is a reference or a failure that says whose it is`(
         status: Int,
         body: String,

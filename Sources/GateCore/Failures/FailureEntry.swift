@@ -11,7 +11,7 @@ extension Failure {
         package let section: Section
         /// The status of the response.
         package let status: Int
-        /// What `Retry-After` says; nil for no such field.
+        /// What `Retry-After` says; nil if the response has none.
         package let retry: Retry?
         /// What the error page shows.
         package let page: Page
@@ -86,7 +86,7 @@ extension Failure {
     package struct Page: Sendable {
         /// The heading.
         package let title: String
-        /// What happened and what the user can do; `{app}` stands for the name of the app.
+        /// What happened and what the user can do; `{app}` is replaced by the name of the app.
         package let text: String
         /// What the page offers, the most likely step first; steps that the request does not permit are left out.
         package let steps: [Step]

@@ -85,7 +85,7 @@ extension Failure.Section {
         case .wire:
             """
             Messages that two servers could read in two ways are rejected, because that is how requests are smuggled past a gateway.
-            The connection is closed; over HTTP/2 the stream gets a response, or is reset where it is no request at all.
+            The connection is closed; over HTTP/2 the stream gets a response, or is reset if the bytes are not a request.
 
 
             """

@@ -46,7 +46,7 @@ extension Endpoints {
             throw Failure(.signInReturnLost, "the return path is not known, or not any more")
         }
         guard place.isWhole else {
-            throw Failure(.signInReturnTooLong, "over \(ReturnPath.longest) bytes")
+            throw Failure(.signInReturnTooLong, "over \(ReturnPath.maxLength) bytes")
         }
         return Rendering.redirect(to: "\(request.origin)\(place.path)")
     }

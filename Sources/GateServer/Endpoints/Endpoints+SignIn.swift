@@ -68,8 +68,8 @@ extension Endpoints {
         try self.site.signIns.start(by: request.client, within: self.site.limits.signIns)
         try self.site.signIns.enter(within: self.site.limits.signIns)
         defer { self.site.signIns.leave() }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         do throws(Failure) {
             try await provider.reach.admit(provider.relyingParty)
         } catch {
@@ -105,8 +105,8 @@ extension Endpoints {
         guard let attempt = self.attempt(named: answer, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
             signIn = try await provider.relyingParty.signIn(

@@ -119,7 +119,7 @@ extension RuntimeConfiguration {
             return path.value.utf8.count <= ReturnPathLimits.ownHost
                 ? path : self.carried(path, on: host, for: client())
         }
-        guard target.utf8.count > ReturnPath.longest else { return front }
+        guard target.utf8.count > ReturnPath.maxLength else { return front }
         let place = ReturnPathStore.Place(path: front, isWhole: false)
         return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
     }

@@ -48,24 +48,6 @@ package struct ProviderType: Sendable {
 
     /// Whether the provider says who people are in ID tokens.
     package var isOpenID: Bool { self.settings.isSuperset(of: ProviderSetting.openID) }
-
-    /// The catalogue: adding a provider is one file and one line here.
-    package static let all: [ProviderType] = [
-        .google,
-        .github,
-        .microsoft,
-        .apple,
-        .gitlab,
-        .okta,
-        .auth0,
-        .keycloak,
-        .facebook,
-        .linkedin,
-        .discord,
-        .slack,
-        .oidc,
-        .oauth2,
-    ]
 }
 
 extension ProviderType: Hashable {
@@ -74,18 +56,4 @@ extension ProviderType: Hashable {
 
     /// Hashes the name.
     package func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
-}
-
-extension ProviderType: RawRepresentable, CaseIterable {
-    /// The whole catalogue.
-    package static var allCases: [ProviderType] { self.all }
-
-    /// The type of that name, if there is one.
-    package init?(rawValue: String) {
-        guard let type = ProviderType.all.first(where: { $0.name == rawValue }) else { return nil }
-        self = type
-    }
-
-    /// The name.
-    package var rawValue: String { self.name }
 }
