@@ -15,7 +15,6 @@ import Testing
         #expect(signIn.profile.issuer == ProviderFixture.issuer)
         #expect(signIn.profile.name == "Ada")
         #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
-        #expect(signIn.providerSession == "s-1")
         #expect(signIn.endSessionEndpoint?.description == "\(ProviderFixture.issuer)/logout")
         #expect(signIn.idToken != nil)
         #expect(
@@ -146,16 +145,22 @@ import Testing
         #expect(await stage.refusal(form, attempt) == "openid.issuer_mismatch")
     }
 
-    @Test(arguments: [
-        ("access_denied", .forbidden, .providerDenied),
-        ("server_error", .providerFailed, .providerUnavailable),
-        ("temporarily_unavailable", .providerFailed, .providerUnavailable),
-        ("user_cancelled_authorize", .forbidden, .providerDenied),
-        ("user_cancelled_login", .forbidden, .providerDenied),
-        ("interaction_required", .forbidden, .providerInteractionRequired),
-        ("<script>", .providerFailed, .providerRefused),
-    ] as [(String, Failure.Kind, Failure.Reason)])
-    func `a provider's error becomes a code of ours`(error: String, kind: Failure.Kind, reason: Failure.Reason) async throws {
+    @Test(
+        arguments: [
+            ("access_denied", .forbidden, .providerDenied),
+            ("server_error", .providerFailed, .providerUnavailable),
+            ("temporarily_unavailable", .providerFailed, .providerUnavailable),
+            ("user_cancelled_authorize", .forbidden, .providerDenied),
+            ("user_cancelled_login", .forbidden, .providerDenied),
+            ("interaction_required", .forbidden, .providerInteractionRequired),
+            ("<script>", .providerFailed, .providerRefused),
+        ] as [(String, Failure.Kind, Failure.Reason)]
+    )
+    func `a provider's error becomes a code of ours`(
+        error: String,
+        kind: Failure.Kind,
+        reason: Failure.Reason
+    ) async throws {
         let stage = try ProviderFixture()
         let (_, attempt) = try await stage.begin()
         let description =

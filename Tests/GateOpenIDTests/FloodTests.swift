@@ -77,7 +77,7 @@ import Testing
     /// One whole sign-in with a token by that key; the code of the failure, nil for a sign-in.
     private func outcome(_ party: RelyingParty, kid: String = "k1") async -> String? {
         do throws(Failure) {
-            let (_, attempt) = try await party.authorization(returnPath: .root, handover: nil)
+            let (_, attempt) = try await party.authorization(returnPath: .root, replacedTicket: nil)
             let callback = Form([Form.Field("state", attempt.state), Form.Field("code", "\(kid):\(attempt.nonce)")])
             _ = try await party.signIn(callback: callback, attempt: attempt)
             return nil

@@ -102,8 +102,8 @@ import Testing
         #expect(queue.arrive(1, at: .zero) == .enters)
         #expect(queue.arrive(2, at: .zero) == .waits && queue.arrive(3, at: .zero) == .waits)
         #expect(queue.leave(2, at: .zero) == nil)
-        #expect(queue.leave(1, at: .seconds(1)) == 3 && queue.activeCount == 1 && queue.waitingCount == 0)
-        #expect(queue.leave(3, at: .seconds(2)) == nil && queue.activeCount == 0)
+        #expect(queue.leave(1, at: .seconds(1)) == 3 && queue.active.count == 1 && queue.waitingCount == 0)
+        #expect(queue.leave(3, at: .seconds(2)) == nil && queue.active.count == 0)
     }
 }
 

@@ -271,6 +271,8 @@ extension Failure {
 }
 
 extension Failure.Reason {
+    private typealias Entry = Failure.Entry
+
     /// The code, status, page, advice and documentation of the failure.
     package var entry: Failure.Entry {
         switch self {

@@ -80,7 +80,7 @@ extension Endpoints {
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: self.site.carried(request.returnPath, on: request.origin.host, for: request.client),
-            handover: isCrossSite ? request.ticket?.text : nil,
+            replacedTicket: isCrossSite ? request.ticket?.text : nil,
             offersOtherAccounts: request.wantsOtherAccount
         )
         // Seldom has to wait, so seldom has a task that outlives this request.
@@ -157,7 +157,7 @@ extension Endpoints {
         guard
             let issued = try await self.site.sessions.issue(known, host: host, now: request.now, spending: once)
         else { throw spent }
-        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
+        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
         self.begun(issued)
         self.site.metrics.signIn(provider: profile.provider, result: "ok")

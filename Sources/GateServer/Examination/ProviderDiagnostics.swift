@@ -90,7 +90,7 @@ package struct ProviderDiagnostics: Sendable {
             clock: self.clock,
             random: .system
         )
-        let findings = await party.examine()
+        let findings = await party.diagnostics.findings()
         let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, way)
         return ProviderChecks(
             settings: settings,

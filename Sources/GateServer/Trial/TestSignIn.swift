@@ -165,7 +165,7 @@ extension TestSignIn {
 
     private func begin() async -> Response {
         do throws(Failure) {
-            let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
+            let (location, attempt) = try await self.party.authorization(returnPath: .root, replacedTicket: nil)
             self.attempt.withLock { $0 = attempt }
             return Rendering.redirect(to: location)
         } catch {
