@@ -177,7 +177,7 @@ def test_what_is_no_document_of_a_provider_fails(realm, tmp_path):
     """Issue 3: HTML, broken JSON, a redirect and too many bytes are told apart."""
     path = ".well-known/openid-configuration"
     for answer, words in [
-        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not answer with JSON"),
+        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not respond with JSON"),
         ((200, {"Content-Type": "application/json"}, b'{"a":1,"a":2}'), "malformed JSON"),
         ((302, {"Location": "/elsewhere"}, b""), "redirect"),
         ((200, {"Content-Type": "application/json"}, b" " * 300_000), "body"),

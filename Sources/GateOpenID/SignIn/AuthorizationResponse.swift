@@ -31,7 +31,7 @@ struct AuthorizationResponse {
         }
         guard let state = try AuthorizationResponse.parameter("state", of: form, limit: 512) else {
             let begun =
-                form.single("setup_action") == .absent ? "" : ": it comes from the installation of the app at GitHub"
+                form.single("setup_action") == .absent ? "" : ": it comes from installing the app at GitHub"
             throw Failure(.openIDStateMissing, "the callback has no state\(begun)")
         }
         self.state = state

@@ -75,7 +75,7 @@ extension ProviderChecks {
     }
 
     private func judgement(of keys: KeyFindings) -> ProviderFinding {
-        let refused = keys.refused.prefix(5).joined(separator: ", ")
+        let refused = keys.rejected.prefix(5).joined(separator: ", ")
         if let signed = self.signedWith, Set(signed).isDisjoint(with: self.acceptedAlgorithms) {
             return self.line(.keys, .failure, self.mismatch(signed))
         }
