@@ -5,7 +5,7 @@ internal import GateOpenID
 
 /// A request in the form the C side takes, after the checks that keep it one request to the host it names.
 struct OutgoingCall: Sendable {
-    /// The longest body, in bytes, that an answer may be allowed to have.
+    /// The maximum for the limit of a response body, in bytes.
     static let largestLimit = 16 * 1024 * 1024
 
     let method: String

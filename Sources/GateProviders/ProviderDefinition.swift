@@ -6,15 +6,15 @@ package import GateCore
 package struct ProviderDefinition: Sendable {
     /// The name in the configuration.
     package let id: String
-    /// What the button says.
+    /// The text of the button.
     package let buttonText: String
-    /// How the person is signed in.
+    /// How the user is signed in.
     package let signIn: SignInProtocol
     /// Where the browser is sent instead of to the authorization endpoint that the provider names; nil for that one.
     package let authorizationEndpoint: WebURL?
-    /// Which issuers are believed.
+    /// Which issuers are accepted.
     package let issuer: IssuerRule
-    /// Whether a callback must name its issuer, whatever the metadata say; nil if they decide.
+    /// Whether a callback must name its issuer, whatever the metadata are; nil if they decide.
     package let requiresCallbackIssuer: Bool?
     /// The scopes to ask for.
     package let scopes: [String]
@@ -42,25 +42,25 @@ package struct ProviderDefinition: Sendable {
     package let keysMaxStale: Duration
     /// How many connections to the provider there may be.
     package let maxConnections: Int
-    /// How far the provider's clock and ours may differ; RFC 7519 §4.1.4 allows "some small leeway".
+    /// How far the clocks of the provider and of the gateway may differ; RFC 7519 §4.1.4 allows "some small leeway".
     package let clockLeeway: Duration
-    /// How long a key is still believed after it was last seen in the provider's key set.
+    /// How long a key is used after it was last seen in the provider's key set.
     package let keyRetention: Duration
-    /// The calls that may be made with the access token; which ones are needed, ``wantedCalls(for:made:)`` says.
+    /// The calls that may be made with the access token; ``wantedCalls(for:made:)`` selects those that are needed.
     package let apiCalls: [APICall]
     /// The fields that each of ``apiCalls`` and ``lookups`` carries.
     package let apiHeaders: [Form.Field]
     /// What each of them carries besides the token.
     package let apiProof: APIProof
-    /// How groups are looked up that no answer lists.
+    /// The lookups of groups that no response lists.
     package let lookups: [GroupLookup]
     /// How payloads become a profile.
     package let mapping: ProfileMapping
     let admission: [AdmissionRule]
 
-    /// How many connections there may be unless the file says otherwise.
+    /// How many connections there may be unless configured.
     package static let standardConnections = 16
-    /// How long ID tokens live, and keys are used that cannot be fetched, unless the file says otherwise.
+    /// How long ID tokens live, and keys are used that cannot be fetched, unless configured.
     package static let standardLifetime = Duration.seconds(86_400)
 
     /// Whether ID tokens are verified with the client secret instead of with published keys.
@@ -69,19 +69,19 @@ package struct ProviderDefinition: Sendable {
     /// Whether the type knows for which email addresses the provider is the authority.
     package var knowsEmailAuthority: Bool { self.mapping.knowsEmailAuthority }
 
-    /// Whether who somebody is depends on the userinfo response.
+    /// Whether the profile reads the subject from the userinfo response.
     package var readsUserinfoForSubject: Bool {
         self.mapping.steps(.subject).flatMap(\.sources).contains { $0.document == .userinfo }
     }
 
-    /// Whether any field of the profile reads the userinfo answer.
+    /// Whether any field of the profile reads the userinfo response.
     package var readsUserinfo: Bool {
         self.mapping.sources.contains { $0.document == .userinfo }
     }
 
-    /// The profile of the person whom these payloads describe, if this provider's rules admit them.
+    /// The profile of the user whom these payloads describe, if this provider's rules admit them.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
-        for rule in self.admission where !rule.admits(payloads) { throw rule.refusal }
+        for rule in self.admission where !rule.admits(payloads) { throw rule.denial }
         return try self.mapping.profile(from: payloads)
     }
 
@@ -93,7 +93,7 @@ package struct ProviderDefinition: Sendable {
 }
 
 extension ProviderDefinition {
-    /// How the person is signed in.
+    /// How the user is signed in.
     package enum SignInProtocol: Sendable, Hashable {
         /// OpenID Connect; the endpoints are in the document at this address. OpenID Connect Discovery §4.
         case openID(discovery: WebURL)
@@ -121,7 +121,7 @@ extension ProviderDefinition {
         case privateKeyJWT = "private_key_jwt"
         /// In the body, a JWT signed with our key in the place of the secret; so it is with Apple.
         case signedSecret = "signed_secret"
-        /// What the metadata says; without a word `secretBasic`. OpenID Connect Discovery §3.
+        /// What the metadata announce, else `secretBasic`. OpenID Connect Discovery §3.
         case advertised
     }
 
@@ -139,7 +139,7 @@ extension ProviderDefinition {
     ///
     /// RFC 7636 §4.3.
     package enum PKCERule: String, Sendable, Hashable, CaseIterable {
-        /// Always, whatever the metadata say.
+        /// Always, whatever the metadata are.
         case required
         /// Always, and a provider that lists its methods without S256 is refused.
         case auto
@@ -166,7 +166,7 @@ extension ProviderDefinition {
     }
 }
 
-/// One call to a provider's API with the person's access token.
+/// One call to a provider's API with the user's access token.
 package struct APICall: Sendable, Hashable {
     /// The path as the sources of the mapping name it.
     package let path: String

@@ -26,7 +26,7 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case tenant
     /// The Microsoft tenants that may sign in.
     case tenants
-    /// Whether addresses without a flag are believed.
+    /// Whether email addresses without a flag count as verified.
     case trustEmail = "trust_email"
     /// The Workspace domains that may sign in.
     case hostedDomains = "hosted_domains"
@@ -48,7 +48,7 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case trustedAudiences = "trusted_audiences"
     /// The longest lifetime of an ID token.
     case idTokenLifetime = "id_token_lifetime"
-    /// How long keys are used that cannot be fetched again.
+    /// How long keys are used that cannot be fetched.
     case keysMaxStale = "jwks_max_stale"
     /// How far the provider's clock may differ from ours.
     case clockLeeway = "clock_leeway"

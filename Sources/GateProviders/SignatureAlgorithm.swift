@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
-
 /// The algorithms an ID token may be signed with, by their names in RFC 7518 §3.1 and RFC 8037 §3.1.
 ///
 /// `none` is not here, so no header can ask for it.

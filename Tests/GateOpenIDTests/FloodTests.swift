@@ -51,7 +51,7 @@ import Testing
                 "exp": .int(now + 600), "nonce": .string(code.last ?? ""),
             ]
             guard let text = try? token(claims, by: .edDSA, kid: code.first) else {
-                throw Failure(.internalError, "test.token", "no token could be made")
+                throw Failure(.providerUnknown, "the test created no token")
             }
             return ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         }

@@ -175,7 +175,7 @@ import Testing
 
     @Test func `connections made under other pins end with the calls on them`() async throws {
         let board = ProviderTransports(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
-        weak let old = try board.line(to: "id")
+        weak let old = try board.transport(to: "id")
         let before = try self.server.count("silent")
         let silent = try self.request("/silent")
         let task = Task { try await board.response(to: silent, provider: "id") }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateProxy
 import GateWire
 import NIOCore

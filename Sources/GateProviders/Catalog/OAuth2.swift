@@ -5,7 +5,7 @@ internal import GateCore
 extension ProviderType {
     /// Any OAuth 2.0 provider without ID tokens: its endpoints and its profile are written in the file.
     ///
-    /// Nothing is known of it, so it must be told where the person's id is; it is asked at the provider's API at each
+    /// The configuration names the source of the subject; the profile is fetched from the provider's API at each
     /// sign-in. RFC 6749 §4.1.
     package static let oauth2 = ProviderType(
         "oauth2",

@@ -4,7 +4,7 @@ internal import GateCore
 
 /// The fields of a profile and where each type of provider has them from, as the documents show it.
 ///
-/// It is made from the definitions that sign people in, so it cannot tell anything else than what happens.
+/// It is generated from the definitions that the sign-in uses.
 package enum ProfileTable {
     /// A heading and a table for each type in the catalogue, in Markdown; that none is missing, the tests see to.
     package static var markdown: String {
@@ -17,7 +17,7 @@ package enum ProfileTable {
         let rows = cells.compactMap { name, cell in cell.map { "| `\(name)` | \($0) |" } }
         let unfilled = cells.filter { $0.1 == nil }.map { "`\($0.0)`" }.joined(separator: ", ")
         let lines = [
-            "### `\(type.name)`", "", self.note(type), "| field | sources, the first that answers wins |", "|---|---|",
+            "### `\(type.name)`", "", self.note(type), "| field | sources, the first with a value wins |", "|---|---|",
         ]
         let end = unfilled.isEmpty ? [] : ["", "Empty without an override: \(unfilled)."]
         return (lines.filter { $0 != "-" } + rows + end).joined(separator: "\n") + "\n"

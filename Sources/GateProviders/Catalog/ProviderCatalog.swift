@@ -40,7 +40,7 @@ extension ProviderSetting {
     /// The types that have the setting, in the order of the catalogue.
     package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }
 
-    /// The types that cannot do without it.
+    /// The types that require it.
     package var requiredBy: [ProviderType] { ProviderType.all.filter { $0.required.contains(self) } }
 }
 

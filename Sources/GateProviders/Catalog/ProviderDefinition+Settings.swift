@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 extension ProviderDefinition {
-    /// The definition for what the configuration says about one provider.
+    /// The definition from the configuration of one provider.
     ///
     /// - Throws: A failure whose detail names the setting that is missing or cannot be used.
     package init(_ settings: ProviderSettings) throws(Failure) {
@@ -55,17 +55,17 @@ extension ProviderDefinition {
         return ["openid"] + scopes
     }
 
-    /// Refuses what could never tell who somebody is, or where nothing could ever be.
+    /// Rejects settings that leave the subject undefined or constant, or name sources that the provider does not have.
     private static func check(
         _ overrides: [ProfileField: [ClaimSource]],
         _ entry: CatalogEntry
     ) throws(Failure) {
         guard overrides[.subject].map({ !$0.isEmpty }) ?? (entry.chains[.subject] != nil) else {
-            let detail = "profile: 'subject' must say where the person's id is, such as api:/user#/id"
+            let detail = "profile: 'subject' must name the source of the user's id, such as api:/user#/id"
             throw Failure(.providerDefinition, detail)
         }
         guard !(overrides[.subject] ?? []).contains(where: { $0.document == .constant }) else {
-            let detail = "profile: 'subject' cannot be a constant, or everybody would be the same person"
+            let detail = "profile: 'subject' cannot be a constant, or all users would be the same one"
             throw Failure(.providerDefinition, detail)
         }
         guard case .oauth2 = entry.signIn else { return }
@@ -77,10 +77,11 @@ extension ProviderDefinition {
 
     private static func check(algorithmsOf settings: ProviderSettings) throws(Failure) {
         let list = settings.signatureAlgorithms ?? []
-        guard let fault = SignatureAlgorithm.fault(in: list, of: settings.type, secret: settings.clientSecret) else {
+        guard let conflict = SignatureAlgorithm.conflict(in: list, of: settings.type, secret: settings.clientSecret)
+        else {
             return
         }
-        throw Failure(.providerDefinition, "id_token_algorithms: \(fault)")
+        throw Failure(.providerDefinition, "id_token_algorithms: \(conflict)")
     }
 
     /// The type's own parameters and the operator's, which replace those of the same name.

@@ -2,13 +2,13 @@
 
 package import GateCore
 
-/// What the file says about one provider.
+/// The configuration of one provider.
 package struct ProviderSettings: Sendable, Hashable {
     /// The name in the file: `[a-z0-9][a-z0-9_-]{0,62}`; part of the callback address and of every user key.
     package var id: String
     /// What kind of provider it is.
     package var type: ProviderType
-    /// What the button says; nil for the type's own wording.
+    /// The text of the button; nil for the type's own wording.
     package var name: String?
     /// The id that the provider gave us.
     package var clientID: String
@@ -30,7 +30,7 @@ package struct ProviderSettings: Sendable, Hashable {
     package var baseURL: WebURL?
     /// The address of the provider's API, if it differs from what the type derives.
     package var apiURL: WebURL?
-    /// Where the browser is sent to sign in, if that differs from what the provider says of itself.
+    /// Where the browser is sent to sign in, if that differs from the provider's metadata.
     package var authorizationEndpoint: WebURL?
     /// `oauth2` only: where codes are redeemed.
     package var tokenEndpoint: WebURL?
@@ -44,7 +44,7 @@ package struct ProviderSettings: Sendable, Hashable {
     package var hostedDomains: [String] = []
     /// `slack` only: the ids of the workspaces that may sign in; empty admits all.
     package var workspaces: [String] = []
-    /// `github` only: whether we are registered as a GitHub App; nil to tell by the form of the client id.
+    /// `github` only: whether we are registered as a GitHub App; nil to detect it by the format of the client id.
     package var isGitHubApp: Bool?
     /// `github` only: whether addresses that GitHub made up do not count as e-mail addresses.
     package var rejectsNoreply = false
@@ -72,7 +72,7 @@ package struct ProviderSettings: Sendable, Hashable {
     package var maxConnections: Int?
     /// How far the provider's clock and ours may differ; nil for a minute.
     package var clockLeeway: Duration?
-    /// Whether a callback must name its issuer; nil leaves it to what the provider's metadata say.
+    /// Whether a callback must name its issuer; nil leaves it to the provider's metadata.
     package var requiresIssuer: Bool?
     /// Whether the authorization request is sent ahead, RFC 9126.
     package var pushesAuthorization = false
@@ -100,10 +100,9 @@ package struct ProviderSettings: Sendable, Hashable {
 }
 
 extension ProviderSettings {
-    /// The settings that decide who may sign in and who somebody is: when one of them changes, sessions do not count any
-    /// more.
+    /// The settings that decide who may sign in and as which user: a change of one of them invalidates sessions.
     ///
-    /// How the provider is reached, and how the gateway proves who it is, is not among them. What is not set stands as an
+    /// The URLs and the client authentication are not among them. A setting that is not set is an
     /// empty text, and new settings go to the end only if they are set, so that an upgrade ends no session.
     package var admissionTerms: [(name: String, value: String)] {
         var terms: [(name: String, value: String)] = [

@@ -12,15 +12,15 @@ package struct ProviderType: Sendable {
     package let title: String
     /// Which of the settings that not every type has this one has.
     package let settings: Set<ProviderSetting>
-    /// The settings that it cannot do without.
+    /// The settings that it requires.
     package let required: Set<ProviderSetting>
     /// What `groups` may list, the names of look-ups at the provider.
     package let lookups: [String]
-    /// Whether the provider's own answers list groups without a look-up.
+    /// Whether the provider's responses list groups without a lookup.
     package let listsGroups: Bool
     /// What the provider accepts as a callback.
     package let redirects: RedirectRule
-    /// Whether anybody in the world can get an account and sign in with these settings.
+    /// Whether any member of the public can sign in with these settings.
     package let acceptsAnyAccount: @Sendable (ProviderSettings) -> Bool
     let entry: @Sendable (ProviderSettings) throws(Failure) -> CatalogEntry
 
@@ -46,7 +46,7 @@ package struct ProviderType: Sendable {
         self.entry = entry
     }
 
-    /// Whether the provider says who people are in ID tokens.
+    /// Whether the provider identifies users by ID tokens.
     package var isOpenID: Bool { self.settings.isSuperset(of: ProviderSetting.openID) }
 }
 

@@ -127,8 +127,8 @@ package struct ProviderDiagnostics: Sendable {
     ) async -> Result<HostProbe, Failure> {
         do throws(Failure) {
             let patience = max(way.patience, .milliseconds(1))
-            let probe = try await self.transports.line(to: provider).probe(at: origin, timeout: patience)
-            if let answer = probe.answer { way.note(answer) }
+            let probe = try await self.transports.transport(to: provider).probe(at: origin, timeout: patience)
+            if let answer = probe.response { way.note(answer) }
             return .success(probe)
         } catch {
             return .failure(error)

@@ -92,7 +92,7 @@ struct SpellingCheck {
         let bytes = path.indices.map { path[$0] }
         guard let readings = PathReadings.all(of: bytes) else {
             let detail = "a server could see '..' or other bytes than text in the path"
-            return Failure(.malformedRequest, self.code(of: bytes), detail)
+            return Failure(self.reason(of: bytes), detail)
         }
         for reading in readings {
             if let failure = self.failure(of: reading, bytes, request, isOpen: isOpen) { return failure }

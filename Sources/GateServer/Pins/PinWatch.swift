@@ -192,7 +192,7 @@ extension PinnedHost {
                 detail: "\(words); \(help)",
                 at: now
             )
-        case .unasked:
+        case .notChecked:
             return nil
         }
     }

@@ -97,7 +97,7 @@ package final class TestSignIn: Sendable {
     /// A provider that refuses such a callback leaves the operator at an error page of its own.
     private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
         guard settings.baseURL == nil, let origin = WebURL(base)?.origin,
-            let complaint = settings.type.redirects.complaint(about: origin)
+            let complaint = settings.type.redirects.rejection(of: origin)
         else { return }
         let title = settings.type.title
         throw Failure(

@@ -29,7 +29,7 @@ import Testing
 
     private func chain(_ certificates: [ProviderCertificate]) async throws -> ProviderFinding {
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
-        let probe = HostProbe(certificates: certificates, answer: ProviderResponse(status: 404))
+        let probe = HostProbe(certificates: certificates, response: ProviderResponse(status: 404))
         let lines = try await self.provider(hosts: [(origin, .success(probe))]).lines
         return try #require(lines.last { $0.topic == .tls })
     }
