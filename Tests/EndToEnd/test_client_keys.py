@@ -13,7 +13,7 @@ from joserfc import jwt as joserfc_jwt
 from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.processes import free_port
-from support.real import SECRET, Idpy, Toolkit
+from support.real import SECRET, Idpy, Toolkit, running
 from support.upstream import Upstream
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -111,12 +111,8 @@ class Fixture:
 
 @pytest.fixture(scope="module")
 def fixture(tmp_path_factory):
-    fixture = Fixture(tmp_path_factory.mktemp("keys"))
-    try:
-        with fixture.idpy, fixture.toolkit, fixture.gateway:
-            yield fixture
-    finally:
-        fixture.app.close()
+    with running(Fixture(tmp_path_factory.mktemp("keys"))) as fixture:
+        yield fixture
 
 
 def assert_signed_in(browser, page, name):

@@ -11,16 +11,9 @@ from support.h2_server import H2Server
 from support.http2 import Client
 from support.processes import certificate, free_port
 from support.raw import Wire, exchange
-from support.upstream import Upstream, responds
+from support.upstream import responds
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-
-
-@pytest.fixture(scope="module")
-def recorder():
-    upstream = Upstream()
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

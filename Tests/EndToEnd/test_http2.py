@@ -18,7 +18,7 @@ import pytest
 from support import http2
 from support.chromium import Chromium
 from support.http2 import Client, frame, get
-from support.gateway import Gateway, oidc
+from support.gateway import Gateway, oidc, public_echo
 from support.processes import eventually, free_port, nginx
 from support.raw import Wire, tls_context
 from support.upstream import responds
@@ -401,7 +401,7 @@ def test_drain_sends_goaway_in_two_steps(tmp_path, provider_server, certificates
     """RFC 9113 §6.8: GOAWAY with the highest id, then with the last stream; the one in progress ends."""
     port = free_port()
     cert, key = certificates["gate"]
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    apps = public_echo(app)
     go = threading.Event()
 
     def act(wire, request):

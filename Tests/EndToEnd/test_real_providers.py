@@ -11,7 +11,7 @@ from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.processes import free_port
 from support.raw import request
-from support.real import SECRET, Idpy, Toolkit, press
+from support.real import SECRET, Idpy, Toolkit, press, running
 from support.upstream import Upstream
 
 ALGORITHMS = ["RS256", "PS256", "ES256", "ES384"]
@@ -86,12 +86,8 @@ class Fixture:
 
 @pytest.fixture(scope="module")
 def fixture(tmp_path_factory):
-    fixture = Fixture(tmp_path_factory.mktemp("real"))
-    try:
-        with fixture.idpy, fixture.toolkit, fixture.gateway:
-            yield fixture
-    finally:
-        fixture.app.close()
+    with running(Fixture(tmp_path_factory.mktemp("real"))) as fixture:
+        yield fixture
 
 
 def assert_rejected(response, browser, fixture, status=400):

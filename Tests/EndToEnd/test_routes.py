@@ -16,7 +16,7 @@ from support.h2_server import H2Server
 from support.http2 import WINDOW_UPDATE, Client, get
 from support.processes import certificate, eventually, free_port, nginx
 from support.raw import Wire, tls_context
-from support.upstream import Upstream, responds
+from support.upstream import responds
 
 MIB = 1 << 20
 BIG = 300 * MIB
@@ -24,13 +24,6 @@ EDITS = {
     "request_headers": {"set": {"X-Team": "blue"}, "remove": ["X-Debug", "Authorization"]},
     "response_headers": {"set": {"X-Frame-Options": "DENY"}, "remove": ["Server"]},
 }
-
-
-@pytest.fixture(scope="module")
-def recorder():
-    upstream = Upstream()
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

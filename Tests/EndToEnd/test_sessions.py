@@ -31,7 +31,7 @@ def own_gateway(tmp_path, provider_server, realm):
     gateway = Gateway(tmp_path / "one", {"mock": oidc(realm.issuer)}, apps)
     gateway.app = app
     yield gateway
-    gateway.stop()
+    gateway.leave()
     app.close()
 
 

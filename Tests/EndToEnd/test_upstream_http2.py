@@ -8,30 +8,9 @@ import time
 import pytest
 
 from support.chains import Authority
-from support.gateway import Gateway, oidc
 from support.h2_server import H2Server, echo
 from support.processes import Process, eventually, free_port, nginx
 from support.raw import Wire, request
-
-
-@pytest.fixture(scope="module")
-def provider(provider_server):
-    return {"mock": oidc(provider_server.realm("mock").issuer)}
-
-
-@pytest.fixture
-def start_gateway(tmp_path, provider):
-    """Makes a gateway whose app at `/` has this `upstream`."""
-    made = []
-
-    def make(upstream):
-        apps = {"app": {"path": "/", "upstream": upstream, "allow": "signed_in", "public": ["/"]}}
-        made.append(Gateway(tmp_path / f"gate{len(made)}", provider, apps).start())
-        return made[-1]
-
-    yield make
-    for gateway in made:
-        gateway.stop()
 
 
 @pytest.fixture
