@@ -66,7 +66,7 @@ class SlowReader:
 
     def wait(self, seconds):
         """How long the app was held."""
-        return eventually(lambda: self.seconds, f"the app is rid of the response over {self.protocol}", seconds)
+        return eventually(lambda: self.seconds, f"the write of the app fails over {self.protocol}", seconds)
 
     def stop(self):
         self.stopped.set()
@@ -88,10 +88,11 @@ class BriefTunnel:
         self.thread.start()
 
     def _watch(self, began):
-        try:
-            self.client.recv(timeout=100)
-        except (ConnectionClosed, TimeoutError) as error:
-            self.error, self.seconds = error, time.monotonic() - began
+        with self.client:
+            try:
+                self.client.recv(timeout=100)
+            except (ConnectionClosed, TimeoutError) as error:
+                self.error, self.seconds = error, time.monotonic() - began
 
     def end(self):
         """How the gateway closed the tunnel, and after how many seconds."""
