@@ -14,14 +14,15 @@
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every response checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
+# make pictures the two pictures of the README, taken from the running demo
 # make clean    removes what was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test test-release check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end test-apps \
-	deps-apps venv-apps
+.PHONY: demo test test-release check build bench soak fuzz format pictures clean deps deps-test deps-bench venv \
+	sanitize unit end-to-end test-apps deps-apps venv-apps
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl glewlwyd nghttp2-client nginx-light nodejs openssl python3 python3-venv systemd tinyproxy
@@ -38,13 +39,16 @@ UNIT_SECONDS ?= 600
 
 demo: deps
 	@swift build --product gatehouse
+	@swift build --product gatehouse-demo
 	@exec .build/debug/gatehouse demo
 
 # The optimizations that Package.swift sets for our modules, for the packages as well: ByteBuffer is on the hot path.
+RELEASE_BUILD := swift build -c release --static-swift-stdlib \
+	-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
+	-Xswiftc -enforce-exclusivity=unchecked
+
 build: deps
-	@swift build -c release --static-swift-stdlib --product gatehouse \
-		-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
-		-Xswiftc -enforce-exclusivity=unchecked
+	@$(RELEASE_BUILD) --product gatehouse
 	@ls -l .build/release/gatehouse
 
 test: deps-test check sanitize unit end-to-end
@@ -66,6 +70,7 @@ end-to-end: venv unit
 
 test-release: export GATEHOUSE_PROGRAM := .build/release/gatehouse
 test-release: venv build
+	@$(RELEASE_BUILD) --product gatehouse-demo
 	$(END_TO_END)
 
 test-apps: venv-apps deps
@@ -120,6 +125,10 @@ $(APPS_VENV)/ready: Tests/Apps/requirements.txt
 	@python3 -m venv --clear $(APPS_VENV)
 	@$(APPS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+pictures: venv deps
+	@swift build
+	@$(VENV)/bin/python docs/pictures/make.py
 
 clean:
 	@rm -rf .build $(VENV) $(APPS_VENV)

@@ -100,10 +100,10 @@ def gateway(key):
 @pytest.fixture(scope="module")
 def person(gateway):
     """The function of the example."""
-    example = next(block for block in blocks("docs/start.md", "python") if "def person" in block)
+    example = next(block for block in blocks("docs/start.md", "python") if "def user" in block)
     names = {}
     exec(example.replace("https://gate.example.com", gateway), names)
-    return names["person"]
+    return names["user"]
 
 
 def headers(gateway, key, kid="one", **changes):
