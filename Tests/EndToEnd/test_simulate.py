@@ -12,7 +12,7 @@ import yaml
 from idpyoidc.client.rp_handler import RPHandler
 
 from support.browser import Browser
-from support.gateway import BINARY, Gateway, run
+from support.gateway import PROGRAM, Gateway, run
 from support.processes import free_port, listens
 from support.simulator import Simulator, simulate
 from support.upstream import Upstream
@@ -77,7 +77,7 @@ def test_an_independent_client_signs_in(type_, tmp_path):
         assert result["userinfo"]["given_name"] == "Ada"
 
 
-def test_a_quirk_changes_what_it_says(tmp_path):
+def test_a_quirk_changes_the_responses(tmp_path):
     """The same client rejects the token of another audience, and reads that of another algorithm."""
     with Simulator(tmp_path, "oidc", "--quirk", "token-wrong-audience") as simulator:
         result = sign_in(simulator)
@@ -120,7 +120,7 @@ def test_ports_secret_and_files_can_be_chosen(tmp_path):
         assert listens(port) and listens(pages)
 
 
-def test_the_text_is_for_people(tmp_path):
+def test_the_text_output_is_readable(tmp_path):
     """Without --json: the same values, the quirks that are on and the lines for providers.yaml."""
     with Simulator(tmp_path, "apple", "--quirk", "apple-no-nonce") as simulator:
         assert "client_secret" not in simulator.values and simulator.values["client_key_id"]
@@ -156,7 +156,7 @@ def test_wrong_usage_ends_with_2_and_names_what_is_right(options, message):
 def test_a_missing_demo_program_is_named(command, tmp_path):
     """`gatehouse` may be installed without it."""
     alone = tmp_path / "gatehouse"
-    shutil.copy(BINARY, alone)
+    shutil.copy(PROGRAM, alone)
     result = run(command, "--help")
     assert result.returncode == 0 and f"gatehouse-demo {command}" in result.stdout
     result = simulate("--list", program=alone)
