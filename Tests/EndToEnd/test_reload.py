@@ -56,6 +56,7 @@ def logged_reload(gateway, log):
     eventually(lambda: any("configuration reloaded" in line for line in log.readlines()), "the reload", 20)
 
 
+@pytest.mark.timeout(240)
 def test_a_thousand_reloads_under_load(own_gateway):
     """R-01: under 2,000 requests a second only 200; descriptors and memory do not grow."""
     own_gateway.start()
