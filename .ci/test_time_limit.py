@@ -31,7 +31,7 @@ class TimeLimitTests(unittest.TestCase):
             "✔ Test one() passed after 0.1 seconds.", "✘ Test `two is two`() failed after 1.2 seconds with 1 issue.",
             "✔ Test three(a:) with 4 test cases passed after 0.2 seconds.", "◇ Test one() started.",
         ]
-        self.assertEqual(time_limit.unfinished(lines), ["Test run", "Test one()"])
+        self.assertEqual(time_limit.unfinished(lines), ["Test one()"])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def unfinished(lines):
             running[found[1]] += 1
         elif found := FINISHED.match(line):
             running[found[1]] -= 1
-    return [name for name, count in running.items() if count > 0]
+    return [name for name, count in running.items() if count > 0 and name != "Test run"]
 
 
 def main():

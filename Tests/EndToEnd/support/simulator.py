@@ -2,6 +2,7 @@
 """`gatehouse simulate` as a program, and a user who signs in there."""
 
 import html
+import itertools
 import json
 import re
 import subprocess
@@ -13,11 +14,15 @@ from .gateway import PROGRAM
 from .processes import Process, eventually
 
 
+# Each process has its own log.
+_numbers = itertools.count(1)
+
+
 class Simulator:
     """A running simulator; `values` is its JSON."""
     def __init__(self, folder, type_, *options):
         command = [PROGRAM, "simulate", type_, "--json", "--folder", folder / "files", *options]
-        self.process = Process(command, folder, "simulate")
+        self.process = Process(command, folder, f"simulate-{next(_numbers)}")
         line = eventually(lambda: re.search(r"^\{.*\}$", self.process.log, re.MULTILINE), "the values are printed")
         self.values = json.loads(line[0])
 

@@ -7,7 +7,7 @@ import socket
 import threading
 
 from .processes import accept, eventually
-from .raw import Fields
+from .raw import Closing, Fields
 
 
 class Received(Fields):
@@ -88,7 +88,7 @@ class Connection:
         self.socket.close()
 
 
-class Upstream:
+class Upstream(Closing):
     """Listens on a port, or on a path, and returns the head it received as JSON.
 
     `script(path, act)` lets `act(connection, request)` respond to requests whose path starts so, before their body is
