@@ -19,7 +19,7 @@ from support.gateway import PROGRAM
 from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("**/*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("**/*.md")), TOP / "Tests/README.md"]
 PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers").glob("[a-z]*.md"))]
 APP = "https://wiki.example.com"
 
