@@ -28,7 +28,7 @@ package struct StandaloneOptions: Sendable {
     package func checkedQuirks() throws(Failure) -> DemoQuirks {
         let provider = try DemoCatalogue.provider(self.type)
         let known = DemoQuirk.all.filter { $0.provider == provider.name || $0.provider == "any" }.map(\.name)
-        for name in self.quirks where !known.contains(name) {
+        for name in self.quirks.map(DemoQuirk.currentName) where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
             let list = "the quirks of \(provider.name) are \(known.joined(separator: ", "))"
             throw Failure(.malformedRequest, "demo.quirk", "\(provider.name) has no quirk '\(name)'\(hint); \(list)")

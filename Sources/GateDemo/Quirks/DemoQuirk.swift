@@ -21,6 +21,11 @@ package struct DemoQuirk: Sendable, Hashable {
     /// All quirks, grouped by provider in the order of the catalogue.
     package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + PinQuirk.quirks + QuirkInjector.quirks
 
+    /// The name of a quirk, from a name that it may have had in an earlier release.
+    static func currentName(_ name: String) -> String {
+        name.hasSuffix("-answer") ? name.replacing("-answer", with: "-response") : name
+    }
+
     /// Providers and their quirks as lines; a provider without quirks is left out.
     package static func listing(of providers: [String]) -> String {
         let groups = providers.map { name in
@@ -64,6 +69,7 @@ package struct DemoQuirks: Sendable, Hashable {
     /// - Throws: If a quirk does not exist; the detail names the nearest that does.
     package init(_ names: some Sequence<String>) throws(Failure) {
         let known = DemoQuirk.all.map(\.name)
+        let names = names.map(DemoQuirk.currentName)
         for name in names where !known.contains(name) {
             throw Failure(
                 .malformedRequest,

@@ -31,7 +31,7 @@ struct ProviderSimulator: Sendable {
     }
 }
 
-/// A provider of the authorization code flow that behaves as its traits say; OpenID Connect if it has ID tokens.
+/// A provider of the authorization code flow that its traits describe; OpenID Connect if it has ID tokens.
 struct CodeFlowSimulator: Sendable {
     private let traits: CodeFlowTraits
     private let context: SimulatorContext
