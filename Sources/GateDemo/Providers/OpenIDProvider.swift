@@ -100,7 +100,7 @@ private struct OpenIDProviderQuirk: Sendable {
 
     /// The quirks that are on.
     static func on(_ context: SimulatorContext) -> [OpenIDProviderQuirk] {
-        self.all.filter { context.quirks.contains($0.quirk.name) }
+        self.all.filter { context.has($0.quirk) }
     }
 
     private static let ofRequests = [
