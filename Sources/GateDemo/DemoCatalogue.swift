@@ -48,7 +48,7 @@ package enum DemoCatalogue {
         if let provider = self.all.first(where: { $0.name == name }) { return provider }
         let hint = SpellingSuggestion.nearest(name, self.names)
         let list = "the providers are \(self.names.joined(separator: ", "))\(orAll ? ", or all" : "")"
-        throw Failure(.malformedRequest, "demo.provider", "there is no simulated provider '\(name)'\(hint); \(list)")
+        throw Failure(.demoProvider, "there is no simulated provider '\(name)'\(hint); \(list)")
     }
 
     /// Switches quirks on.
@@ -59,7 +59,7 @@ package enum DemoCatalogue {
         let names = names.map(self.currentName)
         for name in names where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
-            throw Failure(.malformedRequest, "demo.quirk", "there is no quirk '\(name)'\(hint)")
+            throw Failure(.demoQuirk, "there is no quirk '\(name)'\(hint)")
         }
         return DemoQuirks(Set(names))
     }
@@ -74,7 +74,7 @@ package enum DemoCatalogue {
         for name in names where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
             let list = "the quirks of \(provider) are \(known.joined(separator: ", "))"
-            throw Failure(.malformedRequest, "demo.quirk", "\(provider) has no quirk '\(name)'\(hint); \(list)")
+            throw Failure(.demoQuirk, "\(provider) has no quirk '\(name)'\(hint); \(list)")
         }
         return DemoQuirks(Set(names))
     }

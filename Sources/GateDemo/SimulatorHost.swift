@@ -75,7 +75,7 @@ package struct SimulatorHost: Sendable {
             try context.client.writeFiles()
             let traits = provider.traits(context)
             guard let tenant = traits.first else {
-                throw Failure(.internalError, "demo.provider", "\(provider.name) has no tenant")
+                throw Failure(.demoProvider, "\(provider.name) has no tenant")
             }
             Self.serve(QuirkInjector(ProviderSimulator(traits, context: context), context: context), full, pages)
             let pins = PinQuirk.pins(self.authority.pins, provider: provider.name, quirks: options.quirks)

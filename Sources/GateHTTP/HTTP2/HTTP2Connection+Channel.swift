@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+internal import GateNet
 internal import GateWire
 package import NIOCore
 
@@ -103,7 +105,7 @@ extension HTTP2Connection {
         }
         if self.headDeadline <= now {
             self.headDeadline = .distantFuture
-            self.count(WireRejection(408, "wire.too_slow"))
+            self.count(WireRejection(.wireTooSlow))
             self.terminate(.enhanceYourCalm)
         }
         if self.shutdownDeadline <= now { self.farewellIsOver(now) }

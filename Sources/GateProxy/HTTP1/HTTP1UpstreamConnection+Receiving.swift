@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -30,7 +30,7 @@ extension HTTP1UpstreamConnection {
             return true
         case .head(let interim):
             guard self.inbound.readableBytes > 0 else { return false }
-            guard let head = try self.parser.head(from: &self.inbound, answering: self.call.method) else {
+            guard let head = try self.parser.head(from: &self.inbound, for: self.call.method) else {
                 return false
             }
             return try self.take(head, interim: interim)
@@ -46,7 +46,7 @@ extension HTTP1UpstreamConnection {
         guard !head.isInterim else {
             // 101 would begin a tunnel; nobody has asked for one here.
             guard head.status != 101, interim < self.limits.interim else {
-                throw WireRejection(502, "upstream.unexpected_interim")
+                throw WireRejection(.upstreamUnexpectedInterim)
             }
             self.phase = .head(interim: interim + 1)
             if head.status == 103 { self.sink?.upstreamReceivedEarlyHints(head) }

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateProxy
 internal import GateWire
 internal import NIOCore
@@ -205,7 +206,7 @@ extension UpstreamExchange {
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
-            return self.refuseTunnel(Failure(.upstreamFailed, "upstream.websocket", "\(place) did not switch"))
+            return self.refuseTunnel(Failure(.upstreamWebSocket, "\(place) did not switch"))
         }
         self.status = head.status
         var framing = head.framing
