@@ -108,7 +108,11 @@ let house: [(target: String, imports: [String])] = [
     ),
     (
         "gatehouse-demo",
-        ["GateCommandLine", "GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
+        [
+            "GateCommandLine", "GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Crypto",
+            "Logging",
+            "NIOCore", "NIOHTTP1", "NIOPosix",
+        ]
     ),
 ]
 

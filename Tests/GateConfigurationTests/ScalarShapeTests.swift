@@ -63,7 +63,7 @@ import Testing
         ])
     func `Google takes public names, and http on this machine`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect((ProviderType.google.redirects.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.google.redirects.rejection(of: origin) == nil) == isTaken)
     }
 
     @Test(
@@ -73,7 +73,7 @@ import Testing
         ])
     func `Microsoft takes http for localhost only`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect((ProviderType.microsoft.redirects.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.microsoft.redirects.rejection(of: origin) == nil) == isTaken)
     }
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])

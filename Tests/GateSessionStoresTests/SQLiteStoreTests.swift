@@ -101,7 +101,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: "\(self.folder.path)/state", withIntermediateDirectories: true)
         try Data(repeating: UInt8(ascii: "x"), count: 8192).write(to: URL(filePath: self.path))
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
-        #expect(failure?.code == "session.store_damaged")
+        #expect(failure?.reason == .sessionStoreDamaged)
         #expect(failure?.detail.contains(self.path) == true)
         #expect(failure?.detail.contains("move it away") == true)
         #expect(try Data(contentsOf: URL(filePath: self.path)).count == 8192)
@@ -115,7 +115,7 @@ import Testing
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9-future')") }
         try queue.close()
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
-        #expect(failure?.code == "session.store_newer")
+        #expect(failure?.reason == .sessionStoreNewer)
     }
 
     @Test func `a folder at the path of the file is reported`() throws {
@@ -135,12 +135,12 @@ import Testing
             try await small.insert(large)
         }
         #expect(failure?.kind == .overloaded)
-        #expect(failure?.code == "session.store_unavailable")
+        #expect(failure?.reason == .sessionStoreUnavailable)
         let found = try await self.manager(small).session(for: issued.ticket, host: "gate.example.com", now: noon)
         #expect(found == issued.session)
     }
 
-    /// Another process that writes to the database, or holds it.
+    /// Another process that writes to the database, or locks it.
     private func holding(_ store: SQLiteStore, _ body: () async throws -> Void) async throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -231,7 +231,7 @@ import Testing
         case .truncated:
             try #require(FileHandle(forUpdatingAtPath: self.path)).truncate(atOffset: 0)
         case .damaged:
-            // Pages that the store reads afresh hold nonsense.
+            // The pages that the store reads next are corrupt.
             try Data(repeating: 0x55, count: 40_960).write(to: URL(filePath: "\(folder)/nonsense"))
             let other = try DatabaseQueue(path: self.path)
             try await other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }

@@ -28,7 +28,7 @@ import Testing
     @Test func `an attempt lasts ten minutes`() throws {
         let cookie = try #require(GatewayCookie.attempt("0123abcd", at: self.secure))
         let name = "__Host-gatehouse-attempt-0123abcd"
-        #expect(cookie.setting("s") == "\(name)=s; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
+        #expect(cookie.setting("s") == "\(name)=s; Max-Age=3600; Path=/; Secure; HttpOnly; SameSite=Lax")
         #expect(cookie.deletion == "\(name)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
     }
 
@@ -79,7 +79,7 @@ import Testing
         #expect(jar.count == 5)
     }
 
-    /// What one start of a sign-in does to the cookies of a browser that sent `seen`.
+    /// The cookies of a browser that sent `seen` after the start of a sign-in.
     private func begin(_ number: Int, seeing seen: [String], in jar: inout [String]) {
         let header = CookieHeader(seen.map { "\($0)=x" }.joined(separator: "; "))
         let deleted = GatewayCookie.surplusAttempts(in: header, at: self.secure).map(\.name)

@@ -66,8 +66,8 @@ import Testing
                 _ = try await fixture.manager.session(for: forged, host: "gate.example.com", now: noon)
             }
         }
-        #expect(failure?.code == "session.bare_tickets" && failure?.kind == .overloaded)
-        // Those who have signed in since do not notice.
+        #expect(failure?.reason == .sessionUntaggedTickets && failure?.kind == .overloaded)
+        // Tickets with a tag are not limited.
         #expect(try await fixture.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
     }
 

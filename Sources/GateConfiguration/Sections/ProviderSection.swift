@@ -864,7 +864,7 @@ extension ProviderDraft {
     private func checkTokens(_ reading: inout DecodingContext) {
         let secret = self.clientSecret ?? Secret([])
         if let type = self.type, let algorithms = self.signatureAlgorithms,
-            let failure = SignatureAlgorithm.fault(in: algorithms.value, of: type, secret: secret)
+            let failure = SignatureAlgorithm.conflict(in: algorithms.value, of: type, secret: secret)
         {
             reading.error("'id_token_algorithms': \(failure)", at: algorithms.mark)
         }

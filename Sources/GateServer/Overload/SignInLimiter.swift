@@ -43,7 +43,7 @@ final class SignInLimiter: Sendable {
             $0.take(client, perMinute: limits.perMinute, at: self.now)
         }
         guard wait == nil else {
-            throw Failure(.tooMany, "signin.too_often", "over \(limits.perMinute) sign-ins a minute from one address")
+            throw Failure(.signInTooOften, "over \(limits.perMinute) sign-ins a minute from one address")
         }
     }
 
@@ -55,8 +55,7 @@ final class SignInLimiter: Sendable {
         }
         guard wait == nil else {
             throw Failure(
-                .tooMany,
-                "signin.failing",
+                .signInFailing,
                 "over \(limits.failuresPerMinute) sign-ins a minute failed from one address"
             )
         }
@@ -74,7 +73,7 @@ final class SignInLimiter: Sendable {
     func enter(within limits: SignInLimits) throws(Failure) {
         guard self.inside.add(1, ordering: .relaxed).newValue <= limits.inFlight else {
             self.leave()
-            throw Failure(.overloaded, "signin.too_many", "\(limits.inFlight) sign-ins are under way already")
+            throw Failure(.signInTooMany, "\(limits.inFlight) sign-ins are under way already")
         }
     }
 
@@ -83,7 +82,7 @@ final class SignInLimiter: Sendable {
 
     private func refuseIfClosed() throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else {
-            throw Failure(.overloaded, "signin.overloaded", "no new sign-ins while memory or descriptors are short")
+            throw Failure(.signInOverloaded, "no new sign-ins while memory or descriptors are short")
         }
     }
 

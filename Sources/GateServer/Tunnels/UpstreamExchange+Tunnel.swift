@@ -13,12 +13,12 @@ extension UpstreamExchange {
         if let objection = offer.rejectionReason(for: head) {
             let place = "\(self.route.name) at \(self.targetText)"
             self.refuseTunnel(
-                Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")
+                Failure(.upstreamWebSocket, "\(place) broke the handshake: \(objection)")
             )
             return
         }
         guard !tunnel.isRefused else {
-            self.refuseTunnel(Failure(.signInRequired, "session.none", "the session ended during the handshake"))
+            self.refuseTunnel(Failure(.sessionNone, "the session ended during the handshake"))
             return
         }
         tunnel.open(over: link)

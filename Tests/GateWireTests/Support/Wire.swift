@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import Testing
 
@@ -57,7 +58,7 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.status = status
     }
 
-    /// A `POST` with these field lines beside `Host`.
+    /// A `POST` with these field lines and `Host`.
     static func fields(_ id: String, _ lines: String, _ status: Int = 400) -> Row {
         Row(id, "POST / HTTP/1.1\r\nHost: a\r\n\(lines)\r\n\r\n", status)
     }
@@ -98,7 +99,7 @@ func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> ParseRe
         do {
             if let head = try parser.head(from: &buffer) { return .head(head.summary) }
         } catch {
-            return .rejected(error.status, error.reason)
+            return .rejected(error.status, error.reason.code)
         }
     }
     return .incomplete
