@@ -75,12 +75,36 @@ let house: [(target: String, imports: [String])] = [
         ]
     ),
     (
+        "GateOperations",
+        [
+            "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders", "GatePolicy",
+            "GateWire",
+            "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "NIOCore",
+        ]
+    ),
+    (
+        "GateDiagnostics",
+        [
+            "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
+            "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
+        ]
+    ),
+    (
+        "GateIngress",
+        [
+            "GateOperations", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion",
+            "GateHTTP",
+            "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
+            "Mustache", "NIOCore",
+        ]
+    ),
+    (
         "GateServer",
         [
-            "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore",
-            "HTTPTypes", "Logging",
-            "Metrics", "CoreMetrics", "Mustache", "NIOCore", "UnixSignals",
+            "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy",
+            "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet", "GateCore",
+            "Logging",
+            "Metrics", "NIOCore", "UnixSignals",
         ]
     ),
     (
@@ -89,12 +113,15 @@ let house: [(target: String, imports: [String])] = [
             "GateCore", "Crypto", "CryptoExtras", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "SwiftASN1", "X509",
         ]
     ),
+    // What several unit tests share; part of no product.
+    ("GateTestSupport", ["GateProviderHTTP", "GateOpenID", "GateProviders", "GateCore", "Crypto", "Logging"]),
     // What fuzzing and its replay in the unit tests share; part of no product.
     ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOEmbedded"]),
     (
         "gatehouse",
         [
-            "GateServer", "GateDemo", "GateConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
+            "GateServer", "GateDiagnostics", "GateOperations", "GateDemo", "GateConfiguration", "GateHTTP",
+            "GateOpenID", "GateProviders", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),
@@ -113,22 +140,30 @@ let systemLibraries: [Target] = [
 let rooms: [Target] = house.map { room in
     let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
     guard room.target == "gatehouse" else {
-        let path = room.target == "GateFuzz" ? "Tests/GateFuzz" : nil
+        let path = ["GateFuzz", "GateTestSupport"].contains(room.target) ? "Tests/\(room.target)" : nil
         return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
-    return .executableTarget(name: room.target, dependencies: dependencies, swiftSettings: settings)
+    return .executableTarget(
+        name: room.target,
+        dependencies: dependencies,
+        swiftSettings: settings,
+        plugins: ["BuildInfo"]
+    )
 }
 
 /// What the unit tests of a target may import beside the target and all that it may import itself.
 let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateServer": ["Crypto", "NIOEmbedded"],
+    "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "NIOEmbedded"],
+    "GateOperations": ["GateTestSupport"],
+    "GateDiagnostics": ["GateTestSupport"],
+    "GateServer": ["GateTestSupport", "NIOEmbedded"],
     "GateNet": ["NIOEmbedded"],
 ]
 
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
-let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "GateDemo" }.map { room in
+let tests: [Target] = house.filter { !["gatehouse", "GateDemo", "GateTestSupport"].contains($0.target) }.map { room in
     let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
         products[$0] ?? .byName(name: $0)
     }
@@ -167,5 +202,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    targets: systemLibraries + rooms + tests + (isFuzzed ? fuzzDriver : [])
+    targets: [.plugin(name: "BuildInfo", capability: .buildTool())] + systemLibraries + rooms + tests
+        + (isFuzzed ? fuzzDriver : [])
 )

@@ -30,7 +30,7 @@ enum Verdict {
 /// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
 /// event loop without waiting; what needs waiting for is a verdict of its own, after which the path is walked again.
 struct RequestPath {
-    let site: RuntimeConfiguration
+    let runtime: RuntimeConfiguration
     let loop: LoopState
 
     /// The verdict for a request.
@@ -53,17 +53,17 @@ struct RequestPath {
         guard tls?.admits(host: host) ?? true else {
             return .refused(Failure(.noSuchRoute, "request.misdirected", "the certificate shown is not for \(host)"))
         }
-        guard !request.hasLoopField || !self.site.loopMarker.hasLooped(request) else {
+        guard !request.hasLoopField || !self.runtime.loopMarker.hasLooped(request) else {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
             return .refused(Failure(.upstreamFailed, "upstream.loop", detail))
         }
         guard !request.isAsterisk else { return .answered(status: 204) }
-        guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
+        guard !self.isOwn(request) else { return self.runtime.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else {
             return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
         }
         let isOpen = self.isOpen(request, on: route)
-        if let failure = SpellingCheck(site: self.site, route: route).failure(of: request, isOpen: isOpen) {
+        if let failure = SpellingCheck(runtime: self.runtime, route: route).failure(of: request, isOpen: isOpen) {
             return .refused(failure)
         }
         guard !route.rejectsIrregularNames || !request.hasIrregularNames else {
@@ -93,7 +93,7 @@ struct RequestPath {
     private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
         let standing: RouteAuthorization
         do {
-            standing = try session.standing(on: route, site: self.site, now: self.loop.now)
+            standing = try session.standing(on: route, runtime: self.runtime, now: self.loop.now)
         } catch {
             return .refused(error)
         }
@@ -137,16 +137,16 @@ extension RequestPath {
     /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.
     private func isFront(_ request: RequestHead) -> Bool {
         guard request.method == .get || request.method == .head else { return false }
-        guard request.authority.host == self.site.publicOrigin.host else { return false }
+        guard request.authority.host == self.runtime.publicOrigin.host else { return false }
         return request.path.withSpan(of: request.message) { $0.count == 1 }
     }
 
     /// The route of a request, by host and canonical path.
     func route(of request: RequestHead) -> RuntimeRoute? {
         let found = request.path.withSpan(of: request.message) { path in
-            self.site.table.entry(host: request.authority.host, path: path)
+            self.runtime.table.entry(host: request.authority.host, path: path)
         }
-        return found.map { self.site.routes[$0] }
+        return found.map { self.runtime.routes[$0] }
     }
 
     private func isOpen(_ request: RequestHead, on route: RuntimeRoute) -> Bool {
@@ -168,7 +168,7 @@ extension RequestPath {
         guard let field = request.message.first(.cookie) else { return .none }
         let sent = request.message.bytes
         let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
-        guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
+        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
             return .none
         }
         let text = value.extracting(range)
@@ -179,7 +179,7 @@ extension RequestPath {
         switch lookup {
         case .unavailable(let failure): return .unavailable(failure)
         case .none:
-            let ticket = self.site.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
+            let ticket = self.runtime.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
             return ticket.map(Found.unknown) ?? .none
         case .done: return .none
         }
@@ -196,7 +196,7 @@ extension RequestPath {
         guard let field = request.message.first(.cookie) else { return 0 }
         let sent = request.message.bytes
         let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
-        guard case .value(let range) = self.site.sessionCookie(on: request.authority.host).find(in: value) else {
+        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
             return 0
         }
         let text = value.extracting(range)
@@ -217,7 +217,9 @@ extension RequestPath {
             guard let origin = request.message.value(.origin), origin != route.originText else {
                 return request.message.first(.origin) != nil
             }
-            return SpellingCheck(site: self.site, route: route).holdsInEveryReading(of: request) { path, isDecoded in
+            return SpellingCheck(runtime: self.runtime, route: route).holdsInEveryReading(of: request) {
+                path,
+                isDecoded in
                 route.admitsWrite(from: origin, to: path, isDecoded: isDecoded)
             }
         }

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import GateConfiguration
 internal import GateCore
+internal import GateDiagnostics
 internal import GateServer
 
 /// The command `gatehouse check`.
@@ -70,13 +71,23 @@ struct CheckCommand: AsyncParsableCommand {
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Prints the JSON Schema of the configuration file."
+        abstract: "Prints the JSON Schema of the configuration file, or a reference generated from the program."
     )
 
     @Flag(help: "Print the reference table of all keys as Markdown instead.")
     var reference = false
 
+    @Flag(help: "Print the reference of all metrics as Markdown instead.")
+    var metrics = false
+
+    func validate() throws {
+        guard !self.reference || !self.metrics else {
+            throw ValidationError("--reference and --metrics exclude each other")
+        }
+    }
+
     func run() throws {
+        guard !self.metrics else { return commandOutput.write(MetricsDocument.markdown) }
         commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
     }
 }

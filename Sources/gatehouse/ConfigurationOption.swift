@@ -4,8 +4,8 @@ internal import ArgumentParser
 internal import Foundation
 internal import GateConfiguration
 internal import GateCore
+internal import GateOperations
 internal import GateProviders
-internal import GateServer
 
 /// The option that names the configuration file.
 struct ConfigurationOption: ParsableArguments {

@@ -6,6 +6,7 @@ internal import Foundation
 internal import GateConfiguration
 internal import GateCore
 internal import GateDemo
+internal import GateOperations
 internal import GateServer
 internal import Logging
 

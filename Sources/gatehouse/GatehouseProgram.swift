@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
-internal import GateServer
+internal import GateOperations
 
 /// The program; exits with 0 done, 1 the configuration or the thing checked is wrong, 2 wrong usage, 70 internal.
 @main
@@ -44,10 +44,10 @@ struct GatehouseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gatehouse",
         abstract: "Signs people in with their provider in front of internal web apps.",
+        version: VersionReport.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, SchemaCommand.self, TryCommand.self,
-            PinsCommand.self, ProfileCommand.self, PolicyCommand.self, KeysCommand.self, SessionsCommand.self,
-            HealthCommand.self,
+            PinsCommand.self, ProfileCommand.self,
         ]
     )
 }

@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import GateCore
-internal import GateServer
+internal import GateDiagnostics
 
 /// The command `gatehouse pins`.
 struct PinsCommand: AsyncParsableCommand {

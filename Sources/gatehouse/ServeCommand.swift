@@ -5,6 +5,7 @@ internal import Foundation
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateOperations
 internal import GateServer
 internal import Logging
 

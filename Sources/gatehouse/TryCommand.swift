@@ -2,9 +2,9 @@
 
 internal import ArgumentParser
 internal import GateCore
+internal import GateDiagnostics
 internal import GateOpenID
 internal import GateProviders
-internal import GateServer
 
 /// The command `gatehouse try`.
 struct TryCommand: AsyncParsableCommand {

@@ -3,10 +3,11 @@
 import GateCore
 import GateHTTP
 import GateSessions
+import GateTestSupport
 import NIOCore
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct RequestPathTests {
     @Test(arguments: [
@@ -99,7 +100,7 @@ import Testing
         let elsewhere = try rig.head("GET /", "desk.example.com", cookie(ticket))
         // the tag names the host, so that the store need not be asked.
         #expect(rig.verdict(elsewhere) == "sign in for desk")
-        let found = try await rig.site.sessions.session(for: ticket, host: "desk.example.com", now: rig.clock.now)
+        let found = try await rig.runtime.sessions.session(for: ticket, host: "desk.example.com", now: rig.clock.now)
         #expect(found == nil)
     }
 

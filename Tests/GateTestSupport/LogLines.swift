@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateCore
-import Logging
-import Synchronization
-
-@testable import GateServer
+package import Logging
+internal import Synchronization
 
 /// What was logged, line by line.
-final class LogLines: Sendable {
-    struct Line: Sendable {
-        let level: Logger.Level
-        let message: String
-        let values: [String: String]
+package final class LogLines: Sendable {
+    /// A line.
+    package struct Line: Sendable {
+        /// Its level.
+        package let level: Logger.Level
+        /// Its message.
+        package let message: String
+        /// Its metadata as text.
+        package let values: [String: String]
     }
 
     private let lines = Mutex<[Line]>([])
 
-    var all: [Line] { self.lines.withLock { $0 } }
+    /// No lines.
+    package init() {}
+
+    /// All lines, in order.
+    package var all: [Line] { self.lines.withLock { $0 } }
 
     /// The lines about security events.
-    var events: [Line] { self.all.filter { $0.message == "security event" } }
+    package var events: [Line] { self.all.filter { $0.message == "security event" } }
 
-    var log: GatewayLog { GatewayLog(logger: Logger(label: "pins") { _ in LineHandler(lines: self) }) }
+    /// The logger that writes them.
+    package var logger: Logger { Logger(label: "test") { _ in LineHandler(lines: self) } }
 
     fileprivate func add(_ line: Line) {
         self.lines.withLock { $0.append(line) }

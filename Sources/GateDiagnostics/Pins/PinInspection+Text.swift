@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateOperations
 internal import GateProviderHTTP
 
 extension PinInspection {

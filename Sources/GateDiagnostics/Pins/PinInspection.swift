@@ -2,6 +2,7 @@
 
 package import GateCore
 internal import GateOpenID
+internal import GateOperations
 internal import GateProviderHTTP
 package import GateProviders
 

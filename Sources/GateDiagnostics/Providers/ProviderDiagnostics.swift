@@ -3,6 +3,7 @@
 package import GateConfiguration
 package import GateCore
 internal import GateOpenID
+internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
 

@@ -4,6 +4,7 @@ package import GateConfiguration
 package import GateCore
 internal import GateHTTP
 internal import GateOpenID
+internal import GateOperations
 internal import GateProviders
 
 /// Makes what a start would make of providers and certificates, without a connection to anybody.

@@ -5,9 +5,11 @@ package import GateCore
 internal import GateHTTP
 internal import GateNet
 package import GateOpenID
+internal import GateOperations
 internal import GateProviderHTTP
 package import GateProviders
 internal import GateWire
+internal import HTTPTypes
 internal import NIOCore
 internal import Synchronization
 
@@ -109,8 +111,8 @@ package final class TestSignIn: Sendable {
     }
 
     private func listen(on host: String, port: Int) async throws(Failure) {
-        let listener = try await OperationsListener.open(host: host, port: port, on: self.group, connections: 16) {
-            await self.answer($0)
+        let listener = try await OperationsListener.open(host: host, port: port, on: self.group, maxConnections: 16) {
+            await self.answer($0, body: $1)
         }
         self.listeners.withLock { $0.append(listener) }
     }
@@ -155,11 +157,13 @@ package final class TestSignIn: Sendable {
 // MARK: The browser's side
 
 extension TestSignIn {
-    private func answer(_ request: SmallRequest) async -> Response {
-        switch (request.method.rawValue, request.path) {
-        case ("GET", self.start): await self.begin()
-        case ("GET", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.query)
-        case ("POST", "/oauth2/callback/\(self.party.definition.id)"): await self.finish(request.form)
+    private func answer(_ request: RequestHead, body: [UInt8]) async -> Response {
+        switch (request.method, request.path.text(in: request.message)) {
+        case (.get, self.start): await self.begin()
+        case (.get, "/oauth2/callback/\(self.party.definition.id)"):
+            await self.finish(Form(encoded: request.queryText ?? ""))
+        case (.post, "/oauth2/callback/\(self.party.definition.id)"):
+            await self.finish(String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) })
         default: .text(404, "Nothing is here but the callback of this trial.\n")
         }
     }
@@ -168,7 +172,8 @@ extension TestSignIn {
         do throws(Failure) {
             let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
             self.attempt.withLock { $0 = attempt }
-            return Rendering.redirect(to: location)
+            // RFC 9110 §15.4.4.
+            return Response(303, fields: [.location: location, .referrerPolicy: "no-referrer"])
         } catch {
             return self.close(.failed(error))
         }

@@ -7,7 +7,7 @@ internal import GateWire
 /// A request for one of the gateway's own addresses, complete with its body.
 struct EndpointRequest: Sendable {
     /// The largest body that an address of ours takes, in bytes.
-    static let bodyLimit = 16 * 1024
+    static let maxBody = 16 * 1024
 
     let method: RequestMethod
     /// The canonical path.
@@ -31,20 +31,20 @@ struct EndpointRequest: Sendable {
     private let fetchSite: String?
     private let fromOrigin: String?
 
-    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, site: RuntimeConfiguration, now: Instant) {
+    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, runtime: RuntimeConfiguration, now: Instant) {
         self.method = request.method
         self.path = request.path.text(in: request.message)
         self.query = Form(encoded: request.queryText ?? "")
         let isForm = EndpointRequest.value("content-type", of: request)?.lowercased()
             .hasPrefix("application/x-www-form-urlencoded")
         self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
-        self.origin = site.origin(of: request.authority.host) ?? site.publicOrigin
+        self.origin = runtime.origin(of: request.authority.host) ?? runtime.publicOrigin
         self.cookies = CookieHeader(
             request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
         )
         self.visitor = ClientKind(request)
         self.now = now
-        self.client = ForwardedHead.client(of: request, way: way, trusting: site.trustedProxies)
+        self.client = ForwardedHead.client(of: request, way: way, trusting: runtime.trustedProxies)
         let destination = EndpointRequest.value("sec-fetch-dest", of: request)
         let purpose = EndpointRequest.value("sec-purpose", of: request)
         let mode = request.message.value(.secFetchMode)
@@ -53,7 +53,7 @@ struct EndpointRequest: Sendable {
             && purpose?.contains("prefetch") != true
         var ticket: Ticket?
         if case .value(let text) = self.cookies.lookup(GatewayCookie.session(at: self.origin).name) {
-            ticket = site.sessions.ticket(text, host: self.origin.host)
+            ticket = runtime.sessions.ticket(text, host: self.origin.host)
         }
         self.ticket = ticket
         self.fetchSite = request.message.value(.secFetchSite)
@@ -84,9 +84,6 @@ struct EndpointRequest: Sendable {
     /// The place on this site that `rd` names; nil if it names none.
     var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
 
-    /// What the address of a sign-in carries when the provider is to offer another account.
-    static let otherAccount = Form.Field("prompt", "select_account")
-
     /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
-    var wantsOtherAccount: Bool { self.query?[EndpointRequest.otherAccount.name] == EndpointRequest.otherAccount.value }
+    var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
 }

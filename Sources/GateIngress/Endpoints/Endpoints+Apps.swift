@@ -11,7 +11,7 @@ extension Endpoints {
 
     /// The apps that the user may open, at the gateway's host.
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/apps") }
+        guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps") }
         guard request.path != "/" || request.visitor.wantsPage else {
             throw Failure(.noSuchRoute, "route.none", "no app has / of \(request.origin.host)")
         }
@@ -20,9 +20,9 @@ extension Endpoints {
                 throw Failure(.signInRequired, "session.none", "apps without a session")
             }
             let here = ReturnPath(request.path) ?? .root
-            return Rendering.redirect(to: self.site.invitation.signInAddress(here, route: nil))
+            return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
-        let apps = self.site.routes.lazy.filter { $0.isListed && $0.admits(session.profile) }
+        let apps = self.runtime.routes.lazy.filter { $0.isListed && $0.admits(session.profile) }
             .prefix(Endpoints.mostListed)
         guard request.visitor.wantsPage else {
             let list = apps.map { ["name": .string($0.name), "url": .string($0.address)] as JSON }
@@ -31,7 +31,7 @@ extension Endpoints {
         let buttons = apps.map { PageButton(address: $0.address, text: $0.name) }
         let html = Pages.apps(
             Array(buttons),
-            user: self.site.user(of: session),
+            user: self.runtime.user(of: session),
             signOut: "\(request.origin)/oauth2/sign_out"
         )
         return Rendering.page(200, html)
@@ -40,7 +40,7 @@ extension Endpoints {
     /// Leads on to an address that was too long to travel through a sign-in.
     func resume(_ request: EndpointRequest) throws(Failure) -> Response {
         let place = (request.query?["to"]).flatMap {
-            self.site.longPaths.place(of: $0, on: request.origin.host, now: request.now)
+            self.runtime.longPaths.place(of: $0, on: request.origin.host, now: request.now)
         }
         guard let place else {
             throw Failure(.malformedRequest, "signin.return_lost", "the return path is not known, or not any more")

@@ -18,45 +18,45 @@ extension Endpoints {
 
     /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
     private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let wanted = SessionTransferRequest(sealed: text, by: self.site.sealer, now: request.now),
-            self.site.origin(of: wanted.origin.host) == wanted.origin
+        guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
+            self.runtime.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
         guard !request.wantsOtherAccount, let ticket = request.ticket,
             let session = try await self.session(of: request),
-            self.site.accepted(by: route).contains(where: { $0.id == session.provider })
+            self.runtime.accepted(by: route).contains(where: { $0.id == session.provider })
         else {
             let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
-            let address = self.site.invitation.signInAddress(
+            let address = SignInRedirect(runtime: self.runtime).signInAddress(
                 here,
                 route: route,
                 otherAccount: request.wantsOtherAccount
             )
             return Rendering.redirect(to: address)
         }
-        try self.site.transfers.admit(session.familyKey)
-        let code = SessionTransferCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
-        let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
+        try self.runtime.transfers.admit(session.familyKey)
+        let code = SessionTransferCode(answering: wanted, ticket: ticket, random: self.runtime.random, now: request.now)
+        let query = Form([Form.Field("code", code.sealed(by: self.runtime.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
     }
 
     /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
     private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let code = SessionTransferCode(sealed: text, by: self.site.sealer, now: request.now) else {
+        guard let code = SessionTransferCode(sealed: text, by: self.runtime.sealer, now: request.now) else {
             throw Failure(.malformedRequest, "handover.code", "the code is not ours or too old")
         }
         let cookie = GatewayCookie.handover(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?
         if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
-        let issued = try await self.site.sessions.redeem(
+        let issued = try await self.runtime.sessions.redeem(
             code,
             at: request.origin,
             cookie: value,
-            gate: self.site.publicOrigin.host,
+            gate: self.runtime.publicOrigin.host,
             now: request.now
         )
         guard let issued else {
-            return self.site.invitation.redirect(
+            return SignInRedirect(runtime: self.runtime).redirect(
                 to: code.path,
                 on: request.origin,
                 route: nil,

@@ -9,7 +9,7 @@ extension Endpoints {
     /// Only what the browser sent wrongly counts as its failure: neither a provider that is down nor a person who may not
     /// enter is a sign of guessing.
     func guardedCallback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
-        let (signIns, bounds) = (self.site.signIns, self.site.limits.signIns)
+        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
         try signIns.refuseIfFailing(request.client, within: bounds)
         try signIns.enter(within: bounds)
         defer { signIns.leave() }

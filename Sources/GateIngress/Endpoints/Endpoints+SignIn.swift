@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateOpenID
+internal import GateOperations
 internal import GatePolicy
 internal import GateProviders
 internal import GateSessions
@@ -10,10 +11,10 @@ internal import GateSessions
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
     func signIn(_ request: EndpointRequest) -> Response {
-        let path = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let path = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let otherAccount = request.wantsOtherAccount
         guard self.isAtGate(request) else {
-            return self.site.invitation.redirect(
+            return SignInRedirect(runtime: self.runtime).redirect(
                 to: path,
                 on: request.origin,
                 route: nil,
@@ -22,7 +23,7 @@ extension Endpoints {
             )
         }
         let destination = self.destination(of: path, now: request.now)
-        let accepted = self.site.accepted(by: destination)
+        let accepted = self.runtime.accepted(by: destination)
         let buttons = self.buttons(for: accepted, returningTo: path, otherAccount: otherAccount)
         if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
         return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
@@ -33,10 +34,10 @@ extension Endpoints {
         returningTo path: ReturnPath,
         otherAccount: Bool = false
     ) -> [PageButton] {
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [EndpointRequest.otherAccount] : [])).encoded
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
         return providers.map { provider in
             PageButton(
-                address: "\(self.site.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
+                address: "\(self.runtime.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
                 text: provider.buttonText
             )
         }
@@ -50,36 +51,36 @@ extension Endpoints {
         let attempt =
             parts[1] == EndpointPath.callback.rawValue
             ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
-        let asked = self.site.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let path = attempt?.returnPath ?? asked
-        let accepted = self.site.accepted(by: self.destination(of: path, now: request.now))
+        let accepted = self.runtime.accepted(by: self.destination(of: path, now: request.now))
         return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
     }
 
     /// Begins an attempt with a provider and sends the browser there.
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
-        guard let provider = self.site.provider(id) else {
+        guard let provider = self.runtime.provider(id) else {
             throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
         }
         guard request.isNavigation else {
             throw Failure(.forbidden, "request.not_navigation", "a sign-in begins when a person opens its address")
         }
-        try self.site.signIns.start(by: request.client, within: self.site.limits.signIns)
-        try self.site.signIns.enter(within: self.site.limits.signIns)
-        defer { self.site.signIns.leave() }
+        try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
+        try self.runtime.signIns.enter(within: self.runtime.limits.signIns)
+        defer { self.runtime.signIns.leave() }
         guard provider.waiting.enter() else { throw provider.busy }
         defer { provider.waiting.leave() }
         do throws(Failure) {
             try await provider.reach.admit(provider.relyingParty)
         } catch {
-            self.site.metrics.signIn(provider: id, result: error.code)
+            self.runtime.metrics.signIn(provider: id, result: error.code)
             throw error
         }
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
-            returnPath: self.site.carried(request.returnPath, on: request.origin.host, for: request.client),
+            returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
             handover: isCrossSite ? request.ticket?.text : nil,
             offersOtherAccounts: request.wantsOtherAccount
         )
@@ -89,16 +90,16 @@ extension Endpoints {
             throw Failure(.internalError, "openid.attempt_id", "an attempt without a proper id")
         }
         var answer = Rendering.redirect(to: location)
-        for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.site.publicOrigin) {
+        for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
             answer.addCookie(old.deletion)
         }
-        answer.addCookie(cookie.setting(self.site.attempts.seal(attempt, cookie: cookie.name)))
+        answer.addCookie(cookie.setting(self.runtime.attempts.seal(attempt, cookie: cookie.name)))
         return answer
     }
 
     /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
-        guard let provider = self.site.provider(id), self.isAtGate(request) else {
+        guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
             throw Failure(.noSuchRoute, "provider.none", "a callback for a provider that there is not")
         }
         guard let answer else { throw Failure(.malformedRequest, "openid.callback", "the callback is no form") }
@@ -112,13 +113,13 @@ extension Endpoints {
             signIn = try await provider.relyingParty.signIn(
                 callback: answer,
                 attempt: attempt,
-                looksUpGroups: self.site.needsGroups(of: id)
+                looksUpGroups: self.runtime.needsGroups(of: id)
             )
         } catch {
             guard error.code != "openid.attempt_spent" else {
                 return try await self.withoutAttempt(request, to: attempt.returnPath)
             }
-            self.site.metrics.signIn(provider: id, result: error.code)
+            self.runtime.metrics.signIn(provider: id, result: error.code)
             throw error
         }
         return try await self.enter(signIn, attempt: attempt, request: request)
@@ -130,35 +131,35 @@ extension Endpoints {
         request: EndpointRequest
     ) async throws(Failure) -> Response {
         var profile = signIn.profile
-        self.site.keepGroups(of: &profile)
+        self.runtime.keepGroups(of: &profile)
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
         if let destination, case .refused(let refusal) = destination.route.decision(about: profile) {
-            guard try await self.site.sessions.spend(once) else { throw spent }
+            guard try await self.runtime.sessions.spend(once) else { throw spent }
             let failure = refusal.failure(of: profile, app: destination.name)
-            self.site.metrics.signIn(provider: profile.provider, result: failure.code)
+            self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
             var context = PageContext()
-            context.user = self.site.user(of: profile, isSignedIn: false)
+            context.user = self.runtime.user(of: profile, isSignedIn: false)
             context.app = destination.name
             context.provider = profile.provider
-            context.place = PageContext.Place(origin: self.site.publicOrigin, path: attempt.returnPath)
-            return self.site.rendering.answer(to: failure, for: request.visitor, context: context)
+            context.place = PageContext.Place(origin: self.runtime.publicOrigin, path: attempt.returnPath)
+            return self.runtime.rendering.answer(to: failure, for: request.visitor, context: context)
         }
         var known = GateSessions.SignIn(profile: profile)
         known.idToken = signIn.idToken.map { Secret(text: $0) }
         known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
-        let host = self.site.publicOrigin.host
+        let host = self.runtime.publicOrigin.host
         guard
-            let issued = try await self.site.sessions.issue(known, host: host, now: request.now, spending: once)
+            let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
         else { throw spent }
         let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
-        if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
+        if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
         self.begun(issued)
-        self.site.metrics.signIn(provider: profile.provider, result: "ok")
-        self.site.log.signedIn(profile, session: issued.session.id)
-        var answer = Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")
-        answer.addCookie(GatewayCookie.session(at: self.site.publicOrigin).setting(issued.ticket.text))
+        self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
+        self.runtime.log.signedIn(profile, session: issued.session.id)
+        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
+        answer.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { answer.addCookie(cookie.deletion) }
         return answer
     }
@@ -166,7 +167,7 @@ extension Endpoints {
     /// A callback whose attempt is lost or spent: whoever has a session goes on, everybody else is told to start anew.
     private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
         guard try await self.session(of: request) == nil else {
-            return Rendering.redirect(to: "\(self.site.publicOrigin)\(path)")
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(path)")
         }
         throw Failure(.malformedRequest, "openid.attempt_lost", "no attempt of this browser belongs to the callback")
     }
@@ -178,13 +179,13 @@ extension Endpoints {
         }
         guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
         let text = String(decoding: value, as: UTF8.self)
-        return self.site.attempts.open(text, cookie: cookie.name, at: request.now)
+        return self.runtime.attempts.open(text, cookie: cookie.name, at: request.now)
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.
     private func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return GatewayCookie.attempt(tag, at: self.site.publicOrigin, isCrossSite: isCrossSite)
+        return GatewayCookie.attempt(tag, at: self.runtime.publicOrigin, isCrossSite: isCrossSite)
     }
 }

@@ -18,31 +18,31 @@ extension Endpoints {
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
         let html = Pages.signOut(
             action: "\(request.origin)/oauth2/sign_out\(query)",
-            user: self.site.user(of: session)
+            user: self.runtime.user(of: session)
         )
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
-        let gate = self.isAtGate(request) ? "" : " \(self.site.publicOrigin)"
+        let gate = self.isAtGate(request) ? "" : " \(self.runtime.publicOrigin)"
         return Rendering.page(200, html, formTargets: "'self'\(gate)\(target)")
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
     private func signedOutPage(_ request: EndpointRequest) -> Response {
         guard self.isAtGate(request) else {
-            return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/sign_out")
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
         }
         let state = (request.query?["state"]).flatMap {
-            SignOutState(sealed: $0, by: self.site.sealer, now: request.now)
+            SignOutState(sealed: $0, by: self.runtime.sealer, now: request.now)
         }
-        let isOurs = state.map { self.site.origin(of: $0.origin.host) == $0.origin } ?? false
+        let isOurs = state.map { self.runtime.origin(of: $0.origin.host) == $0.origin } ?? false
         if let state, isOurs, state.path != .root { return Rendering.redirect(to: "\(state.origin)\(state.path)") }
-        let address = "\(self.site.publicOrigin)/oauth2/sign_in"
+        let address = "\(self.runtime.publicOrigin)/oauth2/sign_in"
         return Rendering.page(200, Pages.signedOut(address: address, remark: self.remark(on: state)))
     }
 
     /// What a sign-out means for the session at the provider.
     private func remark(on state: SignOutState?) -> String {
         guard let state else { return "You may still be signed in at the sign-in service that you used." }
-        let provider = self.site.provider(state.provider)?.name ?? state.provider
+        let provider = self.runtime.provider(state.provider)?.name ?? state.provider
         guard state.includesProvider else {
             return "You may still be signed in at \(provider). On a shared computer, sign out there as well."
         }
@@ -57,8 +57,8 @@ extension Endpoints {
         var ended: Session?
         if let ticket = request.ticket { ended = try await self.end(ticket) }
         if let ended {
-            self.site.metrics.signedOut()
-            self.site.log.signedOut(ended.profile.user, session: ended.id)
+            self.runtime.metrics.signedOut()
+            self.runtime.log.signedOut(ended.profile.user, session: ended.id)
         }
         var answer = Rendering.redirect(to: self.afterwards(request, ended))
         answer.addCookie(GatewayCookie.session(at: request.origin).deletion)
@@ -69,7 +69,7 @@ extension Endpoints {
 
     /// Ends the session also if the browser goes away meanwhile: in a task of its own, which nobody cancels.
     private func end(_ ticket: Ticket) async throws(Failure) -> Session? {
-        let sessions = self.site.sessions
+        let sessions = self.runtime.sessions
         let work = Task { () async -> Result<Session?, Failure> in
             do throws(Failure) {
                 return .success(try await sessions.end(ticket))
@@ -92,19 +92,19 @@ extension Endpoints {
             path: path,
             now: request.now
         )
-        let back = Form.Field("state", state.sealed(by: self.site.sealer))
+        let back = Form.Field("state", state.sealed(by: self.runtime.sealer))
         guard let endpoint else {
             guard path == .root else { return "\(request.origin)\(path)" }
-            return "\(self.site.publicOrigin)/oauth2/sign_out?\(Form([back]).encoded)"
+            return "\(self.runtime.publicOrigin)/oauth2/sign_out?\(Form([back]).encoded)"
         }
         var form = Form()
         if let hint = session.idToken, hint.count <= Endpoints.longestHint {
             hint.withText { form.append("id_token_hint", $0) }
         }
-        if let provider = self.site.provider(session.provider) {
+        if let provider = self.runtime.provider(session.provider) {
             form.append("client_id", provider.relyingParty.clientID)
         }
-        form.append("post_logout_redirect_uri", "\(self.site.publicOrigin)/oauth2/sign_out")
+        form.append("post_logout_redirect_uri", "\(self.runtime.publicOrigin)/oauth2/sign_out")
         form.append(back.name, back.value)
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
         return "\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))"

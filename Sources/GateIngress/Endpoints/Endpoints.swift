@@ -9,7 +9,7 @@ internal import HTTPTypes
 
 /// The gateway's own addresses, all below `/oauth2`.
 struct Endpoints: Sendable {
-    let site: RuntimeConfiguration
+    let runtime: RuntimeConfiguration
     /// Told of each session that begins, before the browser is.
     var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
@@ -20,7 +20,7 @@ struct Endpoints: Sendable {
         } catch {
             var context = request.visitor.wantsPage ? self.context(of: request, after: error) : PageContext()
             context.provider = self.provider(of: request)
-            return self.site.rendering.answer(to: error, for: request.visitor, context: context)
+            return self.runtime.rendering.answer(to: error, for: request.visitor, context: context)
         }
     }
 
@@ -36,7 +36,7 @@ struct Endpoints: Sendable {
     private func provider(of request: EndpointRequest) -> String? {
         let parts = self.steps(of: request)
         guard parts.count == 2, EndpointPath(rawValue: parts[0])?.takesProvider == true else { return nil }
-        return self.site.provider(parts[1])?.id
+        return self.runtime.provider(parts[1])?.id
     }
 
     /// Whether the answer waits for nobody.
@@ -86,7 +86,7 @@ struct Endpoints: Sendable {
             "endpoint.method",
             "\(request.method.rawValue) for \(address.rawValue)"
         )
-        var answer = self.site.rendering.answer(to: failure, for: request.visitor)
+        var answer = self.runtime.rendering.answer(to: failure, for: request.visitor)
         answer.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
         return answer
     }
@@ -94,12 +94,12 @@ struct Endpoints: Sendable {
     /// The session of the browser on the host that was asked; nil if it has none.
     func session(of request: EndpointRequest) async throws(Failure) -> Session? {
         guard let ticket = request.ticket else { return nil }
-        return try await self.site.sessions.session(for: ticket, host: request.origin.host, now: request.now)
+        return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
     /// Whether the request reached the gate's own host, where sign-ins happen.
     func isAtGate(_ request: EndpointRequest) -> Bool {
-        request.origin.host == self.site.publicOrigin.host
+        request.origin.host == self.runtime.publicOrigin.host
     }
 
     /// The profile of the signed-in person.
@@ -118,9 +118,9 @@ struct Endpoints: Sendable {
     private func jwks() -> Response {
         var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
         fields[.cacheControl] = "public, max-age=60"
-        fields[.eTag] = self.site.keys.entityTag
+        fields[.eTag] = self.runtime.keys.entityTag
         fields[.accessControlAllowOrigin] = "*"
-        return Response(200, fields: fields, body: self.site.keys.jwks)
+        return Response(200, fields: fields, body: self.runtime.keys.jwks)
     }
 
     private func asset(_ type: String, _ text: String) -> Response {

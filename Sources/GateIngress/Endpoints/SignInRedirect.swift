@@ -9,7 +9,7 @@ internal import HTTPTypes
 
 /// What somebody without a fitting session is told: people are sent to sign in, scripts get 401.
 struct SignInRedirect {
-    let site: RuntimeConfiguration
+    let runtime: RuntimeConfiguration
 
     /// The answer to a request for a route that needs a session.
     ///
@@ -23,7 +23,7 @@ struct SignInRedirect {
         guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
         let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
         let cookies = CookieHeader(field ?? [])
-        let path = self.site.returnPath(of: request, on: route, client: client())
+        let path = self.runtime.returnPath(of: request, on: route, client: client())
         return self.redirect(to: path, on: route.route.origin, route: route, cookies: cookies)
     }
 
@@ -35,7 +35,7 @@ struct SignInRedirect {
         cookies: CookieHeader,
         otherAccount: Bool = false
     ) -> Response {
-        guard origin.host == self.site.publicOrigin.host else {
+        guard origin.host == self.runtime.publicOrigin.host else {
             return self.handOver(path, on: origin, cookies: cookies, otherAccount: otherAccount)
         }
         return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
@@ -43,12 +43,12 @@ struct SignInRedirect {
 
     /// The page that offers the providers, or the only provider's own start.
     func signInAddress(_ path: ReturnPath, route: RuntimeRoute?, otherAccount: Bool = false) -> String {
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [EndpointRequest.otherAccount] : [])).encoded
-        let accepted = self.site.accepted(by: route)
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
+        let accepted = self.runtime.accepted(by: route)
         if accepted.count == 1, let only = accepted.first {
-            return "\(self.site.publicOrigin)/oauth2/start/\(only.id)?\(query)"
+            return "\(self.runtime.publicOrigin)/oauth2/start/\(only.id)?\(query)"
         }
-        return "\(self.site.publicOrigin)/oauth2/sign_in?\(query)"
+        return "\(self.runtime.publicOrigin)/oauth2/sign_in?\(query)"
     }
 
     /// Sends a browser from an app's own host to the gate; the cookie set here binds what comes back to this browser.
@@ -58,11 +58,11 @@ struct SignInRedirect {
         cookies: CookieHeader,
         otherAccount: Bool
     ) -> Response {
-        let binding = SessionTransferBinding(from: self.site.random)
-        let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.site.clock.now)
-        let sealed = Form.Field("request", request.sealed(by: self.site.sealer))
-        let query = Form([sealed] + (otherAccount ? [EndpointRequest.otherAccount] : [])).encoded
-        var answer = Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/handover?\(query)")
+        let binding = SessionTransferBinding(from: self.runtime.random)
+        let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
+        let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
+        let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
+        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
             answer.addCookie(old.deletion)
         }
@@ -79,11 +79,11 @@ struct SignInRedirect {
         let isShort = asked.map { $0.value.utf8.count <= ReturnPathLimits.gate } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let address =
-            route.route.origin.host == self.site.publicOrigin.host
+            route.route.origin.host == self.runtime.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
         let failure = Failure(.signInRequired, "sign_in_required", "\(route.name) needs a session that it accepts")
-        return self.site.rendering.challenge(failure, signIn: address)
+        return self.runtime.rendering.challenge(failure, signIn: address)
     }
 }
 

@@ -3,9 +3,14 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateProxy
-internal import GateSessions
 internal import GateWire
 internal import NIOCore
+
+/// What a tunnel reports to the exchange that opened it.
+protocol TunnelDelegate: AnyObject {
+    /// The tunnel is over; called once, after it has left its registry.
+    func tunnelEnded()
+}
 
 /// A WebSocket between a client and an app: bytes both ways, for as long as the session lives that opened it; confined to
 /// one event loop.
@@ -22,38 +27,47 @@ final class Tunnel {
         case over
     }
 
-    /// The session's family; nil on paths that are open to all.
-    let family: [UInt8]?
-    let pass: TunnelAuthorization
-    let loop: LoopState
+    private let authorization: TunnelAuthorization
+    private let registry: TunnelRegistry
+    private let sweep: DeadlineSweep
     private let connection: any DownstreamExchange
-    private let silence: TimeAmount
-    private unowned let exchange: UpstreamExchange
+    private let idleTimeout: TimeAmount
+    private unowned let delegate: any TunnelDelegate
     private var link: (any UpstreamStream)?
     private var phase = Phase.opening
     private var toClient = WebSocketFrames()
     private var toApp = WebSocketFrames()
     private var lastMove = NIODeadline.now()
-    /// When to see again whether the session lives and the person may still enter.
-    var checkAt = NIODeadline.distantFuture
+    /// When to decide again whether it may stay open.
+    private var checkAt = NIODeadline.distantFuture
     /// Until when the matter must be over.
     private var endBy = NIODeadline.distantFuture
     /// Whether the session has ended before the app agreed.
     private(set) var isRefused = false
     /// How many checks in a row the store could not answer.
-    var unanswered = 0
+    private var unanswered = 0
+    /// After so many checks in a row without a response of the store the tunnel ends.
+    private static let maxUnanswered = 5
 
     /// How long the rest of a frame may take, or the app, when the tunnel ends.
     private static let endTime = TimeAmount.seconds(1)
 
-    init(_ pass: TunnelAuthorization, exchange: UpstreamExchange, connection: any DownstreamExchange, loop: LoopState) {
-        self.pass = pass
-        self.family = pass.session?.familyKey
-        self.loop = loop
+    /// A tunnel that the app has not accepted yet.
+    init(
+        _ authorization: TunnelAuthorization,
+        idleTimeout: TimeAmount,
+        delegate: any TunnelDelegate,
+        connection: any DownstreamExchange,
+        registry: TunnelRegistry,
+        sweep: DeadlineSweep
+    ) {
+        self.authorization = authorization
+        self.idleTimeout = idleTimeout
+        self.delegate = delegate
         self.connection = connection
-        self.exchange = exchange
-        self.silence = pass.route.upstream.limits.tunnel
-        loop.tunnels.add(self)
+        self.registry = registry
+        self.sweep = sweep
+        registry.add(self)
     }
 
     var isOpen: Bool {
@@ -77,8 +91,8 @@ extension Tunnel {
         self.link = link
         self.phase = .open
         self.lastMove = .now()
-        self.checkAt = self.lastMove + self.nextCheck(for: self.pass.session)
-        self.loop.sweep.add(self)
+        self.checkAt = self.lastMove + self.authorization.firstCheck
+        self.sweep.add(self)
     }
 
     func fromClient(_ bytes: ByteBuffer) {
@@ -167,7 +181,7 @@ extension Tunnel {
     /// The client hears that nothing follows, after all that waits for it.
     private func finish() {
         self.leave()
-        self.exchange.tunnelEnded()
+        self.delegate.tunnelEnded()
         self.connection.end()
         self.connection.flush()
     }
@@ -176,7 +190,7 @@ extension Tunnel {
     func cut() {
         let link = self.link
         self.leave()
-        self.exchange.tunnelEnded()
+        self.delegate.tunnelEnded()
         link?.cancel()
         self.connection.cut()
     }
@@ -185,8 +199,35 @@ extension Tunnel {
     func leave() {
         self.phase = .over
         self.link = nil
-        self.loop.tunnels.remove(self)
-        self.loop.sweep.remove(self)
+        self.registry.remove(self)
+        self.sweep.remove(self)
+    }
+}
+
+// MARK: The check
+
+extension Tunnel: RegisteredTunnel {
+    var family: [UInt8]? { self.authorization.family }
+
+    func checkSoon() {
+        if self.isOpen { self.checkAt = .now() }
+    }
+
+    private func check() {
+        self.checkAt = .now() + TunnelAuthorization.interval
+        self.authorization.decide { decision in
+            guard self.isOpen else { return }
+            switch decision {
+            case .allowed(let time):
+                self.unanswered = 0
+                self.checkAt = .now() + time
+            case .denied:
+                self.end(.policy)
+            case .unknown:
+                self.unanswered += 1
+                if self.unanswered >= Tunnel.maxUnanswered { self.end(.policy) }
+            }
+        }
     }
 }
 
@@ -194,7 +235,7 @@ extension Tunnel: Expiring {
     var deadline: NIODeadline {
         switch self.phase {
         case .opening, .over: .distantFuture
-        case .open: min(self.lastMove + self.silence, self.checkAt, self.endBy)
+        case .open: min(self.lastMove + self.idleTimeout, self.checkAt, self.endBy)
         case .ending: self.endBy
         }
     }
@@ -206,7 +247,7 @@ extension Tunnel: Expiring {
             let link = self.link
             self.finish()
             link?.endTunnel()
-        } else if self.lastMove + self.silence <= now {
+        } else if self.lastMove + self.idleTimeout <= now {
             self.end(.goingAway)
         } else if self.checkAt <= now {
             self.check()

@@ -6,23 +6,45 @@ internal import GateProxy
 internal import GateWire
 internal import NIOCore
 
+/// What an exchange asks of the request's responder; the exchange calls it on the event loop.
+protocol UpstreamExchangeDelegate: AnyObject {
+    /// The id of the request.
+    var requestID: RequestID { get }
+
+    /// The session of the request as a number, 0 for none; asked for only where a target is chosen by session.
+    func sessionKey(for exchange: UpstreamExchange) -> UInt64
+    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
+    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer?
+    /// The head for the app; written again for a retry.
+    func upstreamHead(for exchange: UpstreamExchange, identity: ByteBuffer?, endsConnection: Bool) -> ByteBuffer
+    /// The client has got the response that opens a tunnel.
+    func exchangeOpenedTunnel(_ exchange: UpstreamExchange)
+    /// The response is complete or cut off; the exchange does nothing more.
+    func exchangeFinished(_ exchange: UpstreamExchange, status: Int)
+    /// The exchange has failed before a byte of a response; the delegate responds.
+    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+    /// The upstream is the cause of a failure; for the log.
+    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+}
+
 /// One request on its way to an app, and the answer on its way back; confined to one event loop.
 ///
 /// Bodies pass as they arrive: whoever cannot take more makes the other side stop reading.
 final class UpstreamExchange: UpstreamSink {
     let route: RuntimeRoute
     private let way: Upstream
-    let responder: GatewayResponder
-    let connection: any DownstreamExchange
+    private let delegate: any UpstreamExchangeDelegate
+    private let loop: LoopState
+    private let connection: any DownstreamExchange
     let request: RequestHead
     /// What the client offers if it asks for a WebSocket, and why it may.
     private let opening: PendingTunnel?
-    private(set) var tunnel: Tunnel?
+    private var tunnel: Tunnel?
     /// Whether the tunnel was opened.
-    var hasSwitched = false
+    private(set) var hasSwitched = false
     private var identity: ByteBuffer?
     private var call: UpstreamRequest
-    private(set) var link: (any UpstreamStream)?
+    private var link: (any UpstreamStream)?
     /// The position of the target that was asked last.
     private var target = 0
     private var waiting: [ByteBuffer] = []
@@ -39,23 +61,25 @@ final class UpstreamExchange: UpstreamSink {
     private var bodyLeft: Int64
 
     init(
-        responder: GatewayResponder,
+        delegate: any UpstreamExchangeDelegate,
+        loop: LoopState,
         connection: any DownstreamExchange,
         request: RequestHead,
         route: RuntimeRoute,
         identity: ByteBuffer?,
         opening: PendingTunnel? = nil
     ) {
-        self.responder = responder
+        self.delegate = delegate
+        self.loop = loop
         self.connection = connection
         self.request = request
         self.route = route
-        self.way = responder.loop.way(for: route)
+        self.way = loop.upstream(for: route)
         self.identity = identity
         self.opening = opening
         self.call = UpstreamRequest(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
-        self.bodyLeft = request.framing == .chunked && opening == nil ? route.mostBody : .max
+        self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
         self.call.opensTunnel = opening != nil
         self.call.endsConnection = opening == nil && route.upstream.reuse.ends(after: request.method, request.framing)
         if route.speaksHTTP2 { self.call.take(request) }
@@ -69,9 +93,16 @@ extension UpstreamExchange {
     func begin() {
         guard !self.isOver else { return }
         if let opening {
-            self.tunnel = Tunnel(opening.pass, exchange: self, connection: self.connection, loop: self.responder.loop)
+            self.tunnel = Tunnel(
+                opening.authorization,
+                idleTimeout: self.route.upstream.limits.tunnel,
+                delegate: self,
+                connection: self.connection,
+                registry: self.loop.tunnels,
+                sweep: self.loop.sweep
+            )
         }
-        self.target = self.way.lease(to: self, key: self.responder.sessionKey(of: self.request))
+        self.target = self.way.lease(to: self, key: self.delegate.sessionKey(for: self))
     }
 
     /// Passes a part of the request's body on.
@@ -107,7 +138,7 @@ extension UpstreamExchange {
     }
 
     /// Passes on what has come before the tunnel was open.
-    func passHeld() {
+    private func passHeld() {
         let held = self.waiting
         self.waiting.removeAll()
         for body in held {
@@ -116,17 +147,17 @@ extension UpstreamExchange {
     }
 
     /// Nothing more is to be done.
-    func end() {
+    private func end() {
         self.isOver = true
         self.link = nil
         self.tunnel = nil
     }
 
     /// How the head of the response differs from the app's.
-    var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
+    private var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
 
     /// The address of the target that was asked last.
-    var targetText: String { "\(self.route.upstream.targets[self.target])" }
+    private var targetText: String { "\(self.route.upstream.targets[self.target])" }
 
     /// The client takes bytes again.
     func downstreamDrained() {
@@ -136,9 +167,8 @@ extension UpstreamExchange {
     /// The body is longer than it may be: the app is left, and the client told if that is still possible.
     private func refuseBody() {
         self.cancel()
-        let answer = self.responder.site.rendering.answer(to: self.route.bodyTooLarge, for: self.responder.visitor)
-        guard self.hasAnswered else { return self.responder.answer(answer) }
-        self.responder.finish(status: 413)
+        guard self.hasAnswered else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
+        self.delegate.exchangeFinished(self, status: 413)
         self.connection.cut()
     }
 
@@ -171,15 +201,14 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        var head = self.responder.upstreamHead(
-            for: self.request,
-            on: self.route,
+        var head = self.delegate.upstreamHead(
+            for: self,
             identity: self.identity,
             endsConnection: self.call.endsConnection
         )
-        if let opening { head = self.responder.handshakeHead(head, opening.offer) }
+        if let opening { head = self.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
-        self.responder.loop.memory.giveBack(head)
+        self.loop.memory.giveBack(head)
         if !self.waiting.isEmpty, self.opening == nil {
             self.hasSentBody = true
             for body in self.waiting {
@@ -217,12 +246,12 @@ extension UpstreamExchange {
         let bytes = ForwardedHead.answer(
             head,
             to: self.request,
-            requestID: self.responder.requestID,
+            requestID: self.delegate.requestID,
             framing: framing,
             closes: closes,
             changes: self.changes,
-            date: self.responder.loop.date,
-            into: self.responder.loop.memory.take(capacity: room)
+            date: self.loop.date,
+            into: self.loop.memory.take(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }
@@ -243,7 +272,7 @@ extension UpstreamExchange {
         self.tunnel.take()?.leave()
         self.isOver = true
         self.link = nil
-        self.responder.finish(status: self.status)
+        self.delegate.exchangeFinished(self, status: self.status)
         if let trailers {
             self.connection.end(trailers: trailers)
         } else {
@@ -274,17 +303,13 @@ extension UpstreamExchange {
         self.isOver = true
         self.tunnel.take()?.leave()
         let failure = Failure(problem, of: self.route.name, at: self.route.upstream.targets[self.target])
-        self.responder.site.log.upstreamFailed(
-            failure,
-            app: self.route.name,
-            requestID: self.responder.requestID.text
-        )
+        self.delegate.upstreamFailed(self, failure)
         guard !self.hasAnswered || self.connection.retract() else {
-            self.responder.finish(status: 502)
+            self.delegate.exchangeFinished(self, status: 502)
             self.connection.cut()
             return
         }
-        self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))
+        self.delegate.exchangeFailed(self, failure)
     }
 
     /// Once, where the rule and the budget allow it, and only if the person may still enter: who it is is signed anew.
@@ -296,15 +321,95 @@ extension UpstreamExchange {
         else { return false }
         if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
         if self.identity != nil {
-            guard let anew = self.responder.refreshedIdentity(for: self.request, on: self.route) else { return false }
+            guard let anew = self.delegate.refreshedIdentity(for: self) else { return false }
             self.identity = anew
         }
         self.target = self.way.leaseForRetry(
             to: self,
-            key: self.responder.sessionKey(of: self.request),
+            key: self.delegate.sessionKey(for: self),
             avoiding: self.target,
             after: problem
         )
         return true
+    }
+}
+
+// MARK: Tunnels
+
+extension UpstreamExchange {
+    /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
+    private func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
+        guard let tunnel, let link else { return }
+        if let objection = offer.objection(to: head) {
+            let place = "\(self.route.name) at \(self.targetText)"
+            self.refuseTunnel(
+                Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")
+            )
+            return
+        }
+        guard !tunnel.isRefused else {
+            self.refuseTunnel(Failure(.signInRequired, "session.none", "the session ended during the handshake"))
+            return
+        }
+        tunnel.open(over: link)
+        self.hasSwitched = true
+        self.delegate.exchangeOpenedTunnel(self)
+        self.connection.startTunnel(self.tunnelHead(head))
+        self.passHeld()
+        self.connection.resumeReading()
+    }
+
+    /// The handshake has led to nothing: both sides are told.
+    private func refuseTunnel(_ failure: Failure) {
+        let link = self.link
+        self.tunnel?.leave()
+        self.end()
+        link?.cancel()
+        self.delegate.upstreamFailed(self, failure)
+        self.delegate.exchangeFailed(self, failure)
+    }
+
+    /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.
+    private func handshakeHead(_ head: ByteBuffer, _ offer: WebSocketHandshake) -> ByteBuffer {
+        var lines = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        if !offer.isKeyOfClient { lines += "Sec-WebSocket-Key: \(offer.key)\r\n" }
+        return self.head(head, with: lines)
+    }
+
+    /// The head of the answer that begins a tunnel.
+    private func tunnelHead(_ answer: ResponseHead) -> ByteBuffer {
+        var head = ForwardedHead.answer(
+            answer,
+            to: self.request,
+            requestID: self.delegate.requestID,
+            framing: .none,
+            closes: false,
+            changes: self.route.responseChanges(isProtected: false),
+            date: self.loop.date,
+            into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
+        )
+        guard self.request.isExtendedConnect else {
+            return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
+        }
+        // RFC 8441 §5: over HTTP/2 the answer is 200.
+        head.setString("200", at: head.readerIndex + "HTTP/1.1 ".utf8.count)
+        return head
+    }
+
+    /// A complete head with more lines of ours.
+    private func head(_ head: ByteBuffer, with lines: String) -> ByteBuffer {
+        var head = head
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        head.writeString(lines)
+        head.writeStaticString("\r\n")
+        return head
+    }
+}
+
+extension UpstreamExchange: TunnelDelegate {
+    /// The tunnel is over, and so is the request.
+    func tunnelEnded() {
+        self.end()
+        self.delegate.exchangeFinished(self, status: 101)
     }
 }

@@ -56,9 +56,10 @@ enum GRPC {
     /// An answer of ours in the form in which gRPC has errors: status 200 and the error in the fields, no body.
     static func answer(for answer: Response) -> Response {
         let status = answer.head.status.code
-        var fields: HTTPFields = [.contentType: "application/grpc"]
-        if let name = HTTPField.Name("grpc-status") { fields[name] = String(self.code(for: status)) }
-        if let name = HTTPField.Name("grpc-message") { fields[name] = "the gateway answered \(status)" }
+        let fields: HTTPFields = [
+            .contentType: "application/grpc", .grpcStatus: String(self.code(for: status)),
+            .grpcMessage: "the gateway answered \(status)",
+        ]
         return Response(200, fields: fields)
     }
 

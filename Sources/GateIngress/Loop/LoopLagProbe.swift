@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
+package import NIOCore
 internal import Synchronization
 
 /// Measures how late an event loop does what is due: a tick every 100 ms tells by how much it came late.
 ///
 /// The loop ticks; anybody may read.
-final class LoopLagProbe: Sendable {
+package final class LoopLagProbe: Sendable {
     /// How often the loop ticks.
     static let interval = TimeAmount.milliseconds(100)
     /// How late a tick is before somebody should know.
     static let alarming = TimeAmount.milliseconds(100)
+    /// The lag from which the gateway counts as overloaded.
+    package static let overloadLag = TimeAmount.milliseconds(500)
     private static let kept = 100
 
     private struct Ticks {
@@ -30,7 +32,7 @@ final class LoopLagProbe: Sendable {
     }
 
     /// Requests of the loop that were in flight at the last tick.
-    var requests: Int { self.inFlight.load(ordering: .relaxed) }
+    package var requests: Int { self.inFlight.load(ordering: .relaxed) }
 
     /// Notes a tick; called on the loop.
     ///
@@ -57,16 +59,16 @@ final class LoopLagProbe: Sendable {
     }
 
     /// How often a tick was alarmingly late.
-    var alarms: Int { self.ticks.withLock { $0.alarms } }
+    package var alarms: Int { self.ticks.withLock { $0.alarms } }
 
     /// How late the last hundred ticks were, the worst of them aside; more if the tick that is due has not come.
-    func lag(at now: NIODeadline) -> TimeAmount {
+    package func lag(at now: NIODeadline) -> TimeAmount {
         self.ticks.withLock { ticks in
             let sorted = ticks.lags.sorted()
             let known = sorted.isEmpty ? 0 : sorted[max(0, sorted.count * 99 / 100 - 1)]
             // A loop that hangs does not tick: what is due counts once it is later than a turn that is merely long.
             let overdue = ticks.due == .distantFuture ? 0 : (now - ticks.due).nanoseconds
-            return .nanoseconds(overdue > ResourceUsage.lagLimit.nanoseconds ? max(known, overdue) : known)
+            return .nanoseconds(overdue > LoopLagProbe.overloadLag.nanoseconds ? max(known, overdue) : known)
         }
     }
 

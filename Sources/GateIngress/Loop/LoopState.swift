@@ -19,16 +19,16 @@ final class LoopState {
     /// The configuration in force.
     ///
     /// A request takes it once, at its start.
-    private(set) var site: RuntimeConfiguration
+    private(set) var runtime: RuntimeConfiguration
     private(set) var isDraining = false
     /// How short of memory and descriptors the process is.
     private(set) var stage = OverloadStage.calm
     /// Whether answers end their connections, because the gateway drains or is short of memory or descriptors.
     private(set) var endsConnections = false
     /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
-    private(set) var mostInFlight = Int.max
-    /// Tells others how this loop is.
-    let pulse = LoopLagProbe()
+    private(set) var maxInFlight = Int.max
+    /// Measures how late this loop is.
+    let lagProbe = LoopLagProbe()
     /// How many loops share the bounds.
     private let loops: Int
     /// When the request at hand arrived.
@@ -42,7 +42,7 @@ final class LoopState {
     var ownRequests = 0
     /// Requests between their head and the end of their answer.
     var inFlight = 0
-    private let ways: UpstreamFactory
+    private let factory: UpstreamFactory
     private var upstreams: [UpstreamPlan: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
     /// Memory for heads and other small pieces of output.
@@ -55,15 +55,15 @@ final class LoopState {
 
     init(
         loop: any EventLoop,
-        site: RuntimeConfiguration,
+        runtime: RuntimeConfiguration,
         clock: WallClock,
-        ways: UpstreamFactory = UpstreamFactory(),
+        upstreams factory: UpstreamFactory = UpstreamFactory(),
         sharedBy loops: Int = 1
     ) {
         self.loop = loop
-        self.ways = ways
+        self.factory = factory
         self.executor = LoopExecutor(loop)
-        self.site = site
+        self.runtime = runtime
         self.clock = clock
         self.now = clock.now
         self.date = DateLine(clock: clock)
@@ -76,11 +76,11 @@ final class LoopState {
     /// - Parameter blocked: Told by how much a turn was too long.
     func start(blocked: @escaping @Sendable (TimeAmount) -> Void) {
         self.sweep.start(on: self.loop)
-        self.pulse.begin(at: .now())
+        self.lagProbe.begin(at: .now())
         let bound = NIOLoopBound(self, eventLoop: self.loop)
         self.loop.scheduleRepeatedTask(initialDelay: LoopLagProbe.interval, delay: LoopLagProbe.interval) { _ in
             let state = bound.value
-            let lag = state.pulse.tick(at: .now(), requests: state.inFlight)
+            let lag = state.lagProbe.tick(at: .now(), requests: state.inFlight)
             if lag > LoopLagProbe.alarming { blocked(lag) }
         }
     }
@@ -93,15 +93,15 @@ final class LoopState {
 
     private func weigh() {
         self.endsConnections = self.isDraining || self.stage.closesConnections
-        let share = (self.site.limits.requests + self.loops - 1) / self.loops
-        self.mostInFlight = self.stage.refusesRequests ? 0 : share
+        let share = (self.runtime.limits.requests + self.loops - 1) / self.loops
+        self.maxInFlight = self.stage.refusesRequests ? 0 : share
     }
 
     /// The way to a route's app; found by the route's position, which costs no hash.
-    func way(for route: RuntimeRoute) -> Upstream {
+    func upstream(for route: RuntimeRoute) -> Upstream {
         let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
         if let known, known.route === route { return known.upstream }
-        let upstream = self.way(for: route.upstream)
+        let upstream = self.upstream(for: route.upstream)
         while self.upstreamsOfRoutes.count <= route.index {
             self.upstreamsOfRoutes.append(nil)
         }
@@ -109,9 +109,9 @@ final class LoopState {
         return upstream
     }
 
-    private func way(for plan: UpstreamPlan) -> Upstream {
+    private func upstream(for plan: UpstreamPlan) -> Upstream {
         if let upstream = self.upstreams[plan] { return upstream }
-        let upstream = self.ways.way(plan, for: self)
+        let upstream = self.factory.upstream(plan, loop: self.loop, sweep: self.sweep, flushes: self.flushes)
         self.upstreams[plan] = upstream
         return upstream
     }
@@ -134,20 +134,20 @@ final class LoopState {
     /// Remembers what the store said, or was told, of a session.
     func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
         // The look-up may have begun under a configuration that has been replaced since.
-        guard self.site.sessions.admits(session) else { return }
+        guard self.runtime.sessions.admits(session) else { return }
         guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
         let left = manager.remaining(session, now: self.clock.now)
         self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
     }
 
     /// Puts another configuration in force; requests that have begun keep theirs.
-    func replace(with site: RuntimeConfiguration) {
-        self.site = site
+    func replace(with runtime: RuntimeConfiguration) {
+        self.runtime = runtime
         self.weigh()
-        self.sessions.adopt { site.sessions.admits($0) }
+        self.sessions.adopt { runtime.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
-        let used = Set(site.routes.map(\.upstream))
+        let used = Set(runtime.routes.map(\.upstream))
         for (plan, upstream) in self.upstreams where !used.contains(plan) {
             upstream.shutDown()
             self.upstreams[plan] = nil
@@ -163,7 +163,7 @@ final class LoopState {
     /// Ends all tunnels, because the gateway stops.
     func endTunnels() { self.tunnels.endAll(.goingAway) }
 
-    /// Ends connections with their next answer; idle ones are left for ``endIdle(for:atMost:)``.
+    /// Ends connections with their next answer; idle ones are left for ``endIdle(for:max:)``.
     func drain() {
         self.isDraining = true
         self.weigh()
@@ -174,14 +174,14 @@ final class LoopState {
     ///
     /// - Parameters:
     ///   - time: How long.
-    ///   - most: How many to end at most.
+    ///   - max: How many to end at most.
     /// - Returns: How many idle connections are left.
     @discardableResult
-    func endIdle(for time: TimeAmount, atMost most: Int = .max) -> Int {
+    func endIdle(for time: TimeAmount, max: Int = .max) -> Int {
         var ended = 0
         var left = 0
         self.sweep.forEach((any IdleClosable).self) { connection in
-            if ended < most, connection.closeIfIdle(for: time) {
+            if ended < max, connection.closeIfIdle(for: time) {
                 ended += 1
             } else if connection.isIdle {
                 left += 1

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
-internal import NIOCore
-
 /// How short of memory or descriptors the gateway is, and what it does about it; each stage does what those before it do.
-enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
+package enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
     /// Nothing is short.
     case calm
     /// From 80 %: idle connections are kept for a shorter time.
@@ -19,7 +16,7 @@ enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
     case shedding
 
     /// The share of a bound from which the stage holds.
-    var threshold: Double {
+    package var threshold: Double {
         switch self {
         case .calm: 0
         case .hurried: 0.80
@@ -31,62 +28,24 @@ enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
     }
 
     /// The highest stage whose threshold a share reaches.
-    init(at share: Double) {
+    package init(at share: Double) {
         self = OverloadStage.allCases.last { share >= $0.threshold } ?? .calm
     }
 
     /// What metrics, `/status` and the log call it.
-    var name: String { "\(self)" }
+    package var name: String { "\(self)" }
 
-    var refusesSignIns: Bool { self >= .guarded }
+    /// Whether new sign-ins are rejected.
+    package var refusesSignIns: Bool { self >= .guarded }
+    /// Whether connections close after their next response.
     var closesConnections: Bool { self >= .closing }
-    var holdsAccepting: Bool { self >= .holding }
+    /// Whether no connection is accepted.
+    package var holdsAccepting: Bool { self >= .holding }
+    /// Whether every request is rejected.
     var refusesRequests: Bool { self >= .shedding }
     /// How many streams an HTTP/2 connection may have at most; nil for as many as are configured.
     var maxStreams: Int? { self >= .closing ? 10 : nil }
 
-    static func < (left: OverloadStage, right: OverloadStage) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// Decides which stage holds: up at once, down when the share is five points below the threshold and a second has passed.
-struct OverloadMachine: Sendable {
-    /// How far below its threshold the share has to be before a stage ends.
-    static let hysteresis = 0.05
-    /// How long a stage lasts at least.
-    static let shortest = Duration.seconds(1)
-
-    private(set) var stage = OverloadStage.calm
-    private var since = Duration.zero
-
-    /// The stage after a look.
-    ///
-    /// - Parameters:
-    ///   - share: How much of the scarcest bound is used, 1 for all of it.
-    ///   - now: The time since any fixed moment, which never runs backwards.
-    /// - Returns: The stage that holds from now on.
-    mutating func advance(to share: Double, at now: Duration) -> OverloadStage {
-        let wanted = OverloadStage(at: share)
-        if wanted > self.stage {
-            self.enter(wanted, now)
-        } else if wanted < self.stage, now - self.since >= OverloadMachine.shortest {
-            let kept = OverloadStage(at: share + OverloadMachine.hysteresis)
-            if kept < self.stage { self.enter(kept, now) }
-        }
-        return self.stage
-    }
-
-    private mutating func enter(_ stage: OverloadStage, _ now: Duration) {
-        self.stage = stage
-        self.since = now
-    }
-
-    /// How long idle connections are kept at a share: as configured below 80 %, 5 seconds from 95 %, linear between.
-    static func idleTime(at share: Double, configured: TimeAmount) -> TimeAmount {
-        let shortest = TimeAmount.seconds(5)
-        guard configured > shortest, share > OverloadStage.hurried.threshold else { return configured }
-        let span = OverloadStage.holding.threshold - OverloadStage.hurried.threshold
-        let part = min(1, (share - OverloadStage.hurried.threshold) / span)
-        let range = Double(configured.nanoseconds - shortest.nanoseconds)
-        return .nanoseconds(configured.nanoseconds - Int64(range * part))
-    }
+    /// Whether a stage is less severe than another.
+    package static func < (left: OverloadStage, right: OverloadStage) -> Bool { left.rawValue < right.rawValue }
 }

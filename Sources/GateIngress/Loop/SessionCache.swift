@@ -145,7 +145,7 @@ final class CachedSession {
     /// entry, so it need not be made anew for each request.
     func standing(
         on route: RuntimeRoute,
-        site: RuntimeConfiguration,
+        runtime: RuntimeConfiguration,
         now: Instant
     ) throws(Failure) -> RouteAuthorization {
         // The same position may be another app's after a reload, which a request of before can outlive.
@@ -160,10 +160,10 @@ final class CachedSession {
         case .refused(let refusal):
             standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
-            standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))
+            standing = .admitted(try runtime.identity.lines(for: self.session, on: route, now: now))
         }
         if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
-        self.standings[route.index] = (route, standing, now.advanced(by: site.identity.halfLife))
+        self.standings[route.index] = (route, standing, now.advanced(by: runtime.identity.halfLife))
         return standing
     }
 

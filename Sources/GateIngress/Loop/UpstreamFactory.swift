@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateProxy
-internal import NIOCore
+internal import GateHTTP
+package import GateProxy
+package import NIOCore
 
-/// What the ways to apps of all event loops share: the addresses of names, the health checks and who hears of news.
-struct UpstreamFactory: Sendable {
-    let names: DNSCache
-    let health: HealthMonitor?
-    let report: @Sendable (UpstreamEvent) -> Void
+/// Makes the upstreams of all event loops, which share the DNS cache, the health checks and the receiver of events.
+package struct UpstreamFactory: Sendable {
+    private let names: DNSCache
+    private let health: HealthMonitor?
+    private let report: @Sendable (UpstreamEvent) -> Void
 
-    /// For a gateway; health checks are asked on `loop`.
-    init(on loop: any EventLoop, log: GatewayLog, metrics: GatewayMetrics) {
+    /// A factory with health checks.
+    ///
+    /// - Parameters:
+    ///   - loop: The event loop of the health checks.
+    ///   - report: Called with each event of an upstream.
+    package init(on loop: any EventLoop, report: @escaping @Sendable (UpstreamEvent) -> Void) {
         let names = DNSCache()
-        let report: @Sendable (UpstreamEvent) -> Void = { event in
-            log.upstream(event)
-            metrics.upstream(event)
-        }
         self.names = names
         self.report = report
         self.health = HealthMonitor(on: loop, names: names, report: report)
     }
 
-    /// For a loop on its own, without health checks.
+    /// A factory for a loop on its own, without health checks.
     init() {
         self.names = DNSCache()
         self.health = nil
         self.report = { _ in }
     }
 
-    /// Has the targets of a site asked for their health, and no others.
-    func adopt(_ site: RuntimeConfiguration) {
-        self.health?.adopt(Set(site.routes.map(\.upstream)))
+    /// Checks the health of the targets of these upstreams, and of no others.
+    package func adopt(_ plans: Set<UpstreamPlan>) {
+        self.health?.adopt(plans)
     }
 
-    /// The way of a loop to an app.
-    func way(_ plan: UpstreamPlan, for state: LoopState) -> Upstream {
+    /// Ends the health checks.
+    package func stop() async {
+        await self.health?.stop()
+    }
+
+    /// The targets of an upstream that no loop has used yet.
+    package func unusedTargets(of plan: UpstreamPlan) -> [TargetStatus] {
+        let health = self.health?.health(of: plan) ?? []
+        return plan.targets.indices.map { index in
+            TargetStatus(plan.targets[index], isUp: health.indices.contains(index) ? health[index].isUp : true)
+        }
+    }
+
+    /// An upstream for one event loop.
+    func upstream(_ plan: UpstreamPlan, loop: any EventLoop, sweep: DeadlineSweep, flushes: FlushBatch) -> Upstream {
         let setting = UpstreamEnvironment(
-            loop: state.loop,
-            sweep: state.sweep,
-            flushes: state.flushes,
+            loop: loop,
+            sweep: sweep,
+            flushes: flushes,
             names: self.names,
             report: self.report
         )

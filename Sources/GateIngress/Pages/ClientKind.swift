@@ -25,9 +25,4 @@ struct ClientKind: Sendable {
             self.wantsPage = request.message.value(.accept)?.lowercased().contains("text/html") ?? false
         }
     }
-
-    /// Who sent the request of a responder, if one is still there.
-    init(_ request: RequestHead?, _ responder: GatewayResponder) {
-        self = request.map(ClientKind.init) ?? ClientKind(wantsPage: false)
-    }
 }

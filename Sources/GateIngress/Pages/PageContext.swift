@@ -43,6 +43,11 @@ struct PageContext: Sendable {
     var isOurHost = true
 }
 
+extension Form.Field {
+    /// What the URL of a sign-in carries when the provider has to offer another account.
+    static let selectAccount = Form.Field("prompt", "select_account")
+}
+
 extension Advice.Step {
     /// The button for this step.
     func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
@@ -55,7 +60,7 @@ extension Advice.Step {
         case .signIn: return PageButton(address: address("sign_in", query), text: "Sign in")
         case .signInAgain: return PageButton(address: address("sign_in", query), text: "Sign in again")
         case .otherAccount:
-            let fields = query + [EndpointRequest.otherAccount]
+            let fields = query + [.selectAccount]
             return PageButton(address: address("sign_in", fields), text: "Sign in with another account")
         case .signOut: return PageButton(address: address("sign_out", []), text: "Sign out")
         case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", text: "Show my apps")

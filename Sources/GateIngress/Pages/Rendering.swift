@@ -8,7 +8,7 @@ internal import HTTPTypes
 
 /// Turns failures into answers; the only place that knows which status a failure has.
 struct Rendering: Sendable {
-    let log: GatewayLog
+    let log: RequestLog
     let publicOrigin: Origin
     let random: RandomBytes
 
@@ -23,7 +23,7 @@ struct Rendering: Sendable {
     /// - Returns: The answer, complete.
     func answer(to failure: Failure, for visitor: ClientKind, context: PageContext = PageContext()) -> Response {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident, for: visitor, provider: context.provider)
+        self.log.refused(failure, incident: incident, isPage: visitor.wantsPage, provider: context.provider)
         var answer =
             visitor.wantsPage
             ? self.page(failure, incident: incident, context: context)
@@ -58,7 +58,7 @@ struct Rendering: Sendable {
     /// The response for scripts that come without a fitting session, with the address that a user would have to open.
     func challenge(_ failure: Failure, signIn address: String) -> Response {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident, for: ClientKind(wantsPage: false))
+        self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
         let members: JSON = [
@@ -73,7 +73,7 @@ struct Rendering: Sendable {
     /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
     func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
         let incident = self.random.token(9)
-        self.log.refusedBytes(refusal, incident: incident, for: visitor)
+        self.log.refusedBytes(refusal, incident: incident, isPage: visitor.wantsPage)
         let advice = Advice(for: refusal)
         var answer =
             visitor.wantsPage
@@ -167,18 +167,5 @@ extension Failure {
         [
             "provider.pin_mismatch", "provider.pins_expired", "provider.pin_missing", "provider.pin_insecure",
         ].contains(self.code)
-    }
-}
-
-extension HTTPField.Name {
-    static let requestID = HTTPField.Name(known: "X-Request-Id")
-    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
-    static let xFrameOptions = HTTPField.Name(known: "X-Frame-Options")
-    static let crossOriginOpenerPolicy = HTTPField.Name(known: "Cross-Origin-Opener-Policy")
-    static let clearSiteData = HTTPField.Name(known: "Clear-Site-Data")
-
-    /// A name of ours, which is always a token.
-    private init(known name: StaticString) {
-        self = HTTPField.Name("\(name)") ?? .cookie
     }
 }

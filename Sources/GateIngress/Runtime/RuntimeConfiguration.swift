@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateAssertion
+package import GateAssertion
 internal import GateConfiguration
-internal import GateCore
-internal import GateOpenID
+package import GateCore
+package import GateOpenID
+package import GateOperations
 internal import GatePolicy
-internal import GateSessions
+package import GateSessions
 internal import GateWire
 
 /// One configuration, made ready to serve; a reload builds another and swaps it.
-final class RuntimeConfiguration: Sendable {
+package final class RuntimeConfiguration: Sendable {
     /// The origin of the sign-in pages and callbacks.
     let publicOrigin: Origin
     /// The routes, in the order of the file.
-    let routes: [RuntimeRoute]
+    package let routes: [RuntimeRoute]
     let table: RouteTable
     /// The same as servers may read it.
     let spellings: RouteSpellings
@@ -24,19 +25,20 @@ final class RuntimeConfiguration: Sendable {
     /// The names with a meaning in requests, those that apps have for identity fields included.
     let fieldNames: FieldNames
     /// The providers in the order of the file.
-    let providers: [RuntimeProvider]
-    let sessions: SessionManager
+    package let providers: [RuntimeProvider]
+    /// The sessions.
+    package let sessions: SessionManager
     let sealer: Sealer
     let attempts: AttemptSealer
     let identity: IdentityLines
     let keys: AssertionKeys
     let rendering: Rendering
-    let log: GatewayLog
-    let metrics: GatewayMetrics
+    let log: RequestLog
+    let metrics: IngressMetrics
     let clock: WallClock
     let random: RandomBytes
     /// The bounds of connections, requests and sign-ins.
-    let limits: RuntimeLimits
+    package let limits: RuntimeLimits
     let signIns: SignInLimiter
     let transfers: TransferLimiter
     let longPaths: ReturnPathStore
@@ -47,7 +49,8 @@ final class RuntimeConfiguration: Sendable {
     private let origins: [String: Origin]
     private let sessionScan: CookieScan
 
-    init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
+    /// A configuration of these parts.
+    package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
         self.publicOrigin = parts.publicOrigin
         self.loopMarker = LoopMarker(parts.publicOrigin)
         self.routes = routes
@@ -82,9 +85,6 @@ final class RuntimeConfiguration: Sendable {
         self.origins = origins
         self.sessionScan = CookieScan(wanted: Array(GatewayCookie.session(at: parts.publicOrigin).name.utf8))
     }
-
-    /// What unauthenticated visitors are told.
-    var invitation: SignInRedirect { SignInRedirect(site: self) }
 
     /// Whether a host is the gateway's own or an app's.
     func serves(_ host: String) -> Bool { self.origins[host] != nil }
@@ -139,19 +139,28 @@ final class RuntimeConfiguration: Sendable {
     }
 }
 
-/// A provider, ready to sign people in.
-struct RuntimeProvider: Sendable {
+/// A provider, ready for sign-ins.
+package struct RuntimeProvider: Sendable {
     /// The name in the configuration file.
-    let id: String
-    /// What the button says.
+    package let id: String
+    /// The text of its button.
     let buttonText: String
-    let relyingParty: RelyingParty
-    /// The way there.
+    /// The code flow with it.
+    package let relyingParty: RelyingParty
+    /// Whether its hosts may be called.
     let reach: ProviderReachability
-    /// Those who wait for this provider, so few that the others' people still find room.
+    /// Limits the sign-ins that wait for this provider, so that a slow one does not use up the sign-ins of the others.
     let waiting = ConcurrencyLimiter(limit: 400)
 
-    /// The name for people, as its button has it.
+    /// A provider of the configuration.
+    package init(id: String, buttonText: String, relyingParty: RelyingParty, reach: ProviderReachability) {
+        self.id = id
+        self.buttonText = buttonText
+        self.relyingParty = relyingParty
+        self.reach = reach
+    }
+
+    /// The name for users, as its button has it.
     var name: String {
         let prefix = "Sign in with "
         return self.buttonText.hasPrefix(prefix) ? String(self.buttonText.dropFirst(prefix.count)) : self.buttonText
@@ -162,20 +171,58 @@ struct RuntimeProvider: Sendable {
 }
 
 /// What a ``RuntimeConfiguration`` is made of, beside its routes and providers.
-struct RuntimeParts {
-    let publicOrigin: Origin
-    let trustedProxies: [CIDRRange]
-    let sessions: SessionManager
-    let sealer: Sealer
-    let signer: AssertionSigner
-    let keys: AssertionKeys
-    let log: GatewayLog
-    let metrics: GatewayMetrics
-    let clock: WallClock
-    let random: RandomBytes
-    var limits = RuntimeLimits()
-    var signIns = SignInLimiter()
-    var transfers = TransferLimiter()
-    var longPaths = ReturnPathStore()
-    var hsts: String?
+package struct RuntimeParts {
+    /// The origin of the sign-in pages and callbacks.
+    package let publicOrigin: Origin
+    /// The proxies whose `X-Forwarded-For` is trusted.
+    package let trustedProxies: [CIDRRange]
+    /// The sessions.
+    package let sessions: SessionManager
+    /// Seals cookies and codes.
+    package let sealer: Sealer
+    /// Signs assertions.
+    package let signer: AssertionSigner
+    /// The keys that verify assertions.
+    package let keys: AssertionKeys
+    /// The log.
+    package let log: RequestLog
+    /// The metrics.
+    package let metrics = IngressMetrics()
+    /// The wall clock.
+    package let clock: WallClock
+    /// The source of random bytes.
+    package let random: RandomBytes
+    /// The limits of connections, requests and sign-ins.
+    package var limits = RuntimeLimits()
+    /// The limits on sign-ins, which outlive a reload.
+    package var signIns = SignInLimiter()
+    /// The limits on session transfers, which outlive a reload.
+    package var transfers = TransferLimiter()
+    /// The return paths that are too long for a URL, which outlive a reload.
+    package var longPaths = ReturnPathStore()
+    /// The value of `Strict-Transport-Security`; nil for no such header.
+    package var hsts: String?
+
+    /// Parts with default limits.
+    package init(
+        publicOrigin: Origin,
+        trustedProxies: [CIDRRange],
+        sessions: SessionManager,
+        sealer: Sealer,
+        signer: AssertionSigner,
+        keys: AssertionKeys,
+        log: RequestLog,
+        clock: WallClock,
+        random: RandomBytes
+    ) {
+        self.publicOrigin = publicOrigin
+        self.trustedProxies = trustedProxies
+        self.sessions = sessions
+        self.sealer = sealer
+        self.signer = signer
+        self.keys = keys
+        self.log = log
+        self.clock = clock
+        self.random = random
+    }
 }

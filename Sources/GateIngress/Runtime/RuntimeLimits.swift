@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+package import GateConfiguration
 internal import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateWire
 internal import NIOCore
 
 /// The bounds that a configuration sets, in the form in which they are asked for.
-struct RuntimeLimits: Sendable {
+package struct RuntimeLimits: Sendable {
     /// Those of a client connection.
-    var downstream = DownstreamLimits()
+    package var downstream = DownstreamLimits()
     /// Those of all connections together.
-    var gate = ConnectionLimiter.Bounds()
+    package var gate = ConnectionLimiter.Bounds()
     /// Those of sign-ins.
-    var signIns = SignInLimiter.Bounds()
+    package var signIns = SignInLimiter.Bounds()
     /// Requests in flight.
-    var requests = 8000
+    package var requests = 8000
     /// Bytes of memory; nil for what the container or machine grants.
-    var memory: Int64?
+    package var memory: Int64?
 
     /// The defaults.
-    init() {}
+    package init() {}
 
     /// The bounds of a configuration.
     ///
@@ -28,7 +28,7 @@ struct RuntimeLimits: Sendable {
     ///   - settings: The configuration.
     ///   - descriptors: How many file descriptors the machine grants.
     ///   - descriptorsAtStart: How many of them are open without any client.
-    init(_ settings: GatewaySettings, descriptors: Int, descriptorsAtStart: Int = 0) {
+    package init(_ settings: GatewaySettings, descriptors: Int, descriptorsAtStart: Int = 0) {
         let (limits, times) = (settings.limits, settings.timeouts)
         self.downstream.head.bytes = limits.headerBytes
         self.downstream.head.fieldBytes = limits.headerFieldBytes
@@ -59,7 +59,7 @@ struct RuntimeLimits: Sendable {
     /// things.
     ///
     /// Where there are so few that nothing would be left, a quarter, and not more than half of those that are free less 4.
-    static func connections(descriptors: Int, atStart: Int = 0) -> Int {
+    package static func connections(descriptors: Int, atStart: Int = 0) -> Int {
         guard descriptors > 0 else { return 10_000 }
         let few = min(descriptors / 4, (descriptors - atStart - 4) / 2)
         return min(10_000, max(descriptors / 2 - 200, few, 1))

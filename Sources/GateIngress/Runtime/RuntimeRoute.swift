@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
-internal import GateCore
+package import GateConfiguration
+package import GateCore
 internal import GatePolicy
-internal import GateProxy
+package import GateProxy
 internal import GateWire
-internal import Metrics
 
 /// A route with all that a request on it needs, made once for a configuration.
-final class RuntimeRoute: Sendable {
+package final class RuntimeRoute: Sendable {
     /// Its position in the table of routes.
     let index: Int
     let route: Route
     /// Where requests are forwarded to, and how.
-    let upstream: UpstreamPlan
+    package let upstream: UpstreamPlan
     let extraHeaders: [HeaderSetting]
     /// What assertions for the app have as their audience.
     let audience: String
@@ -49,7 +48,7 @@ final class RuntimeRoute: Sendable {
     /// What is answered instead of forwarding; nil if requests are forwarded.
     let directAnswer: DirectResponse?
     /// How many bytes the body of a request may have.
-    let mostBody: Int64
+    let maxBody: Int64
     /// Whether early hints of the app are passed on.
     let passesEarlyHints: Bool
     /// Whether everybody is told to come back later.
@@ -58,7 +57,7 @@ final class RuntimeRoute: Sendable {
     /// A route of a configuration.
     ///
     /// - Throws: A `Failure` naming a file for TLS with the app that cannot be read.
-    init(_ app: AppSettings, index: Int) throws(Failure) {
+    package init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
         self.extraHeaders = app.headers
@@ -85,13 +84,13 @@ final class RuntimeRoute: Sendable {
         self.openChanges = ResponseChanges(app, isProtected: false)
         self.protectedChanges = ResponseChanges(app, isProtected: true)
         self.directAnswer = DirectResponse(app)
-        self.mostBody = app.traffic.maxBody ?? .max
+        self.maxBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
     }
 
     /// The app's name in the configuration file.
-    var name: String { self.route.app }
+    package var name: String { self.route.app }
 
     /// How the head of a response differs from the app's; nil if it does not.
     ///
@@ -113,26 +112,6 @@ final class RuntimeRoute: Sendable {
 
     /// The refusal of a request whose body is longer than it may be.
     var bodyTooLarge: Failure {
-        Failure(.tooLarge, "route.body_too_large", "\(self.name) takes bodies of \(self.mostBody) bytes at most")
-    }
-}
-
-/// The counters of a route; looked up once, so that a request only adds to them.
-struct RouteMetrics: Sendable {
-    private let classes: [Counter]
-    private let duration: Metrics.Timer
-
-    init(app: String) {
-        self.classes = (1...5).map { hundred in
-            Counter(label: "gatehouse_requests_total", dimensions: [("app", app), ("class", "\(hundred)xx")])
-        }
-        self.duration = Metrics.Timer(label: "gatehouse_request_duration_seconds", dimensions: [])
-    }
-
-    /// Notes an answer to a request that took so long.
-    func answered(_ status: Int, nanoseconds: Int64) {
-        guard self.classes.indices.contains(status / 100 - 1) else { return }
-        self.classes[status / 100 - 1].increment()
-        self.duration.recordNanoseconds(nanoseconds)
+        Failure(.tooLarge, "route.body_too_large", "\(self.name) takes bodies of \(self.maxBody) bytes at most")
     }
 }

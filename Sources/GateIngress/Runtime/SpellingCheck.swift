@@ -10,14 +10,14 @@ internal import GateWire
 /// slash for a separator, drop parameters, or do not tell upper from lower case. What is checked here is every reading that
 /// some server is known to have, so that rules hold whatever the app does.
 struct SpellingCheck {
-    let site: RuntimeConfiguration
+    let runtime: RuntimeConfiguration
     let route: RuntimeRoute
 
     /// Why the request is rejected; nil if every reading of its path leads to the same app and rule.
     ///
     /// Nearly all paths are plain, and are done after one look at their bytes, or none where nothing depends on it.
     func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
-        let facts = self.site.spellings.facts(of: self.route.index)
+        let facts = self.runtime.spellings.facts(of: self.route.index)
         let isPart = facts.areOthers || self.route.route.path != "/"
         guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }
         let failure: Failure? = request.path.withSpan(of: request.message) { path in
@@ -70,7 +70,7 @@ struct SpellingCheck {
 
     /// Whether some server takes a second path for one of another app or rule than the first.
     private func leadsElsewhere(_ path: [UInt8], _ request: RequestHead, isOpen: Bool) -> Bool {
-        let isSame = self.site.table.entry(host: request.authority.host, path: path.span) == self.route.index
+        let isSame = self.runtime.table.entry(host: request.authority.host, path: path.span) == self.route.index
         guard isSame, !isOpen || self.route.route.isOpen(method: request.method.rawValue, path: path.span) else {
             return true
         }
@@ -107,12 +107,12 @@ struct SpellingCheck {
         _ request: RequestHead,
         isOpen: Bool
     ) -> Failure? {
-        let spellings = self.site.spellings
-        let table = reading.isDecoded ? spellings.decoded : self.site.table
+        let spellings = self.runtime.spellings
+        let table = reading.isDecoded ? spellings.decoded : self.runtime.table
         guard let other = table.entry(host: request.authority.host, path: reading.path.span) else {
             return Failure(.malformedRequest, self.code(of: path), "a server could read the path as one of no app")
         }
-        if other != self.route.index, self.site.routes[other].guardsSpellings { return self.failure(other, path) }
+        if other != self.route.index, self.runtime.routes[other].guardsSpellings { return self.failure(other, path) }
         // The folded routes are decoded ones: what still has escapes is compared once these are decoded.
         if !PercentEncoding.isEscaped(reading.path), let failure = self.foldedFailure(reading.path, of: request) {
             return failure
@@ -130,16 +130,16 @@ struct SpellingCheck {
 
     /// A path that is another app's once letter case is left aside.
     private func foldedFailure(_ path: [UInt8], of request: RequestHead) -> Failure? {
-        let spellings = self.site.spellings
+        let spellings = self.runtime.spellings
         guard
             let other = spellings.folded.entry(host: request.authority.host, path: PathNormalization.folded(path).span),
-            other != self.route.index, self.site.routes[other].guardsSpellings
+            other != self.route.index, self.runtime.routes[other].guardsSpellings
         else { return nil }
         return self.failure(other, path)
     }
 
     private func failure(_ other: Int, _ path: [UInt8]) -> Failure {
-        let name = self.site.routes[other].name
+        let name = self.runtime.routes[other].name
         let detail = "a server could read the path as one of the app \(name); see 'path_spelling' of \(name)"
         return Failure(.malformedRequest, self.code(of: path), detail)
     }

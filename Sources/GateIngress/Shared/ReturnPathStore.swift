@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GateSessions
 internal import Synchronization
 
@@ -9,7 +9,7 @@ internal import Synchronization
 /// A long path travels as a short one, `/oauth2/return?to=ID` on the same host, which leads on to the long one. The table
 /// is bounded in bytes, and in entries of each client network, so that nobody can fill it for others; what was forgotten,
 /// or lost at a restart, ends on a page that says so.
-final class ReturnPathStore: Sendable {
+package final class ReturnPathStore: Sendable {
     /// Where an id leads.
     struct Place: Sendable, Equatable {
         /// The path; that of the app if what was asked for was too long even for this table.
@@ -61,7 +61,7 @@ final class ReturnPathStore: Sendable {
     private let random: RandomBytes
 
     /// An empty table.
-    init(random: RandomBytes = .system) {
+    package init(random: RandomBytes = .system) {
         self.random = random
     }
 

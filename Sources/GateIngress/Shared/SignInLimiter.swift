@@ -6,15 +6,15 @@ internal import Synchronization
 /// Bounds how often people sign in, by client address and all together; shared by all event loops.
 ///
 /// Sign-ins cost calls to providers, so they are refused before those who are signed in notice anything.
-final class SignInLimiter: Sendable {
+package final class SignInLimiter: Sendable {
     /// How often is too often.
-    struct Bounds: Sendable {
+    package struct Bounds: Sendable {
         /// Sign-ins that one address may start in a minute; 0 for no bound.
-        var perMinute = 30
+        package var perMinute = 30
         /// Sign-ins of one address that may fail in a minute; 0 for no bound.
-        var failuresPerMinute = 20
+        package var failuresPerMinute = 20
         /// Sign-ins that the gateway works at.
-        var inFlight = 2000
+        package var inFlight = 2000
     }
 
     /// How many addresses are remembered.
@@ -32,15 +32,16 @@ final class SignInLimiter: Sendable {
     private let inside = Atomic<Int>(0)
     private let isClosed = Atomic<Bool>(false)
 
-    init(clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    /// A limiter that has counted nothing.
+    package init(clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.clock = clock
     }
 
     /// How many sign-ins the gateway works at.
-    var count: Int { self.inside.load(ordering: .relaxed) }
+    package var count: Int { self.inside.load(ordering: .relaxed) }
 
     /// Refuses all sign-ins until told otherwise.
-    func close(_ isClosed: Bool) { self.isClosed.store(isClosed, ordering: .relaxed) }
+    package func close(_ isClosed: Bool) { self.isClosed.store(isClosed, ordering: .relaxed) }
 
     /// Lets a sign-in begin.
     ///

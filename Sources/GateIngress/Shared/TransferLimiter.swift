@@ -4,13 +4,16 @@ internal import GateCore
 internal import Synchronization
 
 /// Bounds how many codes for session transfers one family of sessions gets in a minute; shared by all event loops.
-final class TransferLimiter: Sendable {
+package final class TransferLimiter: Sendable {
     /// How many in a minute: as many as a browser with many tabs may need when it starts.
     static let perMinute = 60
     private static let capacity = 65_536
 
     private let table = Mutex(RateLimiter<[UInt8]>(capacity: TransferLimiter.capacity))
     private let began = ContinuousClock.now
+
+    /// A limiter that has counted nothing.
+    package init() {}
 
     /// Takes note of one more.
     ///

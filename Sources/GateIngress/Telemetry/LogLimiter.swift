@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Metrics
 internal import Synchronization
 
 /// Bounds how many lines about rejected requests the log gets: a token bucket for each kind.
@@ -54,7 +53,7 @@ final class LogLimiter: Sendable {
             return bucket.suppressed
         }
         if suppressed == nil {
-            Counter(label: "gatehouse_log_lines_suppressed_total", dimensions: [("kind", key.kind)]).increment()
+            IngressMetrics.lineSuppressed(key.kind)
         }
         return suppressed
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateHTTP
+package import GateCore
+package import GateHTTP
 
 /// Something about a listener's own certificate because of which clients reject it, or soon will.
-struct CertificateFinding: Sendable, Hashable {
+package struct CertificateFinding: Sendable, Hashable {
     /// What it is.
     enum Name: String, Sendable, CaseIterable {
         /// The end of validity has passed.
@@ -33,10 +33,10 @@ struct CertificateFinding: Sendable, Hashable {
     let detail: String
 
     /// Whether no client accepts the certificate now.
-    var isFatal: Bool { self.name == .expired || self.name == .notYetValid }
+    package var isFatal: Bool { self.name == .expired || self.name == .notYetValid }
 
     /// The finding as `check` prints it.
-    var text: String { "listener \(self.listener): \(self.file.map { "\($0) " } ?? "")\(self.detail)" }
+    package var text: String { "listener \(self.listener): \(self.file.map { "\($0) " } ?? "")\(self.detail)" }
 }
 
 extension CertificateFinding {
@@ -47,8 +47,11 @@ extension CertificateFinding {
     ///   - hosts: The hosts that it serves, the gateway's own first.
     ///   - now: The time.
     /// - Returns: The findings, certificate by certificate, then those of the whole listener.
-    static func all(of listener: ListenerCertificates, serving hosts: [String], at now: Instant) -> [CertificateFinding]
-    {
+    package static func all(
+        of listener: ListenerCertificates,
+        serving hosts: [String],
+        at now: Instant
+    ) -> [CertificateFinding] {
         guard !listener.certificates.isEmpty else { return [] }
         var findings: [CertificateFinding] = []
         for (file, certificate) in listener.certificates {
@@ -114,9 +117,15 @@ extension CertificateFinding {
 }
 
 /// The certificates of one listener.
-struct ListenerCertificates: Sendable {
+package struct ListenerCertificates: Sendable {
     /// The address of the listener.
     let address: String
     /// The certificates with their files.
     let certificates: [(file: String, certificate: ServerCertificate)]
+
+    /// The certificates of the listener at an address.
+    package init(address: String, certificates: [(file: String, certificate: ServerCertificate)]) {
+        self.address = address
+        self.certificates = certificates
+    }
 }

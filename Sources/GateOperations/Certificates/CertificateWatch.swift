@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
-internal import GateCore
-internal import GateHTTP
+package import GateConfiguration
+package import GateCore
+package import GateHTTP
 internal import GatePolicy
-internal import Metrics
+package import Logging
 internal import Synchronization
 
 /// Watches the listeners' own certificates: at the start, at each reload and once an hour.
 ///
 /// The same finding is logged once a day at most. Metrics and `/status` show what holds now.
-final class CertificateWatch: Sendable {
+package final class CertificateWatch: Sendable {
     struct State {
         var listeners: [ListenerCertificates] = []
         var hosts: [String] = []
         var logged: [CertificateFinding: Instant] = [:]
-        /// The gauges that were set last.
-        var gauges: Set<GaugeSeriesName> = []
     }
 
-    private let log: GatewayLog
+    private let logger: Logger
     private let clock: WallClock
     private let state = Mutex(State())
+    private let gauges = GaugeGroup()
 
-    init(log: GatewayLog, clock: WallClock) {
-        self.log = log
+    /// A watch over no listener.
+    package init(logger: Logger, clock: WallClock) {
+        self.logger = logger
         self.clock = clock
     }
 
     /// Takes over the listeners and hosts of a configuration that is in force now, and looks at them.
-    func adopt(_ plans: [ListenerPlan], _ configuration: Configuration) {
+    package func adopt(_ plans: [ListenerPlan], _ configuration: Configuration) {
         self.state.withLock { state in
             state.listeners = plans.map(ListenerCertificates.init)
             state.hosts = configuration.hosts
@@ -38,7 +38,7 @@ final class CertificateWatch: Sendable {
     }
 
     /// Logs what was not logged within a day.
-    func look() {
+    package func look() {
         let now = self.clock.now
         let findings = self.state.withLock { state -> [CertificateFinding] in
             let all = state.findings(at: now)
@@ -50,23 +50,30 @@ final class CertificateWatch: Sendable {
             for finding in due { state.logged[finding] = now }
             return due
         }
-        for finding in findings { self.log.certificate(finding) }
+        for finding in findings { self.log(finding) }
     }
 
-    /// Sets the gauges to what holds now; those of certificates that are gone are taken away.
-    func record() {
+    private func log(_ finding: CertificateFinding) {
+        self.logger.log(
+            level: finding.severity.logLevel,
+            "listener certificate",
+            metadata: [
+                "event": "\(finding.name.rawValue)", "severity": "\(finding.severity.rawValue)",
+                "listener": "\(finding.listener)",
+                "file": "\(PrintableText.escaped(finding.file ?? "all", limit: 500))",
+                "detail": "\(PrintableText.escaped(finding.detail, limit: 500))",
+            ]
+        )
+    }
+
+    /// Records the gauges of all certificates.
+    package func record() {
         let now = self.clock.now
-        let samples = self.state.withLock { $0.samples(at: now) }
-        let old = self.state.withLock { state in
-            defer { state.gauges = Set(samples.map(\.series)) }
-            return state.gauges
-        }
-        for gone in old.subtracting(samples.map(\.series)) { gone.gauge.destroy() }
-        for sample in samples { sample.series.gauge.record(sample.value) }
+        self.gauges.record(self.state.withLock { $0.samples(at: now) })
     }
 
     /// The certificates and what there is to report of them, as `/status` shows them.
-    var json: JSON {
+    package var json: JSON {
         let now = self.clock.now
         return self.state.withLock { state in
             let findings = state.findings(at: now)
@@ -104,22 +111,24 @@ extension CertificateWatch.State {
         self.listeners.flatMap { CertificateFinding.all(of: $0, serving: self.hosts, at: now) }
     }
 
-    /// Days left for each certificate, and how many findings each listener has of each name.
-    fileprivate func samples(at now: Instant) -> [(series: GaugeSeriesName, value: Int64)] {
+    /// Days left for each certificate, and the number of findings of each listener by name.
+    fileprivate func samples(at now: Instant) -> [GaugeSample] {
         let findings = self.findings(at: now)
-        return self.listeners.flatMap { listener -> [(series: GaugeSeriesName, value: Int64)] in
+        return self.listeners.flatMap { listener -> [GaugeSample] in
             guard !listener.certificates.isEmpty else { return [] }
-            let place = Label("listener", listener.address)
             let days = listener.certificates.map { file, certificate in
-                let labels = [place, Label("certificate", file)]
-                let series = GaugeSeriesName(name: "gatehouse_listener_certificate_days_left", labels: labels)
-                return (series, certificate.notAfter.days(from: now))
+                GaugeSample(
+                    OperationsMetrics.listenerCertificateDaysLeft,
+                    [listener.address, file],
+                    certificate.notAfter.days(from: now)
+                )
             }
             let counts = CertificateFinding.Name.allCases.map { name in
-                let labels = [place, Label("finding", name.rawValue)]
-                let series = GaugeSeriesName(name: "gatehouse_listener_certificate_findings", labels: labels)
-                let count = findings.count { $0.listener == listener.address && $0.name == name }
-                return (series, Int64(count))
+                GaugeSample(
+                    OperationsMetrics.listenerCertificateFindings,
+                    [listener.address, name.rawValue],
+                    Int64(findings.count { $0.listener == listener.address && $0.name == name })
+                )
             }
             return days + counts
         }
@@ -138,7 +147,7 @@ extension ListenerCertificates {
 
 extension Configuration {
     /// The hosts that are served, the gateway's own first.
-    var hosts: [String] {
+    package var hosts: [String] {
         var known: Set<String> = []
         return ([self.gateway.publicURL.host] + self.apps.map(\.route.origin.host)).filter { known.insert($0).inserted }
     }

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateHTTP
-internal import GateNet
+package import GateCore
+package import GateHTTP
+package import GateNet
+internal import GateWire
 internal import NIOCore
 
-/// A plain listener for the few requests that are not for apps: the operations address, and a sign-in on trial.
-enum OperationsListener {
+/// A plain HTTP listener without routes: for the operations endpoints, and for the callback of a test sign-in.
+package enum OperationsListener {
     /// Opens the listener.
     ///
-    /// - Throws: A `Failure` naming the address, when it cannot be bound.
-    static func open(
+    /// - Parameters:
+    ///   - host: The host to bind.
+    ///   - port: The port to bind.
+    ///   - group: The event loops.
+    ///   - maxConnections: How many connections may be open.
+    ///   - inherited: The socket to use in place of a new one.
+    ///   - respond: Returns the response to one request.
+    /// - Returns: The listener, open.
+    /// - Throws: A `Failure` naming the address that cannot be bound.
+    package static func open(
         host: String,
         port: Int,
         on group: SocketLoopGroup,
-        connections: Int,
+        maxConnections: Int,
         inherited: InheritedSocket? = nil,
-        answering: @escaping OperationsResponder.Answering
+        respond: @escaping OperationsResponder.Handler
     ) async throws(Failure) -> Listener {
         var plan = ListenerPlan(host: host, port: port, identities: [])
         plan.inherited = inherited
@@ -27,9 +36,9 @@ enum OperationsListener {
             return NIOLoopBound(sweep, eventLoop: loop)
         }.get()
         guard let sweep else { throw Failure(.internalError, "listener.operations", "no event loop") }
-        let names = LoopNames.plain
+        let names = FieldNames()
         var bounds = ConnectionLimiter.Bounds()
-        bounds.connections = connections
+        bounds.connections = maxConnections
         bounds.perAddress = 0
         return try await Listener.open(plan, on: group, gate: ConnectionLimiter(bounds)) { channel, _, _ in
             let setting = DownstreamEnvironment(
@@ -38,7 +47,7 @@ enum OperationsListener {
                 sweep: sweep.value,
                 isDraining: { false }
             )
-            let responder = OperationsResponder(loop: channel.eventLoop, answering: answering)
+            let responder = OperationsResponder(loop: channel.eventLoop, respond: respond)
             return HTTP1Connection(setting: setting, peer: nil, tls: nil, responder: responder)
         }
     }

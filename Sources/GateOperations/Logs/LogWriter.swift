@@ -45,16 +45,16 @@ package final class LogWriter: Sendable {
     private let queue = Mutex(Queue())
     private let writer = DispatchQueue(label: "gatehouse.log")
     private let counters: [DropReason: Counter]
-    private let drops = DropReason.allCases.map { ($0, Counted()) }
+    private let drops = DropReason.allCases.map { ($0, AtomicCounter()) }
 
     /// A writer to a descriptor.
     package init(to output: OutputDescriptor = .standardError, limits: Limits = Limits()) {
-        // Counters that are made before there is a registry count nothing.
-        _ = Gateway.registry
+        // A counter that is created before the registry exists counts nothing.
+        _ = PrometheusRegistry.shared
         self.output = output
         self.limits = limits
         let counters = DropReason.allCases.map { reason in
-            (reason, Counter(label: "gatehouse_log_lines_dropped_total", dimensions: [("reason", reason.rawValue)]))
+            (reason, OperationsMetrics.droppedLines.counter(reason.rawValue))
         }
         self.counters = Dictionary(counters) { first, _ in first }
     }

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CoreMetrics
+package import CoreMetrics
 internal import Synchronization
 
-/// Keeps what is counted and prints it in the Prometheus text format, version 0.0.4; the backend of swift-metrics.
+/// The backend of swift-metrics: keeps all series and prints them in the Prometheus text format, version 0.0.4.
 ///
-/// A name with the same labels is one series, whoever asks for it, so a reload goes on counting where it was. The number
-/// of series is bounded; what comes later is not kept.
-final class PrometheusRegistry: MetricsFactory {
+/// A name with the same labels is one series, so counters continue after a reload. The number of series is bounded; later
+/// ones are not kept.
+package final class PrometheusRegistry: MetricsFactory {
+    /// The registry of the process; swift-metrics is bootstrapped with it on first use.
+    package static let shared: PrometheusRegistry = {
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        return registry
+    }()
+
     private static let mostSeries = 20_000
     private let series = Mutex<[SeriesKey: Series]>([:])
 
@@ -17,7 +24,8 @@ final class PrometheusRegistry: MetricsFactory {
         case histogram(HistogramSeries)
     }
 
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    /// Implements `MetricsFactory`.
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let key = SeriesKey(label, dimensions)
         return self.series.withLock { series in
             if case .counter(let known) = series[key] { return known }
@@ -27,7 +35,8 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+    /// Implements `MetricsFactory`.
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         let key = SeriesKey(label, dimensions)
         return self.series.withLock { series in
             if case .gauge(let known) = series[key] { return known }
@@ -37,7 +46,8 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    /// Implements `MetricsFactory`.
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         let key = SeriesKey(label, dimensions)
         return self.series.withLock { series in
             if case .histogram(let known) = series[key] { return known }
@@ -47,11 +57,13 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyTimer(_ handler: any TimerHandler) {}
+    /// Implements `MetricsFactory`; counters are never removed.
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    /// Implements `MetricsFactory`; histograms are never removed.
+    package func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Takes a gauge away, when what it measured is there no more.
-    func destroyRecorder(_ handler: any RecorderHandler) {
+    /// Removes a gauge whose labels no longer exist.
+    package func destroyRecorder(_ handler: any RecorderHandler) {
         self.series.withLock { series in
             let gone = series.first { _, kept in
                 guard case .gauge(let gauge) = kept else { return false }
@@ -61,12 +73,14 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// All series as text, sorted by name and labels.
-    var text: String {
+    /// All series as text, sorted by name and labels, with the help text of those that are described.
+    package func text(describedBy metrics: [MetricSeries] = []) -> String {
+        let help = Dictionary(metrics.map { ($0.name, $0.help) }) { first, _ in first }
         let all = self.series.withLock { $0 }.sorted { $0.key < $1.key }
         var text = ""
         var last = ""
         for (key, series) in all {
+            if key.name != last, let help = help[key.name] { text += "# HELP \(key.name) \(help)\n" }
             if key.name != last { text += "# TYPE \(key.name) \(PrometheusRegistry.kind(of: series))\n" }
             last = key.name
             switch series {
@@ -97,7 +111,7 @@ struct SeriesKey: Hashable, Comparable {
         self.pairs = dimensions.map { "\($0.0)=\"\(SeriesKey.escape($0.1))\"" }
     }
 
-    /// The labels in braces, with one more if told.
+    /// The labels in braces, with one more if given.
     func labels(and more: String? = nil) -> String {
         let all = self.pairs + (more.map { [$0] } ?? [])
         return all.isEmpty ? "" : "{\(all.joined(separator: ","))}"
@@ -134,7 +148,7 @@ private final class HistogramSeries: TimerHandler {
         500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 60_000_000_000,
     ]
 
-    /// A count that can stand in an array.
+    /// A count that an array can hold.
     private final class Bucket: Sendable {
         let count = Atomic<Int64>(0)
     }

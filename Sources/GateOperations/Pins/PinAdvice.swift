@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GateProviderHTTP
 internal import GateProviders
 
 /// What is doubtful about pins, given what the host shows.
-enum PinAdvice {
+package enum PinAdvice {
     /// How old a list that ships with the gateway may be; Google asks for a fresh one at least every six months.
     private static let presetLife = Duration.seconds(180 * 86_400)
     /// Below this age a key may well be one that is made anew with every certificate.
     private static let youngLeaf = Duration.seconds(100 * 86_400)
 
     /// That a set has expired, and what follows; nil if it has not.
-    static func expiry(of set: PinSet, now: Instant) -> String? {
+    package static func expiry(of set: PinSet, now: Instant) -> String? {
         guard let expires = set.expires, now >= expires, set.mode == .enforce || set.expired == .refuse else {
             return nil
         }
@@ -21,7 +21,7 @@ enum PinAdvice {
     }
 
     /// The remarks, each in one line.
-    static func remarks(on host: PinnedHost, now: Instant) -> [String] {
+    package static func remarks(on host: PinnedHost, now: Instant) -> [String] {
         guard let set = host.set else { return [] }
         var remarks: [String] = []
         if let expiry = self.expiry(of: set, now: now) { remarks.append(expiry) }

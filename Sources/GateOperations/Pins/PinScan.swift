@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateOpenID
-internal import GateProviderHTTP
+package import GateOpenID
+package import GateProviderHTTP
 internal import GateProviders
 internal import Synchronization
 
@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// It also fetches what a first sign-in would otherwise have to wait for, and leaves connections open behind it. Providers
 /// on plain http are left alone. At most eight are asked at a time.
-final class PinScan: Sendable {
+package final class PinScan: Sendable {
     private static let atOnce = 8
     private static let mostHosts = 8
     private static let interval = Duration.seconds(86_400)
@@ -22,13 +22,14 @@ final class PinScan: Sendable {
     /// The code flows in force; what a survey of another one finds comes too late.
     private let latest = Mutex<[String: RelyingParty]>([:])
 
-    init(watch: PinWatch, transports: ProviderTransports) {
+    /// A scan that reports to a watch.
+    package init(watch: PinWatch, transports: ProviderTransports) {
         self.watch = watch
         self.transports = transports
     }
 
     /// Surveys the providers whose survey is due.
-    func run(_ providers: [RelyingParty]) async {
+    package func run(_ providers: [RelyingParty]) async {
         self.watch.tick()
         let parties = Dictionary(providers.map { ($0.definition.id, $0) }) { first, _ in first }
         self.latest.withLock { $0 = parties }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateProviderHTTP
+package import GateCore
+package import GateProviderHTTP
+package import Logging
+internal import Metrics
 internal import Synchronization
 
-/// Keeps an eye on the keys that providers show: what matched, what did not, what ends soon; outlives reloads.
+/// Keeps the keys that providers show: pin matches, pin mismatches, certificates that expire soon; outlives reloads.
 ///
-/// Told of every handshake by the transports and of whole chains by ``PinScan``.
-final class PinWatch: Sendable {
+/// The provider transports report every handshake, ``PinScan`` reports whole chains.
+package final class PinWatch: Sendable {
     struct State: Sendable {
         var policies: [String: PinPolicy?] = [:]
         var hosts: [PinnedHost.Key: PinnedHost] = [:]
         var events = SecurityEvents()
-        /// The gauges that were set last.
-        var gauges: Set<GaugeSeriesName> = []
     }
 
     /// The most hosts that are kept in mind for one provider; more come only from a provider that invents them.
@@ -21,18 +21,19 @@ final class PinWatch: Sendable {
 
     let state = Mutex(State())
     let clock: WallClock
-    private let log: GatewayLog
-    private let metrics = GatewayMetrics()
+    private let log: SecurityLog
+    private let gauges = GaugeGroup()
 
-    init(log: GatewayLog, clock: WallClock) {
-        self.log = log
+    /// A watch over no provider.
+    package init(logger: Logger, clock: WallClock) {
+        self.log = SecurityLog(logger: logger)
         self.clock = clock
     }
 
     /// The pins of a configuration come into force, at the start or by a reload.
     ///
     /// - Parameter policies: For each provider its pins, nil for none.
-    func adopt(_ policies: [String: PinPolicy?]) {
+    package func adopt(_ policies: [String: PinPolicy?]) {
         let now = self.clock.now
         let events = self.state.withLock { state -> [SecurityEvent] in
             let before = state.policies
@@ -46,10 +47,10 @@ final class PinWatch: Sendable {
             state.events.keepOnly(policies.keys)
             return bypassed.filter { state.events.keep($0, silence: .zero) }
         }
-        for event in events { self.tell(event) }
+        for event in events { self.report(event) }
         for (provider, policy) in policies.sorted(by: { $0.key < $1.key }) {
             for (host, set) in policy?.all ?? [] where !set.pins.isEmpty && set.mode == .report {
-                self.log.pinsOnlyReported(provider, host: host, preset: set.preset)
+                self.log.onlyReported(provider, host: host, preset: set.preset)
             }
         }
         self.tick()
@@ -64,11 +65,11 @@ final class PinWatch: Sendable {
             }.map { state.filled($0) }
             return all.filter { state.events.keep($0, silence: Expiry.silence) }
         }
-        for event in events { self.tell(event) }
+        for event in events { self.report(event) }
     }
 
     /// A host that has pins made a handshake.
-    func observe(_ handshake: PinnedHandshake) {
+    package func observe(_ handshake: PinnedHandshake) {
         let now = self.clock.now
         let key = PinnedHost.Key(provider: handshake.provider, origin: handshake.origin)
         let (isKnown, event) = self.state.withLock { state -> (Bool, SecurityEvent?) in
@@ -82,8 +83,8 @@ final class PinWatch: Sendable {
             state.hosts[key] = host
             return (true, event.flatMap { state.events.keep($0) ? $0 : nil })
         }
-        if isKnown { self.metrics.handshake(handshake) }
-        if let event { self.tell(event) }
+        if isKnown { self.count(handshake) }
+        if let event { self.report(event) }
     }
 
     /// The whole chain of a host was looked at.
@@ -100,9 +101,9 @@ final class PinWatch: Sendable {
             return (host, ending.filter { state.events.keep($0, silence: Expiry.silence) })
         }
         guard let surveyed else { return }
-        self.log.providerChain(surveyed.host, key, now: now)
-        for remark in PinAdvice.remarks(on: surveyed.host, now: now) { self.log.pinAdvice(remark, key) }
-        for event in surveyed.events { self.tell(event) }
+        self.log.chain(of: surveyed.host, key, now: now)
+        for remark in PinAdvice.remarks(on: surveyed.host, now: now) { self.log.advice(remark, key) }
+        for event in surveyed.events { self.report(event) }
     }
 
     /// All hosts of a provider were looked at: those that are not called any more are forgotten, and backups in use told of.
@@ -119,7 +120,7 @@ final class PinWatch: Sendable {
             }
             return backups.filter { state.events.keep($0, silence: Expiry.silence) }
         }
-        for event in events { self.tell(event) }
+        for event in events { self.report(event) }
     }
 
     /// Whether a provider has pins.
@@ -137,9 +138,57 @@ final class PinWatch: Sendable {
         }
     }
 
-    private func tell(_ event: SecurityEvent) {
-        self.metrics.security(event)
-        self.log.security(event)
+    /// The hosts of all providers, as `/status` shows them.
+    package var hostsJSON: JSON {
+        let now = self.clock.now
+        let hosts = self.state.withLock(\.hosts).sorted { $0.key < $1.key }
+        return .array(hosts.map { $0.value.json($0.key, now: now) })
+    }
+
+    /// The last security events, the newest first.
+    package var eventsJSON: JSON { .array(self.state.withLock(\.events).newest.map(\.json)) }
+
+    /// Records the gauges of all hosts.
+    package func record() {
+        let now = self.clock.now
+        let hosts = self.state.withLock(\.hosts)
+        self.gauges.record(hosts.flatMap { key, host in PinWatch.samples(of: host, key, now: now) })
+    }
+
+    private static func samples(of host: PinnedHost, _ key: PinnedHost.Key, now: Instant) -> [GaugeSample] {
+        let labels = [key.provider, key.origin.authority]
+        var samples = host.chain.enumerated().map { position, certificate in
+            GaugeSample(
+                OperationsMetrics.providerCertificateDaysLeft,
+                labels + ["\(position)"],
+                certificate.notAfter.days(from: now)
+            )
+        }
+        guard let set = host.set else { return samples }
+        samples.append(GaugeSample(OperationsMetrics.pinEnforced, labels, set.demand(at: now) == .report ? 0 : 1))
+        samples.append(GaugeSample(OperationsMetrics.unusedPins, labels, Int64(host.unusedPins)))
+        if let expires = set.expires {
+            samples.append(GaugeSample(OperationsMetrics.pinSetDaysLeft, labels, expires.days(from: now)))
+        }
+        return samples
+    }
+
+    private func count(_ handshake: PinnedHandshake) {
+        let (provider, host) = (handshake.provider, handshake.origin.authority)
+        switch handshake.verdict {
+        case .matched(let pin, let position):
+            let pin = "\(handshake.set.pins[pin])"
+            OperationsMetrics.pinMatches.counter(provider, host, pin, "\(position)").increment()
+        case .mismatched:
+            let mode = handshake.isEnforced ? "enforce" : "report"
+            OperationsMetrics.pinMismatches.counter(provider, host, mode).increment()
+        case .unasked: break
+        }
+    }
+
+    private func report(_ event: SecurityEvent) {
+        OperationsMetrics.securityEvents.counter(event.name.rawValue, event.severity.rawValue).increment()
+        self.log.event(event)
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateProviderHTTP
+package import GateCore
+package import GateProviderHTTP
 
 /// What is known of one host of one provider.
-struct PinnedHost: Sendable {
+package struct PinnedHost: Sendable {
     /// Which host of whom.
     struct Key: Sendable, Hashable, Comparable {
         let provider: String
@@ -16,9 +16,9 @@ struct PinnedHost: Sendable {
     }
 
     /// Its pins; nil if it has none.
-    var set: PinSet?
+    package var set: PinSet?
     /// The chain that it showed last, leaf first.
-    var chain: [ProviderCertificate] = []
+    package var chain: [ProviderCertificate] = []
     /// The pin that matched last, by its number in the set, and the position of the certificate in the chain.
     var match: (pin: Int, position: Int)?
     /// When a pin matched last.
@@ -30,8 +30,14 @@ struct PinnedHost: Sendable {
     /// Why its connections are refused; nil while they are not.
     var refusal: Failure?
 
+    /// A host with these pins that showed this chain.
+    package init(set: PinSet? = nil, chain: [ProviderCertificate] = []) {
+        self.set = set
+        self.chain = chain
+    }
+
     /// How many of the pins are of no key that the host shows: backups that wait.
-    var unusedPins: Int {
+    package var unusedPins: Int {
         guard let set else { return 0 }
         return set.pins.count { self.position(of: $0) == nil }
     }
@@ -47,7 +53,7 @@ struct PinnedHost: Sendable {
     }
 
     /// The first pin of the set that the chain has, and where; nil if it has none.
-    var firstMatch: (pin: Int, position: Int)? {
+    package var firstMatch: (pin: Int, position: Int)? {
         for (number, pin) in (self.set?.pins ?? []).enumerated() {
             if let position = self.position(of: pin) { return (number, position) }
         }
@@ -55,7 +61,7 @@ struct PinnedHost: Sendable {
     }
 
     /// The number of the pin that a certificate of the chain has; nil for none.
-    func pin(at position: Int) -> Int? {
+    package func pin(at position: Int) -> Int? {
         self.set?.pins.firstIndex { self.position(of: $0) == position }
     }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateOpenID
-internal import GateProviders
+package import GateCore
+package import GateOpenID
+package import GateProviders
 
 /// The hosts that the gateway itself calls for a provider.
-enum ProviderHosts {
+package enum ProviderHosts {
     /// Each host once, in the order in which a sign-in meets them.
-    static func called(_ findings: ProviderFindings, _ definition: ProviderDefinition) -> [Origin] {
+    package static func called(_ findings: ProviderFindings, _ definition: ProviderDefinition) -> [Origin] {
         let endpoints = try? findings.endpoints.get()
         return self.called(endpoints?.called ?? [], definition)
     }
 
     /// Each host once, in the order in which a sign-in meets them, given the endpoints that the gateway calls.
-    static func called(_ endpoints: [WebURL], _ definition: ProviderDefinition) -> [Origin] {
+    package static func called(_ endpoints: [WebURL], _ definition: ProviderDefinition) -> [Origin] {
         self.needed(endpoints, definition, and: definition.lookups.map(\.address))
     }
 

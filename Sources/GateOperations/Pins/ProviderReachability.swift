@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateOpenID
-internal import GateProviderHTTP
+package import GateCore
+package import GateOpenID
+package import GateProviderHTTP
 internal import Synchronization
 
 /// What a new sign-in needs of the way to its provider: hosts that show a pinned key, and a connection that waits.
 ///
 /// After a refused handshake nobody is sent to the provider until a probe has found a pinned key again; existing sessions
 /// do not ask here.
-final class ProviderReachability: Sendable {
+package final class ProviderReachability: Sendable {
     /// How long one probe's answer holds.
     private static let pause = Duration.seconds(10)
 
@@ -25,7 +25,8 @@ final class ProviderReachability: Sendable {
         let task: Task<Void, Never>
     }
 
-    init(of provider: String, watch: PinWatch, transports: ProviderTransports) {
+    /// The reachability of a provider of the configuration.
+    package init(of provider: String, watch: PinWatch, transports: ProviderTransports) {
         self.provider = provider
         self.watch = watch
         self.transports = transports
@@ -35,7 +36,7 @@ final class ProviderReachability: Sendable {
     ///
     /// - Parameter party: The code flow with the provider, which knows its hosts.
     /// - Throws: `provider.pin_mismatch` while a host that it needs shows no pinned key, and what else the pins forbid.
-    func admit(_ party: RelyingParty) async throws(Failure) {
+    package func admit(_ party: RelyingParty) async throws(Failure) {
         guard self.watch.hasPins(self.provider), let line = try? self.transports.line(to: self.provider) else {
             return
         }
@@ -49,7 +50,7 @@ final class ProviderReachability: Sendable {
     }
 
     /// Opens a connection to the token endpoint while the person is at the provider, unless one waits already.
-    func warm(_ party: RelyingParty) async {
+    package func warm(_ party: RelyingParty) async {
         guard let token = try? await party.called().first else { return }
         await (try? self.transports.line(to: self.provider))?.warm(token.origin)
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
-internal import GateCore
-internal import GateProviderHTTP
-internal import GateProviders
+package import GateCore
+package import GateProviderHTTP
+package import GateProviders
 
 extension ProviderTrust {
     /// The most bytes of a file of authorities.
@@ -12,7 +12,7 @@ extension ProviderTrust {
     /// The certificates in a PEM file.
     ///
     /// - Throws: `provider.ca_file` if it cannot be read.
-    static func authorities(in file: String) throws(Failure) -> [UInt8] {
+    package static func authorities(in file: String) throws(Failure) -> [UInt8] {
         guard case .bytes(let bytes) = FileAccess.system.read(file, limit: self.limit) else {
             throw Failure(.internalError, "provider.ca_file", "\(file) cannot be read or has more than 1 MiB")
         }
@@ -24,7 +24,7 @@ extension ProviderSettings {
     /// Whom the file wants believed to be this provider, with the authorities as they are now.
     ///
     /// - Throws: `provider.ca_file` if their file cannot be read.
-    func trust() throws(Failure) -> ProviderTrust {
+    package func trust() throws(Failure) -> ProviderTrust {
         var trust = ProviderTrust(pins: self.pins, proxy: self.proxy)
         if let caFile { trust.authorities = try ProviderTrust.authorities(in: caFile) }
         return trust

@@ -16,7 +16,7 @@ final class StoreWatch: Sendable {
     private let state = Mutex(State())
 
     /// What has become of the file of a store; logs what is new, and what lasts every ten minutes.
-    func look(at store: any SessionStore, log: GatewayLog) -> StoreFileFailure? {
+    func look(at store: any SessionStore, log: ServerLog) -> StoreFileFailure? {
         let fault = store.fault()
         let now = ContinuousClock.now
         let (isDue, before) = self.state.withLock { state in

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateIngress
 internal import NIOCore
 
 /// How much the gateway uses of what it may use, at one moment.
@@ -21,9 +22,6 @@ struct ResourceUsage: Sendable, Equatable {
     /// How late the slowest event loop is, the one worst turn of a hundred aside.
     var lag = TimeAmount.zero
 
-    /// The lag at which nobody new signs in.
-    static let lagLimit = TimeAmount.milliseconds(500)
-
     /// How much of the scarcest is used, 1 for all of it.
     ///
     /// Lag and requests in flight count only so far that nobody new signs in: ending connections would make more work, and
@@ -35,7 +33,7 @@ struct ResourceUsage: Sendable, Equatable {
             part(Double(self.descriptors), Double(self.descriptorLimit))
         )
         let guarded = OverloadStage.guarded.threshold
-        let lag = part(Double(self.lag.nanoseconds), Double(ResourceUsage.lagLimit.nanoseconds)) * guarded
+        let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * guarded
         let requests = part(Double(self.requests), Double(self.requestLimit))
         return max(hard, min(max(lag, requests), OverloadStage.closing.threshold - 0.01))
     }

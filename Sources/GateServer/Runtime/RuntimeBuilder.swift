@@ -5,22 +5,26 @@ internal import GateAssertion
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateIngress
 internal import GateOpenID
+internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
 internal import GateSessionStores
 internal import GateSessions
+internal import Logging
+internal import Metrics
 internal import NIOCore
 
 /// Builds a ``RuntimeConfiguration`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
 /// connections and caches of providers whose settings stay.
 actor RuntimeBuilder {
-    private let log: GatewayLog
+    private let log: ServerLog
+    private let requestLog: RequestLog
     private let clock = WallClock.system
     private let random = RandomBytes.system
     private let feed: RevocationFeed
     private let spent = UsedAttempts()
-    private let metrics = GatewayMetrics()
     private let watch: PinWatch
     private let transports = ProviderTransports()
     private let survey: PinScan
@@ -36,10 +40,11 @@ actor RuntimeBuilder {
     /// The admission settings at the start, with which sessions of an earlier version count.
     private var firstAdmissions: [String: String]?
 
-    init(log: GatewayLog, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
+    init(logger: Logger, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
         self.signIns = signIns
         self.descriptors = descriptors
-        self.log = log
+        self.log = ServerLog(logger: logger)
+        self.requestLog = RequestLog(logger: logger)
         self.feed = feed
         self.watch = watch
         self.survey = PinScan(watch: watch, transports: self.transports)
@@ -50,7 +55,7 @@ actor RuntimeBuilder {
     /// Nothing of an earlier one is changed, also when this fails.
     ///
     /// - Throws: A `Failure` naming what could not be opened, read or made.
-    func site(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
+    func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
         let secrets = try self.secrets(configuration.gateway)
         let sealer = Sealer(secrets, random: self.random)
         let store = try self.store(for: configuration.sessions.store)
@@ -83,33 +88,32 @@ actor RuntimeBuilder {
         for app in configuration.apps {
             routes.append(try RuntimeRoute(app, index: routes.count))
         }
-        let parts = RuntimeParts(
+        var parts = RuntimeParts(
             publicOrigin: origin,
             trustedProxies: configuration.gateway.trustedProxies,
             sessions: sessions,
             sealer: sealer,
             signer: signer,
             keys: keys,
-            log: self.log,
-            metrics: self.metrics,
+            log: self.requestLog,
             clock: self.clock,
-            random: self.random,
-            limits: RuntimeLimits(
-                configuration.gateway,
-                descriptors: self.descriptors,
-                descriptorsAtStart: self.descriptorsAtStart
-            ),
-            signIns: self.signIns,
-            transfers: self.transfers,
-            longPaths: self.longPaths,
-            hsts: configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
+            random: self.random
         )
-        let site = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
+        parts.limits = RuntimeLimits(
+            configuration.gateway,
+            descriptors: self.descriptors,
+            descriptorsAtStart: self.descriptorsAtStart
+        )
+        parts.signIns = self.signIns
+        parts.transfers = self.transfers
+        parts.longPaths = self.longPaths
+        parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
+        let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
         self.keep(store: store, for: configuration.sessions.store)
         self.keep(lines, for: configuration.providers)
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
-        return site
+        return runtime
     }
 
     /// The listeners of a configuration with their certificates read.
@@ -138,8 +142,8 @@ actor RuntimeBuilder {
     func start(withDescriptors count: Int) { self.descriptorsAtStart = count }
 
     /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
-    nonisolated func survey(_ site: RuntimeConfiguration) async {
-        await self.survey.run(site.providers.map(\.relyingParty))
+    nonisolated func survey(_ runtime: RuntimeConfiguration) async {
+        await self.survey.run(runtime.providers.map(\.relyingParty))
     }
 
     /// Closes the store and the connections to providers.
@@ -174,10 +178,10 @@ actor RuntimeBuilder {
         case .memory:
             return MemoryStore()
         case .sqlite(let path):
-            let (log, metrics) = (self.log, self.metrics)
+            let log = self.log
             return try SQLiteStore(path: path) { event in
                 log.store(event)
-                metrics.store(event)
+                ServerMetrics.store(event)
             }
         }
     }
@@ -213,7 +217,7 @@ actor RuntimeBuilder {
         redirectURI: String
     ) throws(Failure) -> RuntimeProvider {
         let definition = try ProviderDefinition(settings)
-        let (log, metrics) = (self.log, self.metrics)
+        let log = self.log
         let party = try RelyingParty(
             definition: definition,
             settings: settings,
@@ -225,9 +229,9 @@ actor RuntimeBuilder {
         ) { failure in
             log.providerFailed(failure, provider: settings.id)
             switch failure.code {
-            case "provider.groups_incomplete": metrics.groupsIncomplete(settings.id)
-            case "provider.userinfo_unavailable": metrics.userinfoUnavailable(settings.id)
-            default: metrics.providerFailed(settings.id)
+            case "provider.groups_incomplete": ServerMetrics.groupsIncomplete.counter(settings.id).increment()
+            case "provider.userinfo_unavailable": ServerMetrics.userinfoUnavailable.counter(settings.id).increment()
+            default: ServerMetrics.providerFailures.counter(settings.id).increment()
             }
         }
         let reach = ProviderReachability(of: settings.id, watch: self.watch, transports: self.transports)

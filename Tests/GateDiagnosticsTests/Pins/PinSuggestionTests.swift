@@ -4,9 +4,10 @@ import GateConfiguration
 import GateCore
 import GateProviderHTTP
 import GateProviders
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 /// What to paste, read back as the file that it is pasted into.
 @Suite struct PinSuggestionTests {

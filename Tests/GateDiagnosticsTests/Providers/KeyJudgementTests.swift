@@ -5,7 +5,7 @@ import GateCore
 import GateOpenID
 import Testing
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 @Suite struct KeyJudgementTests {
     private static let weak: JSON = [

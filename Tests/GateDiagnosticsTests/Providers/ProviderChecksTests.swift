@@ -6,7 +6,7 @@ import GateOpenID
 import GateProviders
 import Testing
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 @Suite struct ProviderChecksTests {
     private typealias Topic = ProviderFinding.Topic

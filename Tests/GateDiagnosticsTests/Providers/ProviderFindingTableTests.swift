@@ -5,7 +5,7 @@ import GateCore
 import GateOpenID
 import Testing
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 @Suite struct ProviderFindingTableTests {
     @Test func `columns are as wide as their widest word in any line`() {

@@ -7,7 +7,7 @@ import GateProviderHTTP
 import GateProviders
 import Synchronization
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 /// A provider at `https://id.example.com` that answers from a table; what is not in it is not found.
 final class StubProvider: ProviderTransport {

@@ -7,7 +7,7 @@ import GateProviderHTTP
 import GateProviders
 import Testing
 
-@testable import GateServer
+@testable import GateDiagnostics
 
 @Suite struct TrustJudgementTests {
     private func provider(

@@ -4,10 +4,11 @@ import GateAssertion
 import GateCore
 import GateHTTP
 import GateSessions
+import GateTestSupport
 import HTTPTypes
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 private let gate = "https://gate.example.com"
 private let sessionCookie = "__Host-gatehouse"
@@ -34,7 +35,7 @@ private let sessionCookie = "__Host-gatehouse"
         try await browser.open(try await browser.begin("staff", returnPath: "/wiki"))
         let begun = try #require(browser.begun.first)
         #expect(browser.begun.count == 1 && browser.jar[GatewayFixture.gate]?[sessionCookie] == begun.ticket.text)
-        rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
+        rig.loop.remember(begun.session, of: begun.ticket, in: rig.runtime.sessions)
         let head = try rig.head("GET /wiki", GatewayFixture.gate, "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n")
         #expect(rig.verdict(head) == "forwarded to wiki")
     }
@@ -43,7 +44,7 @@ private let sessionCookie = "__Host-gatehouse"
         let rig = try GatewayFixture()
         let begun = try await rig.session(of: .staff())
         rig.loop.sessions.removeFamily(begun.session.familyKey)
-        rig.loop.remember(begun.session, of: begun.ticket, in: rig.site.sessions)
+        rig.loop.remember(begun.session, of: begun.ticket, in: rig.runtime.sessions)
         #expect(rig.loop.sessions.count == 0)
     }
 
@@ -81,7 +82,7 @@ private let sessionCookie = "__Host-gatehouse"
         async throws
     {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: lines.log)
+        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let browser = Browser(rig)
         let claims: [String: JSON] = ["sub": "ada", "azp": "another-client"]
         let answer = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
@@ -314,7 +315,7 @@ private let sessionCookie = "__Host-gatehouse"
         let host = "\(app).example.com"
         let head = try rig.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
         #expect(rig.verdict(head) == "sign in for \(app)")
-        let answer = rig.site.invitation.answer(for: head, route: try rig.route(app))
+        let answer = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app))
         browser.keep(answer, host: host)
         return try #require(answer.location)
     }
@@ -413,8 +414,8 @@ private let sessionCookie = "__Host-gatehouse"
         let rig = try GatewayFixture()
         let answer = try await Browser(rig).open("\(gate)/oauth2/jwks.json")
         let keys = try JSON(parsing: answer.body)["keys"]?.array
-        #expect(keys?.count == 1 && keys?.first?["kid"]?.string == rig.site.keys.signing.id)
-        #expect(keys?.first?["d"] == nil && answer.head.headerFields[.eTag] == rig.site.keys.entityTag)
+        #expect(keys?.count == 1 && keys?.first?["kid"]?.string == rig.runtime.keys.signing.id)
+        #expect(keys?.first?["d"] == nil && answer.head.headerFields[.eTag] == rig.runtime.keys.entityTag)
     }
 
     @Test(arguments: ["", "/", "/nothing", "/auth", "/SIGN_IN", "/sign_in2"])

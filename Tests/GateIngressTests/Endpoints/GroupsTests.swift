@@ -5,10 +5,11 @@ import GateCore
 import GateHTTP
 import GatePolicy
 import GateProviders
+import GateTestSupport
 import HTTPTypes
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 private let gate = "https://gate.example.com"
 
@@ -110,8 +111,8 @@ private let gate = "https://gate.example.com"
         let callback = try await browser.begin("staff", returnPath: "/wiki")
         let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
         let type = "Content-Type: application/x-www-form-urlencoded\r\n"
-        let site = "Sec-Fetch-Site: cross-site\r\nOrigin: https://id.staff.example\r\n"
-        let answer = try await browser.open(parts[0], method: "POST", body: parts[1], type + site)
+        let fields = "Sec-Fetch-Site: cross-site\r\nOrigin: https://id.staff.example\r\n"
+        let answer = try await browser.open(parts[0], method: "POST", body: parts[1], type + fields)
         #expect(answer.status == 303 && answer.location == "\(gate)/wiki")
         let session = answer.cookies.first { $0.hasPrefix("__Host-gatehouse=") }
         #expect(session?.hasSuffix("SameSite=Lax") == true)
@@ -161,7 +162,7 @@ private let gate = "https://gate.example.com"
 
     @Test func `those who wait for one provider leave room for another's people`() async throws {
         let rig = try GatewayFixture()
-        let staff = try #require(rig.site.provider("staff"))
+        let staff = try #require(rig.runtime.provider("staff"))
         while staff.waiting.enter() {}
         let full = try await Browser(rig).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
         #expect(full.status == 503 && full.code == "provider.busy")

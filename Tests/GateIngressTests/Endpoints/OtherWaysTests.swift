@@ -3,10 +3,11 @@
 import GateCore
 import GateHTTP
 import GateProviders
+import GateTestSupport
 import GateWire
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 private let gate = "https://\(GatewayFixture.gate)"
 
@@ -23,8 +24,8 @@ private let gate = "https://\(GatewayFixture.gate)"
         let rig = try rig ?? GatewayFixture()
         let head = try rig.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let request = EndpointRequest(head, body: [], way: way, site: rig.site, now: rig.clock.now)
-        return Endpoints(site: rig.site).otherWays(for: request, after: failure).map(\.address)
+        let request = EndpointRequest(head, body: [], way: way, runtime: rig.runtime, now: rig.clock.now)
+        return Endpoints(runtime: rig.runtime).otherWays(for: request, after: failure).map(\.address)
     }
 
     @Test(
@@ -78,7 +79,9 @@ private let gate = "https://\(GatewayFixture.gate)"
     func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
         let rig = try GatewayFixture()
         let head = try rig.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let toGate = try #require(rig.site.invitation.answer(for: head, route: try rig.route(app)).location)
+        let toGate = try #require(
+            SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app)).location
+        )
         let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
         let query = Form([Form.Field("rd", back.value)]).encoded
         let ways = try self.ways("/oauth2/start/staff?\(query)", rig)

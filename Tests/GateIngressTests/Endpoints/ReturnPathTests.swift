@@ -3,9 +3,10 @@
 import GateCore
 import GateHTTP
 import GateSessions
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 private let gate = "https://gate.example.com"
 private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true, "name": "Eve"]
@@ -22,7 +23,11 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         host: String
     ) throws -> String {
         let head = try rig.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
-        let answer = rig.site.invitation.answer(for: head, route: try rig.route(app), client: IPAddress("192.0.2.1"))
+        let answer = SignInRedirect(runtime: rig.runtime).answer(
+            for: head,
+            route: try rig.route(app),
+            client: IPAddress("192.0.2.1")
+        )
         browser.keep(answer, host: host)
         return try #require(answer.location)
     }
@@ -63,7 +68,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let rig = try GatewayFixture()
         let browser = Browser(rig)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
-        let path = rig.site.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
+        let path = rig.runtime.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
         let page = try await browser.open("\(gate)\(path)")
         #expect(page.status == 400 && page.text.contains("The link was too long"))
         #expect(links(page) == ["Try again": "\(gate)/wiki"])
@@ -73,7 +78,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let rig = try GatewayFixture()
         let browser = Browser(rig)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
-        let path = rig.site.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
+        let path = rig.runtime.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
         #expect(
             try await browser.open("https://shop.example.com\(path)", "Accept: */*\r\n").code == "signin.return_lost"
         )
@@ -114,7 +119,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
             let cookies = (browser.jar[host] ?? [:]).map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
             let lines = "Sec-Fetch-Mode: navigate\r\n" + (cookies.isEmpty ? "" : "Cookie: \(cookies)\r\n")
             let head = try rig.head("GET /cart", host, lines)
-            browser.keep(rig.site.invitation.answer(for: head, route: try rig.route("shop")), host: host)
+            browser.keep(
+                SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")),
+                host: host
+            )
         }
         #expect(browser.jar[host]?.count == 5)
     }
@@ -124,7 +132,9 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let browser = Browser(rig)
         try await browser.open(try await browser.begin("staff"))
         let head = try rig.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let toGate = try #require(rig.site.invitation.answer(for: head, route: try rig.route("shop")).location)
+        let toGate = try #require(
+            SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")).location
+        )
         // More than the limit, since a slow machine earns some while it goes through them.
         var answer = try await browser.open(toGate, "Accept: */*\r\n")
         var admitted = 0
@@ -147,13 +157,13 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let rig = try GatewayFixture(admissions: before)
         let ada = try await rig.session(of: .staff())
         let guest = try await rig.session(of: .guest)
-        for issued in [ada, guest] { rig.loop.remember(issued.session, of: issued.ticket, in: rig.site.sessions) }
+        for issued in [ada, guest] { rig.loop.remember(issued.session, of: issued.ticket, in: rig.runtime.sessions) }
         #expect(rig.loop.sessions.count == 2)
         let after = try GatewayFixture(admissions: AdmissionFingerprints(["staff": "b", "guests": "g"], earlier: [:]))
-        rig.loop.replace(with: after.site)
+        rig.loop.replace(with: after.runtime)
         #expect(rig.loop.sessions.count == 1)
         // A look-up that began before the reload ends after it.
-        rig.loop.remember(ada.session, of: ada.ticket, in: rig.site.sessions)
+        rig.loop.remember(ada.session, of: ada.ticket, in: rig.runtime.sessions)
         #expect(rig.loop.sessions.count == 1)
     }
 }

@@ -3,10 +3,11 @@
 import GateCore
 import GateHTTP
 import GateSessions
+import GateTestSupport
 import HTTPTypes
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 private let gate = "https://gate.example.com"
 private let sessionCookie = "__Host-gatehouse"
@@ -111,7 +112,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `Z-03: a transfer that went wrong leads back to the app`() async throws {
         let rig = try GatewayFixture()
         let head = try rig.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let location = rig.site.invitation.answer(for: head, route: try rig.route("shop")).location
+        let location = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")).location
         rig.clock.advance(by: 600)
         let page = try await Browser(rig).open(try #require(location))
         #expect(page.status == 400 && links(page) == ["Try again": "https://shop.example.com/cart?x=1"])

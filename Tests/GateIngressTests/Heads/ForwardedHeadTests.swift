@@ -5,7 +5,7 @@ import GateWire
 import NIOCore
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct ForwardedHeadTests {
     /// The lines an app gets for a request.

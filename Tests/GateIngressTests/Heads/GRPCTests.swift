@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct GRPCTests {
     @Test(arguments: [

@@ -6,16 +6,16 @@ import NIOCore
 import Synchronization
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct BlockedLoopTests {
     @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
         let loop = try SocketLoop.start(named: "blocked")
         let rig = try GatewayFixture()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
-        let site = rig.site
+        let runtime = rig.runtime
         try await loop.submit {
-            LoopState(loop: loop, site: site, clock: .system).start { source.yield($0) }
+            LoopState(loop: loop, runtime: runtime, clock: .system).start { source.yield($0) }
         }.get()
         // Longer than a tick, so that one is due in it wherever it begins.
         try await loop.submit {

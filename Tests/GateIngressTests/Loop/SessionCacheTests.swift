@@ -2,10 +2,11 @@
 
 import GateCore
 import GateSessions
+import GateTestSupport
 import NIOCore
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct SessionCacheTests {
     private func key(_ ticket: Ticket) throws -> CookieKey {
@@ -103,7 +104,7 @@ import Testing
         let session = CachedSession(issued.session, freshUntil: .distantFuture)
         let route = try rig.route("wiki")
         func lines(at now: Instant) throws -> ByteBuffer? {
-            guard case .admitted(let lines) = try session.standing(on: route, site: rig.site, now: now) else {
+            guard case .admitted(let lines) = try session.standing(on: route, runtime: rig.runtime, now: now) else {
                 return nil
             }
             return lines

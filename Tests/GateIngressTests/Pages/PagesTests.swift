@@ -7,7 +7,7 @@ import GateWire
 import HTTPTypes
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct VisitorTests {
     @Test(arguments: [
@@ -40,11 +40,11 @@ import Testing
     func `a person sees code and incident and never the detail`(kind: Failure.Kind) throws {
         let rig = try GatewayFixture()
         let failure = Failure(kind, "some.code", "SECRET detail")
-        let page = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
+        let page = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
         #expect(page.text.contains("<code>some.code</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
-        let script = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        let script = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
         #expect(json["error"]?.string == "some.code" && json["incident"]?.string?.utf8.count == 12)
         #expect(!script.text.contains("SECRET") && script.status == page.status)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `pages carry their protections and are not stored`() throws {
         let rig = try GatewayFixture()
-        let page = rig.site.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: ClientKind(wantsPage: true))
+        let page = rig.runtime.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: ClientKind(wantsPage: true))
         let fields = page.head.headerFields
         let policy = try #require(fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [("upstream.overflow", "1"), ("session.store_unavailable", "2")] as [(StaticString, String)])
     func `who meets an overload is told when to come again`(code: StaticString, seconds: String) throws {
         let rig = try GatewayFixture()
-        let answer = rig.site.rendering.answer(to: Failure(.overloaded, code, ""), for: ClientKind(wantsPage: false))
+        let answer = rig.runtime.rendering.answer(to: Failure(.overloaded, code, ""), for: ClientKind(wantsPage: false))
         #expect(answer.head.headerFields[.retryAfter] == seconds)
     }
 
@@ -128,7 +128,7 @@ import Testing
     ) throws -> Response {
         let rig = try GatewayFixture()
         let head = try rig.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
-        return rig.site.invitation.answer(for: head, route: try rig.route(app))
+        return SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app))
     }
 
     @Test(arguments: [

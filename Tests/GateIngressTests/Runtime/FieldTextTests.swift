@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct FieldTextTests {
     @Test(arguments: [

@@ -4,16 +4,17 @@ import GateConfiguration
 import GateCore
 import GatePolicy
 import GateSessions
+import GateTestSupport
 import NIOCore
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct IdentityLinesTests {
     private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
         let rig = try GatewayFixture()
         let issued = try await rig.session(of: profile)
-        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route(app), now: rig.clock.now)
+        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route(app), now: rig.clock.now)
         let text = String(buffer: buffer)
         #expect(text.hasSuffix("\r\n") && !text.contains("\r\n\r\n"))
         return text.split(separator: "\r\n").map(String.init)
@@ -62,14 +63,14 @@ import Testing
     @Test func `the assertion is for this app and half as long believed as it lives`() async throws {
         let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
-        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
         let parts = token.split(separator: ".")
         let payload = try #require(Base64URL.decode(parts[1].utf8))
         let claims = try JSON(parsing: payload)
         #expect(claims["aud"]?.string == "https://gate.example.com/wiki" && claims["sub"]?.string == "staff:ada")
         #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == issued.session.id)
-        #expect(rig.site.identity.halfLife == .seconds(60))
+        #expect(rig.runtime.identity.halfLife == .seconds(60))
     }
 
     @Test func `an app that asks for named groups is told of no other, in no line`() async throws {
@@ -81,7 +82,7 @@ import Testing
             app.route.groups = .named
         })
         let issued = try await rig.session(of: .staff())
-        let buffer = try rig.site.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
         let text = String(buffer: buffer)
         #expect(text.contains("X-Forwarded-Groups: ops\r\n"))
         let token = try #require(text.split(separator: "Assertion: ").last)

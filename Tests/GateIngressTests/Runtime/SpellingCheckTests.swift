@@ -5,7 +5,7 @@ import GateCore
 import GatePolicy
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 /// Paths that some server reads as another app's, or as one that is not public.
 @Suite struct SpellingCheckTests {

@@ -4,7 +4,7 @@ import GateCore
 import Synchronization
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct SignInLimiterTests {
     private final class Hands: Sendable {

@@ -3,13 +3,14 @@
 import GateCore
 import GateHTTP
 import GateSessions
+import GateTestSupport
 import GateWire
 import HTTPTypes
 import NIOCore
 import Synchronization
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 /// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
 final class Browser {
@@ -40,9 +41,15 @@ final class Browser {
         if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
         let head = try self.rig.head("\(method) \(place.target)", place.origin.host, fields)
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let own = EndpointRequest(head, body: Array(body.utf8), way: way, site: self.rig.site, now: self.rig.clock.now)
+        let own = EndpointRequest(
+            head,
+            body: Array(body.utf8),
+            way: way,
+            runtime: self.rig.runtime,
+            now: self.rig.clock.now
+        )
         let noted = self.noted
-        let endpoints = Endpoints(site: self.rig.site) { issued in noted.append(issued) }
+        let endpoints = Endpoints(runtime: self.rig.runtime) { issued in noted.append(issued) }
         let answer = await endpoints.answer(to: own)
         self.keep(answer, host: place.origin.host)
         return answer

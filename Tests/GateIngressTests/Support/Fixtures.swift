@@ -5,39 +5,6 @@ import GateSessionStores
 import GateSessions
 import Synchronization
 
-/// A clock that the test moves.
-final class TestClock: Sendable {
-    private let seconds = Mutex<Int64>(1_800_000_000)
-
-    var clock: WallClock { WallClock { self.now } }
-    var now: Instant { Instant(seconds: self.seconds.withLock { $0 }) }
-
-    func advance(by seconds: Int64) {
-        self.seconds.withLock { $0 += seconds }
-    }
-}
-
-extension RandomBytes {
-    /// Bytes that never repeat within a test and are the same in every run: SplitMix64.
-    static func seeded() -> RandomBytes {
-        let source = SplitMix()
-        return RandomBytes { count in (0..<count).map { _ in source.next() } }
-    }
-}
-
-private final class SplitMix: Sendable {
-    private let state = Mutex<UInt64>(42)
-
-    func next() -> UInt8 {
-        self.state.withLock { state in
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return UInt8(truncatingIfNeeded: word ^ (word >> 31))
-        }
-    }
-}
-
 /// A store in memory that can be down, and that notes what is written.
 final class SwitchedStore: SessionStore {
     private let memory = MemoryStore()

@@ -5,17 +5,19 @@ import GateConfiguration
 import GateCore
 import GateHTTP
 import GateOpenID
+import GateOperations
 import GatePolicy
 import GateProviderHTTP
 import GateProviders
 import GateSessions
+import GateTestSupport
 import GateWire
 import Logging
 import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 /// A site with two providers and five apps, and all that a test wants to look at.
 ///
@@ -29,13 +31,13 @@ struct GatewayFixture {
     let store = SwitchedStore()
     let feed = RevocationFeed()
     let providers: FakeProviders
-    let site: RuntimeConfiguration
+    let runtime: RuntimeConfiguration
     let loop: LoopState
 
     init(
         trusting proxies: [String] = [],
         without gone: Set<String> = [],
-        log: GatewayLog? = nil,
+        log: RequestLog? = nil,
         admissions: AdmissionFingerprints? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
@@ -45,7 +47,7 @@ struct GatewayFixture {
         let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
-        let log = log ?? GatewayLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let parts = RuntimeParts(
             publicOrigin: origin,
             trustedProxies: proxies.compactMap { CIDRRange($0) },
@@ -61,7 +63,6 @@ struct GatewayFixture {
             signer: AssertionSigner(keys: keys, issuer: "\(origin)", lifetime: .seconds(120), random: random),
             keys: keys,
             log: log,
-            metrics: GatewayMetrics(),
             clock: self.clock.clock,
             random: random
         )
@@ -73,8 +74,8 @@ struct GatewayFixture {
             try GatewayFixture.provider($0, providers, clock, random, provider)
         }
         self.providers = providers
-        self.site = RuntimeConfiguration(parts, routes: routes, providers: parties)
-        self.loop = LoopState(loop: EmbeddedEventLoop(), site: self.site, clock: clock)
+        self.runtime = RuntimeConfiguration(parts, routes: routes, providers: parties)
+        self.loop = LoopState(loop: EmbeddedEventLoop(), runtime: self.runtime, clock: clock)
     }
 
     private static func provider(
@@ -84,24 +85,20 @@ struct GatewayFixture {
         _ random: RandomBytes,
         _ change: (inout ProviderSettings) -> Void
     ) throws -> RuntimeProvider {
-        var settings = ProviderSettings(id: id, type: .oidc, clientID: "gatehouse", clientSecret: Secret(text: "s"))
-        settings.issuer = "https://id.\(id).example"
-        change(&settings)
-        let definition = try ProviderDefinition(settings)
-        let party = try RelyingParty(
-            definition: definition,
-            settings: settings,
+        let party = try RelyingParty.fake(
+            id,
+            over: transport,
             redirectURI: "https://\(self.gate)/oauth2/callback/\(id)",
-            transport: transport,
             clock: clock,
-            random: random
+            random: random,
+            changing: change
         )
         let watch = PinWatch(
-            log: GatewayLog(logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() }),
+            logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() },
             clock: clock
         )
         let reach = ProviderReachability(of: id, watch: watch, transports: ProviderTransports())
-        return RuntimeProvider(id: id, buttonText: definition.buttonText, relyingParty: party, reach: reach)
+        return RuntimeProvider(id: id, buttonText: party.definition.buttonText, relyingParty: party, reach: reach)
     }
 
     private static func apps() throws -> [AppSettings] {
@@ -136,19 +133,19 @@ struct GatewayFixture {
     }
 
     func route(_ name: String) throws -> RuntimeRoute {
-        try #require(self.site.routes.first { $0.name == name })
+        try #require(self.runtime.routes.first { $0.name == name })
     }
 
     /// The head of a request: `GET /wiki`, its host and further lines.
     func head(_ start: String, _ host: String = GatewayFixture.gate, _ lines: String = "") throws -> RequestHead {
-        var parser = RequestParser(names: self.site.fieldNames, isSecure: true)
+        var parser = RequestParser(names: self.runtime.fieldNames, isSecure: true)
         var buffer = ByteBuffer(string: "\(start) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\r\n")
         return try #require(try parser.head(from: &buffer))
     }
 
     /// A new session of a person on a host.
     func session(of profile: Profile, on host: String = GatewayFixture.gate) async throws -> IssuedSession {
-        try await self.site.sessions.issue(GateSessions.SignIn(profile: profile), host: host, now: self.clock.now)
+        try await self.runtime.sessions.issue(GateSessions.SignIn(profile: profile), host: host, now: self.clock.now)
     }
 
     /// The same, known to the loop.
@@ -163,7 +160,7 @@ struct GatewayFixture {
 
     /// What the path says of a request, in words.
     func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: SessionLookup? = nil) -> String {
-        switch RequestPath(site: self.site, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
+        switch RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
         case .refused(let failure): "refused \(failure.code)"
         case .wrongMethod(let route): "method of \(route.name)"
         case .ownEndpoint: "own endpoint"
@@ -187,7 +184,7 @@ extension GatewayFixture {
             peerText: "192.0.2.1",
             tls: nil
         )
-        let names = self.site.fieldNames
+        let names = self.runtime.fieldNames
         let setting = DownstreamEnvironment(
             limits: DownstreamLimits(),
             names: { names },

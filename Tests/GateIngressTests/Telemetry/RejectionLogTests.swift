@@ -2,10 +2,11 @@
 
 import GateCore
 import GateHTTP
+import GateTestSupport
 import Synchronization
 import Testing
 
-@testable import GateServer
+@testable import GateIngress
 
 @Suite struct RejectionLogTests {
     @Test(
@@ -21,9 +22,9 @@ import Testing
         level: String
     ) throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: lines.log)
+        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
         for wantsPage in [true, false] {
-            let answer = rig.site.rendering.answer(
+            let answer = rig.runtime.rendering.answer(
                 to: Failure(kind, code, "why"),
                 for: ClientKind(wantsPage: wantsPage)
             )
@@ -36,9 +37,9 @@ import Testing
 
     @Test func `Z-05: a script without a session gets an incident that is logged`() throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: lines.log)
+        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let head = try rig.head("GET /wiki", GatewayFixture.gate, "Accept: */*\r\n")
-        let answer = rig.site.invitation.answer(for: head, route: try rig.route("wiki"))
+        let answer = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("wiki"))
         let json = try JSON(parsing: answer.body)
         #expect(answer.status == 401 && json["error"]?.string == "sign_in_required")
         #expect(json["incident"]?.string == lines.all.last?.values["incident"] && lines.all.count == 1)
@@ -47,7 +48,7 @@ import Testing
 
     @Test func `Z-05: bytes that are no request are logged with the incident that is shown`() throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: lines.log)
+        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let answer = try rig.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         let line = try #require(lines.all.last)
         #expect("\(line.level)" == "info" && line.values["code"] == "request.repeated_host")
@@ -72,9 +73,9 @@ import Testing
     @Test(arguments: ["\u{9B}2J", "\u{202E}", "\n", "\u{2028}"])
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: lines.log)
+        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let failure = Failure(.forbidden, "request.cross_site_websocket", "opened by https://\(hostile)evil.example")
-        _ = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        _ = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))
     }

@@ -4,7 +4,7 @@ import GateCore
 import Testing
 
 @testable import GateHTTP
-@testable import GateServer
+@testable import GateOperations
 
 @Suite struct CertificateFindingTests {
     private static let day: Int64 = 86_400

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 @Suite struct LogWriterTests {
     /// A pipe whose reader the test is.

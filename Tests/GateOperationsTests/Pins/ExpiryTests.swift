@@ -2,9 +2,10 @@
 
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 private let day: Int64 = 86_400
 

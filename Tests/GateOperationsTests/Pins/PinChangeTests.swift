@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 /// What a reload gives up.
 @Suite struct PinChangeTests {

@@ -2,10 +2,11 @@
 
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Synchronization
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 /// A watch over pins, of a provider `staff` unless said otherwise, and all that it tells.
 struct PinFixture {
@@ -18,7 +19,7 @@ struct PinFixture {
     let watch: PinWatch
 
     init(_ policies: [String: PinPolicy?]) {
-        self.watch = PinWatch(log: self.lines.log, clock: self.clock.clock)
+        self.watch = PinWatch(logger: self.lines.logger, clock: self.clock.clock)
         self.watch.adopt(policies)
     }
 
@@ -73,68 +74,4 @@ struct PinFixture {
     static func origin(_ host: String = PinFixture.host) throws -> Origin {
         try #require(Origin(scheme: "https", host: host))
     }
-}
-
-extension Pin {
-    /// The hash of the key with that number.
-    static func stub(_ key: UInt8) throws -> Pin {
-        try #require(Pin([UInt8](repeating: key, count: Pin.length)))
-    }
-}
-
-extension PinSet {
-    /// A set of keys by their numbers.
-    static func stub(
-        _ keys: UInt8...,
-        match: Match = .publicKey,
-        mode: Mode = .enforce,
-        expires: Instant? = nil,
-        expired: Expired = .report,
-        preset: String? = nil
-    ) throws -> PinSet {
-        let pins = try keys.map { try Pin.stub($0) }
-        return PinSet(match: match, mode: mode, pins: pins, expires: expires, expired: expired, preset: preset)
-    }
-}
-
-extension ProviderCertificate {
-    /// The certificate of a key by its number; the hash of the certificate itself is that number and 100.
-    ///
-    /// - Parameters:
-    ///   - key: The number of the key.
-    ///   - subject: Whose certificate it is.
-    ///   - age: Since when it is valid.
-    ///   - left: How long it is valid yet.
-    /// - Returns: The certificate, valid around the start of a stage.
-    /// - Throws: If the number makes no pin.
-    static func stub(
-        _ key: UInt8,
-        _ subject: String = "CN=id.example.com",
-        age: Duration = .days(200),
-        left: Duration = .days(200)
-    ) throws -> ProviderCertificate {
-        try .stub(Pin.stub(key), subject, age: age, left: left, certificate: .stub(key + 100))
-    }
-
-    /// The certificate of a key with that pin.
-    static func stub(
-        _ pin: Pin?,
-        _ subject: String,
-        age: Duration = .days(200),
-        left: Duration = .days(200),
-        certificate: Pin? = nil
-    ) -> ProviderCertificate {
-        ProviderCertificate(
-            subject: subject,
-            issuer: "CN=Authority",
-            notBefore: PinFixture.start.advanced(by: .zero - age),
-            notAfter: PinFixture.start.advanced(by: left),
-            publicKeyPin: pin,
-            certificatePin: certificate
-        )
-    }
-}
-
-extension Duration {
-    static func days(_ count: Int64) -> Duration { .seconds(count * 86_400) }
 }

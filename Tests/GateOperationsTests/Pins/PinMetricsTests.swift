@@ -3,13 +3,14 @@
 import CoreMetrics
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 extension PrometheusRegistry {
     /// The series, one in each line, without the lines about their kinds.
-    var lines: [String] { self.text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") } }
+    var lines: [String] { self.text().split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") } }
 }
 
 @Suite struct PinGaugeTests {
@@ -85,7 +86,7 @@ extension PrometheusRegistry {
         stage.watch.adopt(["guests": nil])
         let lines = self.recorded(stage)
         #expect(lines.count == 1 && lines.first?.contains("provider=\"guests\"") == true)
-        #expect(!self.registry.text.contains("gatehouse_pin_"))
+        #expect(!self.registry.text().contains("gatehouse_pin_"))
         stage.watch.adopt([:])
         #expect(self.recorded(stage).isEmpty)
     }
@@ -153,7 +154,7 @@ extension PrometheusRegistry {
     @Test func `with the last gauge of a name its kind is printed no more`() {
         let registry = PrometheusRegistry()
         registry.destroyRecorder(self.gauge(registry, "a", host: "x"))
-        #expect(registry.text.isEmpty)
+        #expect(registry.text().isEmpty)
     }
 
     @Test func `whoever asks for a gauge again gets a new one, and what holds the old one harms nobody`() {

@@ -2,10 +2,11 @@
 
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Logging
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 @Suite struct PinDiagnosticsTests {
     @Test func `a host without a pinned key refuses new sign-ins where pins are enforced`() throws {

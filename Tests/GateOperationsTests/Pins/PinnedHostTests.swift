@@ -2,9 +2,10 @@
 
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 /// A host that shows the keys 1, 2 and 3, its own first; the hash of its own certificate is 101.
 @Suite struct PinnedHostTests {

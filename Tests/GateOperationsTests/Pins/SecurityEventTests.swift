@@ -3,10 +3,11 @@
 import CoreMetrics
 import GateCore
 import GateProviderHTTP
+import GateTestSupport
 import Logging
 import Testing
 
-@testable import GateServer
+@testable import GateOperations
 
 /// What handshakes are told of.
 @Suite struct SecurityEventTests {
@@ -201,7 +202,7 @@ import Testing
     @Test(arguments: SecurityEvent.Severity.allCases)
     func `the level of the line is the severity`(severity: SecurityEvent.Severity) {
         let lines = LogLines()
-        lines.log.security(
+        SecurityLog(logger: lines.logger).event(
             SecurityEvent(
                 name: .expiring,
                 severity: severity,

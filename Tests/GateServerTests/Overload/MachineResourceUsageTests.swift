@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 
+@testable import GateIngress
 @testable import GateServer
 
 @Suite struct MachineResourceUsageTests {

@@ -3,6 +3,7 @@
 import NIOCore
 import Testing
 
+@testable import GateIngress
 @testable import GateServer
 
 @Suite struct OverloadTests {
