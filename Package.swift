@@ -52,7 +52,7 @@ let products: [String: Target.Dependency] = [
 let house: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
-    ("GateNet", ["CEventPoll", "NIOCore"]),
+    ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -70,7 +70,7 @@ let house: [(target: String, imports: [String])] = [
     (
         "GateProxy",
         [
-            "GateHTTP", "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
+            "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
             "SwiftASN1", "X509",
         ]
     ),
@@ -108,6 +108,10 @@ let house: [(target: String, imports: [String])] = [
         ]
     ),
     (
+        "GateCommandLine",
+        ["GateServer", "GateOperations", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
+    ),
+    (
         "GateDemo",
         [
             "GateCore", "Crypto", "CryptoExtras", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "SwiftASN1", "X509",
@@ -116,12 +120,19 @@ let house: [(target: String, imports: [String])] = [
     // What several unit tests share; part of no product.
     ("GateTestSupport", ["GateProviderHTTP", "GateOpenID", "GateProviders", "GateCore", "Crypto", "Logging"]),
     // What fuzzing and its replay in the unit tests share; part of no product.
-    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOEmbedded"]),
+    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateNet", "GateCore", "NIOCore", "NIOEmbedded"]),
     (
         "gatehouse",
         [
-            "GateServer", "GateDiagnostics", "GateOperations", "GateDemo", "GateConfiguration", "GateHTTP",
+            "GateCommandLine", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration", "GateHTTP",
             "GateOpenID", "GateProviders", "GateCore",
+            "ArgumentParser", "Logging",
+        ]
+    ),
+    (
+        "gatehouse-demo",
+        [
+            "GateCommandLine", "GateServer", "GateOperations", "GateDemo", "GateConfiguration", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),
@@ -137,9 +148,12 @@ let systemLibraries: [Target] = [
     ),
 ]
 
+/// The targets that are programs.
+let programs: Set<String> = ["gatehouse", "gatehouse-demo"]
+
 let rooms: [Target] = house.map { room in
     let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
-    guard room.target == "gatehouse" else {
+    guard programs.contains(room.target) else {
         let path = ["GateFuzz", "GateTestSupport"].contains(room.target) ? "Tests/\(room.target)" : nil
         return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
@@ -147,7 +161,7 @@ let rooms: [Target] = house.map { room in
         name: room.target,
         dependencies: dependencies,
         swiftSettings: settings,
-        plugins: ["BuildInfo"]
+        plugins: room.target == "gatehouse" ? ["BuildInfo"] : []
     )
 }
 
@@ -162,8 +176,10 @@ let testImports: [String: [String]] = [
     "GateNet": ["NIOEmbedded"],
 ]
 
+/// The targets without unit tests.
+let untested = programs.union(["GateCommandLine", "GateDemo", "GateTestSupport"])
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
-let tests: [Target] = house.filter { !["gatehouse", "GateDemo", "GateTestSupport"].contains($0.target) }.map { room in
+let tests: [Target] = house.filter { !untested.contains($0.target) }.map { room in
     let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
         products[$0] ?? .byName(name: $0)
     }
@@ -187,7 +203,7 @@ let fuzzDriver: [Target] = [
 
 let package = Package(
     name: "gatehouse",
-    products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
+    products: programs.sorted().map { .executable(name: $0, targets: [$0]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),

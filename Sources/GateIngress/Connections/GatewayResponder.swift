@@ -242,7 +242,7 @@ extension GatewayResponder {
             case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
-        } else if WebSocketHandshake.isAsked(by: request) {
+        } else if WebSocketHandshake.isRequested(by: request) {
             self.runtime.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.way.sendsForwarded = route.sendsForwarded
@@ -419,11 +419,11 @@ extension GatewayResponder {
 
     /// What a request that may enter asks for.
     private func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
-        guard let rule = route.webSocket, WebSocketHandshake.isAsked(by: request) else { return .none }
+        guard let rule = route.webSocket, WebSocketHandshake.isRequested(by: request) else { return .none }
         // Whatever comes behind a handshake is no request.
         self.connection?.closeAfterResponse()
         let offer: WebSocketHandshake
-        do throws(WebSocketHandshake.Fault) {
+        do throws(WebSocketHandshake.Rejection) {
             offer = try WebSocketHandshake(of: request)
         } catch {
             return .refused(self.refusal(error))
@@ -447,7 +447,7 @@ extension GatewayResponder {
         return .opening(PendingTunnel(offer, authorization))
     }
 
-    private func refusal(_ fault: WebSocketHandshake.Fault) -> Response {
+    private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
         switch fault {
         case .malformed(let why):
             return self.refusal(.malformedRequest, "request.websocket", why)

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateProxy
 internal import GateWire
 internal import NIOCore
@@ -340,7 +341,7 @@ extension UpstreamExchange {
     /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
     private func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
         guard let tunnel, let link else { return }
-        if let objection = offer.objection(to: head) {
+        if let objection = offer.rejectionReason(for: head) {
             let place = "\(self.route.name) at \(self.targetText)"
             self.refuseTunnel(
                 Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")

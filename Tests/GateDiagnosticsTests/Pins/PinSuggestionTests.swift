@@ -2,6 +2,7 @@
 
 import GateConfiguration
 import GateCore
+import GateOperations
 import GateProviderHTTP
 import GateProviders
 import GateTestSupport

@@ -3,6 +3,7 @@
 import Foundation
 import GateCore
 import GateOpenID
+import GateOperations
 import GateProviders
 import Testing
 
