@@ -4,7 +4,7 @@ internal import GateCore
 internal import GateOpenID
 internal import GateProviders
 
-/// What a trial sign-in tells its operator.
+/// What a test sign-in prints.
 enum TestSignInReport {
     /// The profile, what was granted, and for how long.
     static func text(of signIn: SignIn, settings: ProviderSettings) -> String {
@@ -38,7 +38,7 @@ enum TestSignInReport {
     private static func list(_ scopes: [String]) -> String { scopes.isEmpty ? "none" : scopes.joined(separator: " ") }
 
     private static func lifetime(_ lifetime: Duration?) -> String {
-        lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime not told"
+        lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime unknown"
     }
 
     private static func advice(for failure: Failure, _ settings: ProviderSettings, _ callback: String) -> String {
@@ -62,7 +62,7 @@ enum TestSignInReport {
         case "openid.id_token_missing":
             "the scope 'openid' must be asked for in \(section).scopes and allowed at the provider"
         case "provider.denied":
-            "somebody refused: the person, or an administrator who has to allow the app at the provider first"
+            "the user refused, or an administrator has to allow the app at the provider first"
         case "provider.hosted_domain":
             "sign in with an account of \(settings.hostedDomains.joined(separator: ", ")), or change hosted_domains"
         case "provider.tenant":
@@ -70,7 +70,7 @@ enum TestSignInReport {
         case "provider.workspace":
             "sign in with an account of \(settings.workspaces.joined(separator: ", ")), or change workspaces"
         case "provider.subject":
-            "the profile needs an id: see \(section).profile.subject, and 'gatehouse profile' to try it on saved answers"
+            "the profile needs an id: see \(section).profile.subject, and 'gatehouse profile' to try it on saved responses"
         case "id_token.nonce" where settings.nonce == nil:
             "if the provider never sends the nonce back, set nonce: if_present in \(section)"
         case "id_token.algorithm":
@@ -83,7 +83,7 @@ enum TestSignInReport {
         case "id_token.lifetime":
             "let \(section).id_token_lifetime be as long as the provider's ID tokens live"
         case let code where code.hasPrefix("id_token."):
-            "the provider sent what must not be believed; docs/errors.md explains \(code)"
+            "the provider sent a token that must not be trusted; docs/errors.md explains \(code)"
         case "provider.tls" where settings.caFile != nil:
             "look whether \(settings.caFile ?? "") holds the authority that signed the provider's certificate"
         case "provider.tls":

@@ -4,7 +4,7 @@ internal import GateServer
 
 /// What `gatehouse --version` prints.
 enum VersionReport {
-    /// The version of the program; the changelog says what is in it.
+    /// The version of the program; the changelog lists what is in it.
     static let version = "0.1.0-dev"
 
     /// The version, the commit, the C libraries at run time and the Swift packages that matter for security.

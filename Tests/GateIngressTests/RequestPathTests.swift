@@ -20,20 +20,20 @@ import Testing
         ("GET /%6Fauth2/sign_in", "own endpoint"), ("GET /wiki/../oauth2/sign_in", "own endpoint"),
     ])
     func `a path leads to one place for a stranger`(start: String, verdict: String) throws {
-        let rig = try GatewayFixture()
-        #expect(rig.verdict(try rig.head(start)) == verdict)
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start)) == verdict)
     }
 
     @Test(arguments: ["GET /", "GET /oauth2/sign_in", "GET /wiki/healthz"])
     func `a host that nobody has is nothing, whatever the path`(start: String) throws {
-        let rig = try GatewayFixture()
-        #expect(rig.verdict(try rig.head(start, "evil.example")) == "refused route.none")
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start, "evil.example")) == "refused route.none")
     }
 
     @Test func `a host is matched whatever its letters and its port`() throws {
-        let rig = try GatewayFixture()
-        #expect(rig.verdict(try rig.head("GET /", "SHOP.Example.com:8443")) == "sign in for shop")
-        #expect(rig.verdict(try rig.head("GET /oauth2/sign_in", "shop.example.com")) == "own endpoint")
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head("GET /", "SHOP.Example.com:8443")) == "sign in for shop")
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in", "shop.example.com")) == "own endpoint")
     }
 
     @Test(arguments: [
@@ -44,63 +44,77 @@ import Testing
         ("GET /wiki/%61ssets/a", "forwarded to wiki unknown"),
     ])
     func `A-07 an open path needs nobody, and the query takes no part`(start: String, verdict: String) throws {
-        let rig = try GatewayFixture()
-        #expect(rig.verdict(try rig.head(start)) == verdict)
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start)) == verdict)
     }
 
     @Test func `an open path is forwarded without an identity even with a session`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff())
-        let head = try rig.head("GET /wiki/healthz", GatewayFixture.gate, cookie(ticket))
-        #expect(rig.verdict(head) == "forwarded to wiki unknown")
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let head = try gateway.head("GET /wiki/healthz", GatewayFixture.gate, cookie(ticket))
+        #expect(gateway.verdict(head) == "forwarded to wiki unknown")
     }
 
     @Test func `a session that the loop does not know is looked up, and then decides`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
-        let head = try rig.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
-        #expect(rig.verdict(head) == "needs session")
-        #expect(rig.verdict(head, lookup: .done) == "sign in for wiki")
-        _ = try await rig.cachedSession(of: .staff())
-        #expect(rig.verdict(head) == "needs session")
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        #expect(gateway.verdict(head) == "needs session")
+        #expect(gateway.verdict(head, lookup: .done) == "sign in for wiki")
+        _ = try await gateway.cachedSession(of: .staff())
+        #expect(gateway.verdict(head) == "needs session")
     }
 
     @Test func `a store that cannot answer is not a session that there is not`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
-        let head = try rig.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
         let failure = Failure(.overloaded, "session.store_unavailable", "")
-        #expect(rig.verdict(head, lookup: .unavailable(failure)) == "refused session.store_unavailable")
+        #expect(gateway.verdict(head, lookup: .unavailable(failure)) == "refused session.store_unavailable")
     }
 
     @Test func `who may enter is forwarded with an identity`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff())
-        #expect(rig.verdict(try rig.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "forwarded to wiki")
-        #expect(rig.verdict(try rig.head("GET /", GatewayFixture.gate, cookie(ticket))) == "forwarded to front")
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "forwarded to wiki"
+        )
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate, cookie(ticket))) == "forwarded to front")
     }
 
     @Test func `who may not enter is refused`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff(email: "eve@example.com"))
-        #expect(rig.verdict(try rig.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "refused policy.refused")
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff(email: "eve@example.com"))
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket)))
+                == "refused policy.refused"
+        )
     }
 
     @Test func `a session of a provider that the app does not accept leads to a sign-in`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .guest)
-        #expect(rig.verdict(try rig.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "sign in for wiki")
-        #expect(rig.verdict(try rig.head("GET /lounge", GatewayFixture.gate, cookie(ticket))) == "forwarded to lounge")
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .guest)
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "sign in for wiki"
+        )
+        #expect(
+            gateway.verdict(try gateway.head("GET /lounge", GatewayFixture.gate, cookie(ticket)))
+                == "forwarded to lounge"
+        )
     }
 
     @Test func `a session of one host is none on another`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff(), on: "shop.example.com")
-        #expect(rig.verdict(try rig.head("GET /", "shop.example.com", cookie(ticket))) == "forwarded to shop")
-        let elsewhere = try rig.head("GET /", "desk.example.com", cookie(ticket))
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        #expect(gateway.verdict(try gateway.head("GET /", "shop.example.com", cookie(ticket))) == "forwarded to shop")
+        let elsewhere = try gateway.head("GET /", "desk.example.com", cookie(ticket))
         // X-17: the tag names the host, so that the store need not be asked.
-        #expect(rig.verdict(elsewhere) == "sign in for desk")
-        let found = try await rig.runtime.sessions.session(for: ticket, host: "desk.example.com", now: rig.clock.now)
+        #expect(gateway.verdict(elsewhere) == "sign in for desk")
+        let found = try await gateway.runtime.sessions.session(
+            for: ticket,
+            host: "desk.example.com",
+            now: gateway.clock.now
+        )
         #expect(found == nil)
     }
 
@@ -108,17 +122,19 @@ import Testing
         "", "x", "__Host-gatehouse=", "gatehouse=TICKET", "__Host-gatehouse=TICKETx", "__host-gatehouse=TICKET",
     ])
     func `what is no cookie of ours is no session`(field: String) async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff())
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
         let line = "Cookie: \(field.replacing("TICKET", with: ticket.text))\r\n"
-        #expect(rig.verdict(try rig.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
+        #expect(gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
     }
 
     @Test func `two session cookies are none`() async throws {
-        let rig = try GatewayFixture()
-        let (good, other) = (try await rig.cachedSession(of: .staff()), try await rig.cachedSession(of: .staff("eve")))
+        let gateway = try GatewayFixture()
+        let (good, other) = (
+            try await gateway.cachedSession(of: .staff()), try await gateway.cachedSession(of: .staff("eve"))
+        )
         let line = "Cookie: __Host-gatehouse=\(good.text); __Host-gatehouse=\(other.text)\r\n"
-        #expect(rig.verdict(try rig.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
+        #expect(gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
     }
 
     @Test(arguments: [
@@ -136,21 +152,23 @@ import Testing
     ])
     func `another site cannot write with a person's session`(start: String, line: String, verdict: String) async throws
     {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff())
-        #expect(rig.verdict(try rig.head(start, GatewayFixture.gate, "\(line)\r\n\(cookie(ticket))")) == verdict)
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        #expect(
+            gateway.verdict(try gateway.head(start, GatewayFixture.gate, "\(line)\r\n\(cookie(ticket))")) == verdict
+        )
     }
 
     @Test func `a session that has ended is gone from the loop`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
         let text = Array(issued.ticket.text.utf8)
         let found = CookieKey(text.span)
         let key = try #require(found)
-        rig.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
-        let head = try rig.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
-        #expect(rig.verdict(head) == "forwarded to wiki")
-        rig.loop.sessions.removeFamily(issued.session.familyKey)
-        #expect(rig.verdict(head) == "needs session")
+        gateway.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        #expect(gateway.verdict(head) == "forwarded to wiki")
+        gateway.loop.sessions.removeFamily(issued.session.familyKey)
+        #expect(gateway.verdict(head) == "needs session")
     }
 }

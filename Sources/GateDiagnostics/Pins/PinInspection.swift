@@ -8,8 +8,8 @@ package import GateProviders
 
 /// Looks at the keys that hosts show now, for `gatehouse pins`.
 ///
-/// Whatever the pins say, the chain is verified as for every call, and one that is not believed is not shown: pins taken
-/// from it would be those of whoever sits between.
+/// The chain is verified as for every call, whether it matches the pins or not. A chain that is not trusted is not shown,
+/// since pins taken from it would be those of an attacker in between.
 package struct PinInspection: Sendable {
     /// One host and what it showed.
     package struct Host: Sendable {
@@ -27,7 +27,7 @@ package struct PinInspection: Sendable {
     ///   - origin: The host; https.
     ///   - caFile: A PEM file with the only certificates to trust; nil for the system's.
     ///   - proxy: The http proxy to tunnel through; nil for none.
-    /// - Returns: The host, believed or not.
+    /// - Returns: The host, trusted or not.
     /// - Throws: A `Failure` if the file cannot be read or calls cannot be made at all.
     package static func of(
         _ origin: Origin,
@@ -44,7 +44,7 @@ package struct PinInspection: Sendable {
     /// Looks at all hosts that the gateway calls for a provider.
     ///
     /// - Parameter settings: The provider; its pins are compared and refuse nothing.
-    /// - Returns: Its hosts, each believed or not.
+    /// - Returns: Its hosts, each trusted or not.
     /// - Throws: A `Failure` if calls cannot be made at all, or the provider has none over https.
     package static func of(_ settings: ProviderSettings) async throws(Failure) -> PinInspection {
         let line = try CurlTransport(to: settings.id, trust: try settings.trust().reporting)
@@ -82,7 +82,7 @@ package struct PinInspection: Sendable {
         }
     }
 
-    /// Whether every host was believed and showed a pinned key, if it has pins.
+    /// Whether every host was trusted and showed a pinned key, if it has pins.
     package var isGood: Bool {
         self.hosts.allSatisfy { host in
             guard case .success(let chain) = host.chain else { return false }

@@ -4,32 +4,33 @@ internal import GateCore
 internal import GateOpenID
 internal import Synchronization
 
-/// The way to one provider while it is examined: ends every call in time, and notes what its clock shows.
+/// The transport to one provider during diagnostics: limits every call in time, and notes the provider's clock.
 final class DiagnosticTransport: ProviderTransport {
     private let transport: any ProviderTransport
     private let clock: WallClock
     private let deadline: ContinuousClock.Instant
-    private let longest: Duration
+    private let maxDuration: Duration
     private let differences = Mutex<[Duration]>([])
 
-    /// A way that closes at `deadline`; until then one call may take `longest`.
-    init(_ transport: any ProviderTransport, clock: WallClock, deadline: ContinuousClock.Instant, longest: Duration) {
+    /// A transport that makes no call after `deadline`; until then one call may take `maxDuration`.
+    init(_ transport: any ProviderTransport, clock: WallClock, deadline: ContinuousClock.Instant, maxDuration: Duration)
+    {
         self.transport = transport
         self.clock = clock
         self.deadline = deadline
-        self.longest = longest
+        self.maxDuration = maxDuration
     }
 
-    /// How far their clock is ahead of ours, for each answer that told; negative if it is behind.
+    /// How far their clock is ahead of ours, for each response with a date; negative if it is behind.
     var clockDifferences: [Duration] { self.differences.withLock { $0 } }
 
     /// How long a call that starts now may take.
-    var patience: Duration { min(self.longest, ContinuousClock.now.duration(to: self.deadline)) }
+    var timeLeft: Duration { min(self.maxDuration, ContinuousClock.now.duration(to: self.deadline)) }
 
     /// Sends a request with what is left of the time.
     func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-        let patience = self.patience
-        guard patience > .zero else {
+        let timeLeft = self.timeLeft
+        guard timeLeft > .zero else {
             throw Failure(.providerFailed, "provider.timeout", "\(request.address.origin): no time was left to ask")
         }
         let bounded = ProviderRequest(
@@ -38,14 +39,14 @@ final class DiagnosticTransport: ProviderTransport {
             headers: request.headers,
             body: request.body,
             limit: request.limit,
-            timeout: min(request.timeout, patience)
+            timeout: min(request.timeout, timeLeft)
         )
         let response = try await self.transport.response(to: bounded, provider: provider)
         self.note(response)
         return response
     }
 
-    /// Notes what an answer that came just now tells of the time.
+    /// Notes the time in a response that has just arrived.
     func note(_ response: ProviderResponse) {
         guard let theirs = HTTPDate.clock(of: response) else { return }
         let difference = theirs.since(self.clock.now)

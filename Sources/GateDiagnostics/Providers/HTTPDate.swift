@@ -3,11 +3,11 @@
 internal import GateCore
 internal import GateOpenID
 
-/// The time at which an answer was made, as its own fields tell.
+/// The time at which a response was made, from its headers.
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// What the clock of the host showed when it sent the answer; nil if its fields do not say.
+    /// The host's clock when it sent the response; nil if its headers have no time.
     ///
     /// A cache keeps the `Date` of what it stores and adds `Age`. RFC 9111 §5.1.
     static func clock(of response: ProviderResponse) -> Instant? {

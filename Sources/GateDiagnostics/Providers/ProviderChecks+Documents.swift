@@ -23,7 +23,7 @@ extension ProviderChecks {
                 "this provider has no document; sign-in at \(endpoints.authorization), tokens from \(token)"
             )
         case (.failure(let failure), let address):
-            return self.line(.discovery, .failure, self.complaint(failure, at: address))
+            return self.line(.discovery, .failure, self.text(of: failure, at: address))
         }
     }
 
@@ -34,7 +34,7 @@ extension ProviderChecks {
             return self.judgement(of: keys)
         case .failure(let failure):
             let address = self.findings.document?["jwks_uri"]?.string.flatMap { WebURL($0) }
-            return self.line(.keys, .failure, self.complaint(failure, at: address))
+            return self.line(.keys, .failure, self.text(of: failure, at: address))
         case nil where self.definition.usesSecretForTokens && self.findings.document != nil:
             return self.secretJudgement
         case nil:
@@ -54,7 +54,7 @@ extension ProviderChecks {
 
     private var acceptedAlgorithms: [String] { self.definition.signatureAlgorithms.map(\.rawValue).sorted() }
 
-    /// What the document says that ID tokens can be signed with; nil if it does not say.
+    /// The signature algorithms of ID tokens in the document; nil if it has none.
     private var signedWith: [String]? {
         self.list("id_token_signing_alg_values_supported").flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -101,7 +101,7 @@ extension ProviderChecks {
     }
 
     /// A failure, and what to change because of it.
-    private func complaint(_ failure: Failure, at address: WebURL?) -> String {
+    private func text(of failure: Failure, at address: WebURL?) -> String {
         let place = address.map { " (asked: \($0))" } ?? ""
         return "\(failure.detail)\(self.remedy(for: failure).map { "; \($0)" } ?? "")\(place)"
     }
@@ -113,7 +113,7 @@ extension ProviderChecks {
             return "write it as the provider does in \(place), if it is the one you mean"
         case "provider.unavailable", "provider.redirected", "provider.content_type", "provider.malformed_json",
             "provider.answer_malformed":
-            return "check \(place) in the file; what answers there is not the document"
+            return "check \(place) in the file; the response is not the document"
         case "provider.unreachable", "provider.timeout", "provider.connection_lost":
             return "check \(place) in the file, and whether this machine may connect to it"
         case "openid.metadata", "openid.key_set", "provider.too_large", "provider.answer_too_large":

@@ -33,16 +33,16 @@ extension ProviderChecks {
             let reason = self.settings.pkce == nil ? "such a provider fails with one" : "\(self.key("pkce")) is off"
             return self.line(.pkce, .unasked, "no challenge is sent, since \(reason)")
         }
-        if let refusal = self.findings.challengeRefusal {
+        if let failure = self.findings.challengeRefusal {
             let listed = self.list("code_challenge_methods_supported").map { self.some($0) } ?? ""
-            let text = "\(refusal.detail) (listed: \(listed.isEmpty ? "nothing" : listed)); turn S256 on there"
+            let text = "\(failure.detail) (listed: \(listed.isEmpty ? "nothing" : listed)); turn S256 on there"
             return self.line(.pkce, .failure, text)
         }
         guard self.findings.document != nil else {
             return self.unknown(.pkce, "S256 is sent; whether it is checked cannot be asked")
         }
         guard let methods = self.list("code_challenge_methods_supported") else {
-            return self.line(.pkce, .good, "not said; S256 is sent all the same")
+            return self.line(.pkce, .good, "not listed; S256 is sent all the same")
         }
         return self.line(
             .pkce,
@@ -51,7 +51,7 @@ extension ProviderChecks {
         )
     }
 
-    /// Whether callbacks say which provider they come from.
+    /// Whether callbacks name their issuer.
     ///
     /// RFC 9207 §3.
     var iss: ProviderFinding {
@@ -61,7 +61,7 @@ extension ProviderChecks {
         guard self.findings.document != nil, case .success = self.findings.endpoints else {
             return self.unknown(.iss, "cannot be asked; checked whenever a callback has it")
         }
-        return self.line(.iss, .good, "not said; checked if it is there")
+        return self.line(.iss, .good, "not listed; checked if it is there")
     }
 
     /// Whether the way in which the gateway proves who it is, is one that the document lists.

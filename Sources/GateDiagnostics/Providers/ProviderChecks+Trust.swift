@@ -6,19 +6,19 @@ internal import GateProviderHTTP
 internal import GateProviders
 
 extension ProviderChecks {
-    /// What is left of every certificate's life below which somebody should look at it.
+    /// The share of a certificate's lifetime below which it counts as expiring soon.
     private static let shortRemainder = Duration.seconds(14 * 86_400)
 
     /// Whether the provider's time is ours.
     ///
-    /// ID tokens are refused when the clocks differ by more than the leeway, a minute unless the file says otherwise. Of
-    /// several answers the one nearest to our time counts, since a copy out of a cache looks older than it is.
+    /// ID tokens are rejected when the clocks differ by more than the leeway, by default a minute. Of several responses
+    /// the one nearest to our time counts, since a cached copy looks older than it is.
     var clock: ProviderFinding {
         guard let difference = self.clockDifferences.map(\.components.seconds).min(by: { abs($0) < abs($1) }) else {
-            return self.line(.clock, .unasked, "no answer told its time")
+            return self.line(.clock, .unasked, "no response had a date")
         }
         let words = self.words(for: difference)
-        let remedy = "set the clock of this machine by NTP, or tell the provider"
+        let remedy = "set the clock of this machine by NTP, or report it to the provider"
         let leeway = self.definition.clockLeeway.components.seconds
         guard abs(difference) <= leeway else {
             return self.line(.clock, .failure, "\(words), so that its ID tokens are refused; \(remedy)")
@@ -67,7 +67,7 @@ extension ProviderChecks {
         return self.line(.tls, .warning, text)
     }
 
-    /// What the pins say of a host that was not refused.
+    /// What the pins mean for a host that was not rejected.
     private func pins(of origin: Origin, _ chain: [ProviderCertificate]) -> (text: String, isGood: Bool) {
         guard let set = self.settings.pins?.set(for: origin.host) else { return ("", true) }
         let host = PinnedHost(set: set, chain: chain)

@@ -14,7 +14,7 @@ struct ProviderChecks: Sendable {
     let definition: ProviderDefinition
     let redirectURI: String
     let findings: ProviderFindings
-    /// How far its clock is ahead of ours, once for each answer that told.
+    /// How far its clock is ahead of ours, once for each response with a date.
     let clockDifferences: [Duration]
     /// What the hosts that the gateway calls show, in the order in which they were met.
     let hosts: [Host]
@@ -40,7 +40,7 @@ struct ProviderChecks: Sendable {
         self.findings.document?[name]?.array?.compactMap(\.string)
     }
 
-    /// What is said of a topic when there is no document to look it up in.
+    /// The finding on a topic when there is no document.
     func unknown(_ topic: ProviderFinding.Topic, _ text: String) -> ProviderFinding {
         self.line(
             topic,

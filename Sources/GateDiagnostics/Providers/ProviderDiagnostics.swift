@@ -7,9 +7,9 @@ internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
 
-/// Asks the providers of a configuration what anybody may ask: documents, certificates, the time.
+/// Checks the providers of a configuration with what is public: documents, certificates, the time.
 ///
-/// Nobody is signed in and no secret leaves. At most eight providers are asked at a time, each for at most ten seconds.
+/// No sign-in happens and no secret is sent. At most eight providers are asked at a time, each for at most ten seconds.
 package struct ProviderDiagnostics: Sendable {
     private static let atOnce = 8
     private static let hostsPerProvider = 8
@@ -21,7 +21,7 @@ package struct ProviderDiagnostics: Sendable {
     private let clock: WallClock
     private let transports = ProviderTransports()
 
-    /// An examination of all providers, or of one.
+    /// Diagnostics of all providers, or of one.
     ///
     /// - Parameters:
     ///   - configuration: The providers, and the origin of the callbacks.
@@ -42,63 +42,63 @@ package struct ProviderDiagnostics: Sendable {
         }
     }
 
-    /// Asks, and says what was found: the providers in the order of the file.
+    /// Runs the checks and returns the findings, the providers in the order of the file.
     package func lines() async throws(Failure) -> [ProviderFinding] {
         defer { self.transports.shutdown() }
-        let examined = await self.examinedByID()
+        let results = await self.resultsByID()
         var lines: [ProviderFinding] = []
         for settings in self.providers {
-            lines += try examined[settings.id]?.get() ?? []
+            lines += try results[settings.id]?.get() ?? []
         }
         return lines
     }
 
-    private func examinedByID() async -> [String: Result<[ProviderFinding], Failure>] {
-        typealias Examined = (id: String, result: Result<[ProviderFinding], Failure>)
-        return await withTaskGroup(of: Examined.self) { group in
+    private func resultsByID() async -> [String: Result<[ProviderFinding], Failure>] {
+        typealias Checked = (id: String, result: Result<[ProviderFinding], Failure>)
+        return await withTaskGroup(of: Checked.self) { group in
             var results: [String: Result<[ProviderFinding], Failure>] = [:]
             for (index, settings) in self.providers.enumerated() {
-                if index >= Self.atOnce, let examined = await group.next() { results[examined.id] = examined.result }
+                if index >= Self.atOnce, let checked = await group.next() { results[checked.id] = checked.result }
                 group.addTask { (settings.id, await self.result(for: settings)) }
             }
-            for await examined in group { results[examined.id] = examined.result }
+            for await checked in group { results[checked.id] = checked.result }
             return results
         }
     }
 
     private func result(for settings: ProviderSettings) async -> Result<[ProviderFinding], Failure> {
         do throws(Failure) {
-            return .success(try await self.examined(settings).lines)
+            return .success(try await self.checks(of: settings).lines)
         } catch {
             return .failure(error)
         }
     }
 
-    private func examined(_ settings: ProviderSettings) async throws(Failure) -> ProviderChecks {
+    private func checks(of settings: ProviderSettings) async throws(Failure) -> ProviderChecks {
         let definition = try ProviderDefinition(settings)
         let redirectURI = self.publicURL.callback(of: settings.id)
-        let way = DiagnosticTransport(
+        let transport = DiagnosticTransport(
             self.transports,
             clock: self.clock,
             deadline: .now + Self.timePerProvider,
-            longest: Self.timePerCall
+            maxDuration: Self.timePerCall
         )
         let party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: way,
+            transport: transport,
             clock: self.clock,
             random: .system
         )
         let findings = await party.examine()
-        let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, way)
+        let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, transport)
         return ProviderChecks(
             settings: settings,
             definition: definition,
             redirectURI: redirectURI,
             findings: findings,
-            clockDifferences: way.clockDifferences,
+            clockDifferences: transport.clockDifferences,
             hosts: hosts,
             now: self.clock.now
         )
@@ -107,12 +107,12 @@ package struct ProviderDiagnostics: Sendable {
     private func greetings(
         of origins: [Origin],
         _ provider: String,
-        _ way: DiagnosticTransport
+        _ transport: DiagnosticTransport
     ) async -> [ProviderChecks.Host] {
         let asked = origins.prefix(Self.hostsPerProvider)
         let greetings = await withTaskGroup(of: ProviderChecks.Host.self) { group in
             for origin in asked {
-                group.addTask { (origin, await self.probe(of: origin, provider, way)) }
+                group.addTask { (origin, await self.probe(of: origin, provider, transport)) }
             }
             var greetings: [Origin: Result<HostProbe, Failure>] = [:]
             for await host in group { greetings[host.origin] = host.probe }
@@ -124,12 +124,12 @@ package struct ProviderDiagnostics: Sendable {
     private func probe(
         of origin: Origin,
         _ provider: String,
-        _ way: DiagnosticTransport
+        _ transport: DiagnosticTransport
     ) async -> Result<HostProbe, Failure> {
         do throws(Failure) {
-            let patience = max(way.patience, .milliseconds(1))
+            let patience = max(transport.timeLeft, .milliseconds(1))
             let probe = try await self.transports.line(to: provider).probe(at: origin, timeout: patience)
-            if let answer = probe.answer { way.note(answer) }
+            if let answer = probe.answer { transport.note(answer) }
             return .success(probe)
         } catch {
             return .failure(error)

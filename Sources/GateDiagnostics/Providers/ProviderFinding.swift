@@ -30,7 +30,7 @@ package struct ProviderFinding: Sendable, Equatable {
     package enum Verdict: String, Sendable, CaseIterable {
         /// Good.
         case good = "ok"
-        /// It works, but somebody should look at it.
+        /// It works, but the operator should look at it.
         case warning = "warn"
         /// Sign-ins fail, or will.
         case failure = "FAIL"
@@ -56,7 +56,7 @@ package struct ProviderFinding: Sendable, Equatable {
     }
 }
 
-/// The lines of an examination as text.
+/// Findings as a table.
 package enum ProviderFindingTable {
     private static let maximumLength = 600
 

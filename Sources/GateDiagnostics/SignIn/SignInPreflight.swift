@@ -7,10 +7,10 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviders
 
-/// Makes what a start would make of providers and certificates, without a connection to anybody.
+/// Makes what a start would make of providers and certificates, without any connection.
 package enum SignInPreflight {
     /// What is wrong with the certificates and keys of the listeners.
-    package static func certificateFaults(in configuration: Configuration) -> [Failure] {
+    package static func certificateFailures(in configuration: Configuration) -> [Failure] {
         configuration.gateway.listeners.flatMap(\.certificates).compactMap { files in
             do throws(Failure) {
                 _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
@@ -52,7 +52,7 @@ package enum SignInPreflight {
     }
 
     /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
-    package static func obstacles(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
+    package static func providerFailures(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
         configuration.providers.compactMap { settings in
             do throws(Failure) {
                 _ = try RelyingParty(
@@ -70,10 +70,10 @@ package enum SignInPreflight {
         }
     }
 
-    /// The way to nobody.
+    /// A transport that makes no calls.
     private struct NoTransport: ProviderTransport {
         func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-            throw Failure(.internalError, "transport.no_resources", "nobody is called here")
+            throw Failure(.internalError, "transport.no_resources", "no provider is called here")
         }
     }
 }

@@ -15,15 +15,15 @@ internal import Synchronization
 
 /// One real sign-in with one provider, on a redirect to this machine.
 ///
-/// RFC 8252 §7.3. Nothing is kept, no session begins, and the operator's own browser plays the visitor.
+/// RFC 8252 §7.3. Nothing is kept, no session begins, and the operator uses their own browser.
 package final class TestSignIn: Sendable {
-    /// What a trial came to.
+    /// How a test sign-in ended.
     package enum Outcome: Sendable {
-        /// Somebody signed in.
+        /// The sign-in succeeded.
         case signedIn(SignIn)
         /// The sign-in failed.
         case failed(Failure)
-        /// Nobody came back in time.
+        /// The browser did not come back in time.
         case timedOut
     }
 
@@ -64,7 +64,7 @@ package final class TestSignIn: Sendable {
     ///   - settings: The provider.
     ///   - host: The name of this machine in the callback: `localhost` or `127.0.0.1`.
     ///   - port: The port of the callback.
-    /// - Returns: The trial; ``outcome(within:)`` waits for its end.
+    /// - Returns: The test sign-in; ``outcome(within:)`` waits for its end.
     /// - Throws: A `Failure` that names what is wrong with the provider's settings or with the port.
     package static func begin(
         _ settings: ProviderSettings,
@@ -85,39 +85,39 @@ package final class TestSignIn: Sendable {
         )
         let group = try SocketLoopGroup.started(1)
         let start = "/\(RandomBytes.system.token(9))"
-        let trial = TestSignIn(party: party, transports: transports, group: group, base: base, start: start)
+        let test = TestSignIn(party: party, transports: transports, group: group, base: base, start: start)
         do throws(Failure) {
-            try await trial.listen(on: "127.0.0.1", port: port)
-            if host == "localhost" { try await trial.listenAlsoOnVersion6(port: port) }
+            try await test.listen(on: "127.0.0.1", port: port)
+            if host == "localhost" { try await test.listenAlsoOnVersion6(port: port) }
         } catch {
-            await trial.end()
+            await test.end()
             throw error
         }
-        return trial
+        return test
     }
 
-    /// A provider that refuses such a callback leaves the operator at an error page of its own.
+    /// A provider that rejects such a callback shows the operator its own error page.
     private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
         guard settings.baseURL == nil, let origin = WebURL(base)?.origin,
-            let complaint = settings.type.redirects.complaint(about: origin)
+            let reason = settings.type.redirects.complaint(about: origin)
         else { return }
         let title = settings.type.title
         throw Failure(
             .malformedRequest,
             "provider.redirect",
-            "\(title) cannot be tried, since it would refuse the callback on \(origin): \(complaint); sign in at the "
+            "\(title) cannot be tried, since it would reject the callback on \(origin): \(reason); sign in at the "
                 + "running gateway instead, and see its log"
         )
     }
 
     private func listen(on host: String, port: Int) async throws(Failure) {
         let listener = try await OperationsListener.open(host: host, port: port, on: self.group, maxConnections: 16) {
-            await self.answer($0, body: $1)
+            await self.response(to: $0, body: $1)
         }
         self.listeners.withLock { $0.append(listener) }
     }
 
-    /// Browsers may take `localhost` for `::1`, where nobody else may wait for the code; a machine without it is fine.
+    /// Browsers may resolve `localhost` to `::1`, where no other process may receive the code; a machine without IPv6 is fine.
     private func listenAlsoOnVersion6(port: Int) async throws(Failure) {
         do throws(Failure) {
             try await self.listen(on: "::1", port: port)
@@ -139,7 +139,7 @@ package final class TestSignIn: Sendable {
             break
         }
         alarm.cancel()
-        // The browser is still to be told.
+        // The browser has yet to receive its response.
         try? await Task.sleep(for: .milliseconds(300))
         await self.end()
         return result
@@ -157,14 +157,14 @@ package final class TestSignIn: Sendable {
 // MARK: The browser's side
 
 extension TestSignIn {
-    private func answer(_ request: RequestHead, body: [UInt8]) async -> Response {
+    private func response(to request: RequestHead, body: [UInt8]) async -> Response {
         switch (request.method, request.path.text(in: request.message)) {
         case (.get, self.start): await self.begin()
         case (.get, "/oauth2/callback/\(self.party.definition.id)"):
             await self.finish(Form(encoded: request.queryText ?? ""))
         case (.post, "/oauth2/callback/\(self.party.definition.id)"):
             await self.finish(String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) })
-        default: .text(404, "Nothing is here but the callback of this trial.\n")
+        default: .text(404, "Only the callback of the test sign-in is served here.\n")
         }
     }
 
@@ -179,10 +179,13 @@ extension TestSignIn {
         }
     }
 
-    /// Only the answer to the attempt that was begun last ends the trial; whoever else calls is sent away.
+    /// Only the callback of the latest attempt ends the test sign-in; any other request is rejected.
     private func finish(_ callback: Form?) async -> Response {
         guard let callback, let attempt = self.attempt.withLock({ $0 }), callback["state"] == attempt.state else {
-            return .text(400, "This is no answer to the sign-in that was begun here. Start again at \(self.address)\n")
+            return .text(
+                400,
+                "This callback does not belong to the sign-in that was started here. Start again at \(self.address)\n"
+            )
         }
         self.attempt.withLock { $0 = nil }
         do throws(Failure) {
@@ -196,7 +199,7 @@ extension TestSignIn {
         self.ended.yield(outcome)
         return switch outcome {
         case .signedIn: .text(200, "Signed in. The profile is in the terminal; this page can be closed.\n")
-        case .failed(let failure): .text(400, "The sign-in failed: \(failure.code). The terminal says more.\n")
+        case .failed(let failure): .text(400, "The sign-in failed: \(failure.code). The terminal has the details.\n")
         case .timedOut: .text(400, "It took too long.\n")
         }
     }

@@ -37,7 +37,7 @@ package final class LogWriter: Sendable {
         /// Dropped since the last line that gave their number.
         var unreported = 0
         /// Whether only the beginning of the last line could be written.
-        var isCut = false
+        var isIncomplete = false
     }
 
     private let output: OutputDescriptor
@@ -105,21 +105,21 @@ package final class LogWriter: Sendable {
     }
 
     private func write(_ line: String) {
-        var isCut = self.queue.withLock { $0.isCut }
+        var isIncomplete = self.queue.withLock { $0.isIncomplete }
         var isWritten = true
         do throws(WriteFailure) {
             // What was written of a line must not become the start of the next.
-            try self.output.write(isCut ? "\n\(line)\n" : "\(line)\n")
-            isCut = false
+            try self.output.write(isIncomplete ? "\n\(line)\n" : "\(line)\n")
+            isIncomplete = false
         } catch {
-            isCut = isCut || error.written > 0
+            isIncomplete = isIncomplete || error.written > 0
             isWritten = false
             self.count(.writeFailed)
         }
         let unreported = self.queue.withLock { queue in
             queue.lines -= 1
             queue.bytes -= line.utf8.count + 1
-            queue.isCut = isCut
+            queue.isIncomplete = isIncomplete
             if !isWritten { queue.unreported += 1 }
             return isWritten ? queue.unreported : 0
         }

@@ -15,7 +15,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return registry
     }()
 
-    private static let mostSeries = 20_000
+    private static let maxSeries = 20_000
     private let series = Mutex<[SeriesKey: Series]>([:])
 
     private enum Series {
@@ -30,7 +30,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return self.series.withLock { series in
             if case .counter(let known) = series[key] { return known }
             let made = CounterSeries()
-            if series.count < PrometheusRegistry.mostSeries { series[key] = .counter(made) }
+            if series.count < PrometheusRegistry.maxSeries { series[key] = .counter(made) }
             return made
         }
     }
@@ -41,7 +41,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return self.series.withLock { series in
             if case .gauge(let known) = series[key] { return known }
             let made = GaugeSeries()
-            if series.count < PrometheusRegistry.mostSeries { series[key] = .gauge(made) }
+            if series.count < PrometheusRegistry.maxSeries { series[key] = .gauge(made) }
             return made
         }
     }
@@ -52,7 +52,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return self.series.withLock { series in
             if case .histogram(let known) = series[key] { return known }
             let made = HistogramSeries()
-            if series.count < PrometheusRegistry.mostSeries { series[key] = .histogram(made) }
+            if series.count < PrometheusRegistry.maxSeries { series[key] = .histogram(made) }
             return made
         }
     }

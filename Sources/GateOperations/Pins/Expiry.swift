@@ -5,10 +5,10 @@ internal import GateProviderHTTP
 
 /// What of a host ends soon: a certificate of its chain, its pin set.
 enum Expiry {
-    /// A stage is told once a day at most.
+    /// The same expiry is reported at most once a day.
     static let silence = Duration.seconds(86_000)
-    /// The days before an end at which it is told, and how urgent it is then.
-    private static let stages: [(days: Int64, severity: SecurityEvent.Severity)] = [
+    /// The days before expiry from which it is reported, and how urgent it is then.
+    private static let thresholds: [(days: Int64, severity: SecurityEvent.Severity)] = [
         (3, .critical), (14, .warning), (30, .notice),
     ]
 
@@ -18,7 +18,7 @@ enum Expiry {
     static func severity(of end: Instant, life: Duration? = nil, at now: Instant) -> SecurityEvent.Severity? {
         let left = end.since(now)
         if let life, left > .zero, left * 3 >= life { return nil }
-        return self.stages.first { left <= .seconds($0.days * 86_400) }?.severity
+        return self.thresholds.first { left <= .seconds($0.days * 86_400) }?.severity
     }
 
     /// The events of a chain that was looked at.
@@ -40,7 +40,7 @@ enum Expiry {
         }
     }
 
-    /// The events of a pin set: that it ends, and that it has ended and protects nobody any more.
+    /// The events of a pin set: that it expires, and that it has expired and no longer protects sign-ins.
     static func events(of set: PinSet, _ provider: String, host: String?, at now: Instant) -> [SecurityEvent] {
         // Of a set that reports before and after nothing ends.
         guard set.mode == .enforce || set.expired == .refuse, let expires = set.expires,

@@ -8,7 +8,7 @@ internal import GateProviders
 package enum PinAdvice {
     /// How old a list that ships with the gateway may be; Google asks for a fresh one at least every six months.
     private static let presetLife = Duration.seconds(180 * 86_400)
-    /// Below this age a key may well be one that is made anew with every certificate.
+    /// Below this age a key may well change with every certificate.
     private static let youngLeaf = Duration.seconds(100 * 86_400)
 
     /// That a set has expired, and what follows; nil if it has not.
@@ -37,7 +37,7 @@ package enum PinAdvice {
         if set.pins.count == 1, now.since(leaf.notBefore) < self.youngLeaf {
             remarks.append(
                 "there is one pin, and its certificate is of \(leaf.notBefore.date); if it gets a new key with each "
-                    + "renewal, nobody can sign in from then on"
+                    + "renewal, no user can sign in from then on"
             )
         }
         return remarks

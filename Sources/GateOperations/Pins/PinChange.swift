@@ -14,7 +14,7 @@ struct PinChange {
         self.new = new
     }
 
-    /// The event if pins that were enforced are not any more; nil if none was given up.
+    /// The event if pins that were enforced are no longer; nil if all still are.
     func event(at now: Instant) -> SecurityEvent? {
         guard let old = self.old else { return nil }
         let hosts = [nil] + Set(old.hosts.keys).union(self.new?.hosts.keys ?? [:].keys).sorted().map { Optional($0) }

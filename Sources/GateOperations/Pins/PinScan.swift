@@ -12,7 +12,7 @@ internal import Synchronization
 /// on plain http are left alone. At most eight are asked at a time.
 package final class PinScan: Sendable {
     private static let atOnce = 8
-    private static let mostHosts = 8
+    private static let maxHosts = 8
     private static let interval = Duration.seconds(86_400)
 
     private let watch: PinWatch
@@ -57,7 +57,7 @@ package final class PinScan: Sendable {
         let endpoints = await PinScan.endpoints(of: party)
         let origins = endpoints.map { ProviderHosts.called($0, definition) } ?? known
         var isComplete = endpoints != nil
-        for origin in origins.filter(\.isSecure).prefix(PinScan.mostHosts) {
+        for origin in origins.filter(\.isSecure).prefix(PinScan.maxHosts) {
             let chain = try? await line.chain(at: origin)
             guard self.isLatest(party) else { return }
             if let chain { self.watch.survey(definition.id, at: origin, chain) }

@@ -17,7 +17,7 @@ package final class PinWatch: Sendable {
     }
 
     /// The most hosts that are kept in mind for one provider; more come only from a provider that invents them.
-    static let mostHosts = 64
+    static let maxHosts = 64
 
     let state = Mutex(State())
     let clock: WallClock
@@ -56,7 +56,7 @@ package final class PinWatch: Sendable {
         self.tick()
     }
 
-    /// Tells of pin sets that expire or have expired; called now and then, since no host has to be asked for it.
+    /// Reports pin sets that expire or have expired; called regularly, since no handshake is needed for it.
     func tick() {
         let now = self.clock.now
         let events = self.state.withLock { state -> [SecurityEvent] in
@@ -73,7 +73,7 @@ package final class PinWatch: Sendable {
         let now = self.clock.now
         let key = PinnedHost.Key(provider: handshake.provider, origin: handshake.origin)
         let (isKnown, event) = self.state.withLock { state -> (Bool, SecurityEvent?) in
-            // A handshake under pins that were exchanged meanwhile says nothing of those that are in force.
+            // A handshake under pins that were replaced meanwhile does not count for those in force.
             guard let policy = state.policies[handshake.provider], policy?.set(for: key.origin.host) == handshake.set,
                 var host = state.host(key)
             else { return (false, nil) }
@@ -106,7 +106,7 @@ package final class PinWatch: Sendable {
         for event in surveyed.events { self.report(event) }
     }
 
-    /// All hosts of a provider were looked at: those that are not called any more are forgotten, and backups in use told of.
+    /// All hosts of a provider were scanned: those that are no longer called are dropped, and backups in use are reported.
     func surveyed(_ provider: String, _ origins: [Origin]) {
         let now = self.clock.now
         let events = self.state.withLock { state -> [SecurityEvent] in
@@ -127,12 +127,12 @@ package final class PinWatch: Sendable {
     func hasPins(_ provider: String) -> Bool { self.state.withLock { $0.policies[provider] ?? nil } != nil }
 
     /// Which of a provider's hosts are refused: they showed no pinned key when they were asked last.
-    func refusals(of provider: String, among origins: [Origin]) -> [(origin: Origin, failure: Failure)] {
+    func rejectedHosts(of provider: String, among origins: [Origin]) -> [(origin: Origin, failure: Failure)] {
         let now = self.clock.now
         return self.state.withLock { state in
             origins.compactMap { origin in
                 let host = state.hosts[PinnedHost.Key(provider: provider, origin: origin)]
-                guard let host, let failure = host.refusal, host.set?.demand(at: now) == .enforce else { return nil }
+                guard let host, let failure = host.failure, host.set?.demand(at: now) == .enforce else { return nil }
                 return (origin, failure)
             }
         }
@@ -203,16 +203,16 @@ extension PinWatch.State {
         return filled
     }
 
-    /// What is known of a host; nil if there is no room for another.
+    /// What is known of a host; nil if too many are kept already.
     fileprivate func host(_ key: PinnedHost.Key) -> PinnedHost? {
         if let known = self.hosts[key] { return known }
         let count = self.hosts.keys.count { $0.provider == key.provider }
-        return count < PinWatch.mostHosts ? PinnedHost() : nil
+        return count < PinWatch.maxHosts ? PinnedHost() : nil
     }
 }
 
 extension PinnedHost {
-    /// Notes what the pins said; the event is what has to be told of it.
+    /// Notes the outcome of a handshake; returns the event to report.
     fileprivate mutating func note(_ handshake: PinnedHandshake, _ key: Key, at now: Instant) -> SecurityEvent? {
         let presented = handshake.certificates.compactMap(\.publicKeyPin)
         switch handshake.verdict {
@@ -220,14 +220,14 @@ extension PinnedHost {
             let before = self.match
             self.match = (pin, position)
             self.matchedAt = now
-            self.refusal = nil
+            self.failure = nil
             guard let before, before.pin < pin else { return nil }
             return self.backupMatched(pin, key, at: now)
         case .mismatched:
             self.mismatchedAt = now
             let words = "none of its keys is pinned"
             let failure = Failure(.providerFailed, "provider.pin_mismatch", "\(key.origin): \(words)")
-            self.refusal = handshake.isEnforced ? failure : nil
+            self.failure = handshake.isEnforced ? failure : nil
             let help =
                 handshake.isEnforced
                 ? "nothing was sent; find out why, and see 'gatehouse pins --provider \(key.provider)'"

@@ -28,7 +28,7 @@ package struct PinnedHost: Sendable {
     /// When its whole chain was looked at last.
     var surveyedAt: Instant?
     /// Why its connections are refused; nil while they are not.
-    var refusal: Failure?
+    var failure: Failure?
 
     /// A host with these pins that showed this chain.
     package init(set: PinSet? = nil, chain: [ProviderCertificate] = []) {
@@ -89,7 +89,7 @@ package struct PinnedHost: Sendable {
         members["expires"] = set.expires.map { .string($0.date) } ?? .null
         members["matched_at"] = self.matchedAt.map { .int($0.seconds) } ?? .null
         members["mismatched_at"] = self.mismatchedAt.map { .int($0.seconds) } ?? .null
-        members["refused"] = .bool(self.refusal != nil)
+        members["refused"] = .bool(self.failure != nil)
         return .object(members)
     }
 }

@@ -17,7 +17,7 @@ package enum ProviderHosts {
         self.needed(endpoints, definition, and: definition.lookups.map(\.address))
     }
 
-    /// Those of them without which nobody can sign in: look-ups of groups may fail.
+    /// Those of them that every sign-in needs; look-ups of groups may fail.
     static func needed(
         _ endpoints: [WebURL],
         _ definition: ProviderDefinition,

@@ -5,12 +5,12 @@ package import GateOpenID
 package import GateProviderHTTP
 internal import Synchronization
 
-/// What a new sign-in needs of the way to its provider: hosts that show a pinned key, and a connection that waits.
+/// What a new sign-in needs of its provider's hosts: that they show a pinned key, and a connection that is ready.
 ///
-/// After a refused handshake nobody is sent to the provider until a probe has found a pinned key again; existing sessions
-/// do not ask here.
+/// After a rejected handshake no user is sent to the provider until a probe has found a pinned key again; existing
+/// sessions are not affected.
 package final class ProviderReachability: Sendable {
-    /// How long one probe's answer holds.
+    /// How long the result of a probe holds.
     private static let pause = Duration.seconds(10)
 
     private let provider: String
@@ -40,22 +40,22 @@ package final class ProviderReachability: Sendable {
         guard self.watch.hasPins(self.provider), let line = try? self.transports.line(to: self.provider) else {
             return
         }
-        // Without metadata nobody is sent anywhere, and whoever asks for them next says why.
+        // Without metadata no sign-in can begin; the next call for them reports why.
         let origins = ProviderHosts.needed((try? await party.called()) ?? [], party.definition)
         for origin in origins { try line.permit(origin) }
-        let refused = self.watch.refusals(of: self.provider, among: origins)
+        let refused = self.watch.rejectedHosts(of: self.provider, among: origins)
         guard !refused.isEmpty else { return }
         await self.probed(Set(refused.map(\.origin)), over: line).value
-        if let still = self.watch.refusals(of: self.provider, among: origins).first { throw still.failure }
+        if let still = self.watch.rejectedHosts(of: self.provider, among: origins).first { throw still.failure }
     }
 
-    /// Opens a connection to the token endpoint while the person is at the provider, unless one waits already.
+    /// Opens a connection to the token endpoint while the user is at the provider, unless one waits already.
     package func warm(_ party: RelyingParty) async {
         guard let token = try? await party.called().first else { return }
         await (try? self.transports.line(to: self.provider))?.warm(token.origin)
     }
 
-    /// The probe that is under way or was made a moment ago, or a new one.
+    /// The probe that is in progress or has just ended, or a new one.
     private func probed(_ origins: Set<Origin>, over line: CurlTransport) -> Task<Void, Never> {
         self.probe.withLock { probe in
             if let probe, probe.origins.isSuperset(of: origins),

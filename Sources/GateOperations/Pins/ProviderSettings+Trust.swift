@@ -21,7 +21,7 @@ extension ProviderTrust {
 }
 
 extension ProviderSettings {
-    /// Whom the file wants believed to be this provider, with the authorities as they are now.
+    /// What the file trusts as this provider, with the certificate authorities as they are now.
     ///
     /// - Throws: `provider.ca_file` if their file cannot be read.
     package func trust() throws(Failure) -> ProviderTrust {

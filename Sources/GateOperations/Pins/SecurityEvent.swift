@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// Something about a provider's certificates that somebody has to know of, and mostly to act on.
+/// Something about a provider's certificates that the operator has to know of, and mostly to act on.
 struct SecurityEvent: Sendable, Equatable {
     /// What happened.
     enum Name: String, Sendable, CaseIterable {
@@ -18,11 +18,11 @@ struct SecurityEvent: Sendable, Equatable {
 
     /// How urgent it is.
     enum Severity: String, Sendable, CaseIterable {
-        /// It will need somebody some day.
+        /// The operator should act some day.
         case notice
-        /// It needs somebody soon.
+        /// The operator should act soon.
         case warning
-        /// It needs somebody now.
+        /// The operator has to act now.
         case critical
     }
 
@@ -50,17 +50,17 @@ struct SecurityEvent: Sendable, Equatable {
     }
 }
 
-/// The last events, and which of them need not be told again yet.
+/// The last events, and which of them need not be reported again yet.
 struct SecurityEvents: Sendable {
     /// How many events of one provider are kept, so that none can hide another's.
     static let keptOfOne = 20
     /// How many are shown.
     static let shown = 100
-    /// How long an event that goes on happening is not told again.
+    /// How long an event that repeats is not reported again.
     static let silence = Duration.seconds(600)
 
     private var byProvider: [String: [(number: Int, event: SecurityEvent)]] = [:]
-    private var told: [String: Instant] = [:]
+    private var reported: [String: Instant] = [:]
     private var count = 0
 
     /// The events, the newest first.
@@ -69,15 +69,15 @@ struct SecurityEvents: Sendable {
         return all.prefix(SecurityEvents.shown).map(\.event)
     }
 
-    /// Keeps an event unless the same was told within the `silence`; says whether it has to be told.
+    /// Keeps an event unless the same was reported within the `silence`; returns whether it has to be reported.
     ///
     /// What a host shows makes no other event of it, or a host with ever new keys could fill the log.
     mutating func keep(_ event: SecurityEvent, silence: Duration = SecurityEvents.silence) -> Bool {
         let words = [event.provider, event.name.rawValue, event.severity.rawValue, event.host ?? "", event.detail]
         let key = words.joined(separator: "\n")
-        if let last = self.told[key], event.at >= last, event.at.since(last) < silence { return false }
-        if self.told.count >= 1000 { self.told.removeAll() }
-        self.told[key] = event.at
+        if let last = self.reported[key], event.at >= last, event.at.since(last) < silence { return false }
+        if self.reported.count >= 1000 { self.reported.removeAll() }
+        self.reported[key] = event.at
         self.count += 1
         self.byProvider[event.provider, default: []].append((self.count, event))
         if self.byProvider[event.provider, default: []].count > SecurityEvents.keptOfOne {
@@ -89,6 +89,6 @@ struct SecurityEvents: Sendable {
     /// Forgets the events of providers that are not there any more.
     mutating func keepOnly(_ providers: some Collection<String>) {
         self.byProvider = self.byProvider.filter { providers.contains($0.key) }
-        self.told = self.told.filter { key, _ in providers.contains(String(key.prefix { $0 != "\n" })) }
+        self.reported = self.reported.filter { key, _ in providers.contains(String(key.prefix { $0 != "\n" })) }
     }
 }

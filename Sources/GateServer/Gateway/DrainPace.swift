@@ -6,7 +6,7 @@ internal import NIOCore
 struct DrainPace: Equatable, Sendable {
     /// How long a step takes.
     static let step = Duration.milliseconds(50)
-    /// How long a connection has been silent before it counts as idle: a request that is on its way is answered.
+    /// How long a connection has been silent before it counts as idle: a request that is on its way still gets a response.
     static let quiet = TimeAmount.milliseconds(250)
     /// So long before the end of the drain tunnels are ended, which know no end of their own.
     static let tunnelTime = Duration.seconds(5)

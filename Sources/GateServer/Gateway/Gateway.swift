@@ -19,8 +19,8 @@ package struct GatewayOptions: Sendable {
     package var configurationFile: String
     /// What `${env:NAME}` refers to.
     package var environment: [String: String]
-    /// How long the gateway goes on accepting connections after it was told to stop, so that those who spread the
-    /// traffic have time to notice; nil for what the file says.
+    /// How long the gateway goes on accepting connections after SIGTERM, so that load balancers have time to notice;
+    /// nil for the value of the file.
     package var drainDelay: Duration?
     /// Sockets that are listened on already; nil to open them.
     package var inherited: [InheritedSocket]?
@@ -32,7 +32,7 @@ package struct GatewayOptions: Sendable {
     }
 }
 
-/// A running gateway: its listeners, event loops and operations address.
+/// A running gateway: its listeners, event loops and operations listener.
 package final class Gateway: Sendable {
     /// What changes while it runs.
     struct State {
@@ -166,12 +166,12 @@ package final class Gateway: Sendable {
         return gateway
     }
 
-    /// What has become of the file of the session store; a change is logged.
-    func storeFault() -> StoreFileFailure? {
+    /// Whether the file of the session store has failed; a change is logged.
+    func storeFailure() -> StoreFileFailure? {
         self.storeWatch.look(at: self.state.withLock(\.runtime).sessions.store, log: self.log)
     }
 
-    /// The addresses that are served, as a person would open them.
+    /// The URLs of the listeners.
     package var addresses: [String] {
         self.state.withLock { state in
             state.configuration.gateway.listeners.map { listener in
@@ -188,8 +188,8 @@ package final class Gateway: Sendable {
         for (var plan, address) in zip(plans, addresses) {
             plan.inherited = sockets[address]
             let redirects = plan.redirectsToHTTPS
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, way in
-                try loops.connection(on: channel.eventLoop, of: client, over: way, redirects: redirects)
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, negotiation in
+                try loops.connection(on: channel.eventLoop, of: client, over: negotiation, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
         }
@@ -222,18 +222,18 @@ package final class Gateway: Sendable {
 // MARK: Running
 
 extension Gateway {
-    /// Serves until it is told to stop: SIGHUP or a changed file reloads; SIGTERM drains; SIGINT, or a second signal, ends it
+    /// Serves until it is stopped: SIGHUP or a changed file reloads; SIGTERM drains; SIGINT, or a second signal, ends it
     /// at once.
     ///
     /// - Parameters:
     ///   - trap: The signals, if they were trapped before the gateway was started.
-    ///   - show: Called with what is to be said about the file at a reload.
+    ///   - show: Called with the diagnostics of the file at a reload.
     /// - Returns: Whether every request came to its end.
     package func run(
         _ trap: SignalTrap? = nil,
         show: @escaping @Sendable ([Diagnostic]) -> Void
     ) async -> Bool {
-        // Trapped before anybody is told that the gateway is ready: an untrapped SIGHUP would end it.
+        // Trapped before systemd learns that the gateway is ready: an untrapped SIGHUP would end it.
         let signals = if let trap { trap.signals } else { await SignalTrap().signals }
         let (events, source) = AsyncStream.makeStream(of: Event.self)
         let reloads = ReloadQueue { source.yield(.reload) }
@@ -339,7 +339,7 @@ extension Gateway {
     /// Looks whether the file of the session store is still the one that was opened.
     private func watchStoreRepeatedly() async {
         while !Task.isCancelled {
-            _ = self.storeFault()
+            _ = self.storeFailure()
             try? await Task.sleep(for: .seconds(10))
         }
     }
@@ -350,7 +350,7 @@ extension Gateway {
 extension Gateway {
     /// Reads the file again and puts it in force; if anything is wrong the old one goes on.
     ///
-    /// - Parameter show: Called with what is to be said about the file.
+    /// - Parameter show: Called with the diagnostics of the file.
     /// - Returns: Whether the new configuration is in force.
     @discardableResult
     package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
@@ -401,8 +401,7 @@ extension Gateway {
         }
     }
 
-    /// A listener takes the certificates, times and balancers of its own address; whether it is TLS is settled when it is
-    /// opened.
+    /// A listener takes the certificates, time-outs and balancers of its address; whether it is TLS is fixed when it opens.
     private func adopt(_ plans: [ListenerPlan]) {
         for listener in self.listeners.withLock({ $0 }) {
             let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
@@ -424,8 +423,8 @@ extension Gateway {
 // MARK: Draining
 
 extension Gateway {
-    /// Ends gracefully: not ready at once; no new connections after the delay; requests under way may end, idle connections
-    /// are ended little by little.
+    /// Drains: not ready at once; no new connections after the delay; requests in flight may end, idle connections are
+    /// closed little by little.
     ///
     /// - Returns: Whether every request came to its end.
     private func drain() async -> Bool {
@@ -437,7 +436,7 @@ extension Gateway {
         let delay = self.options.drainDelay ?? settings.delay
         self.logger.info("draining", metadata: ["delay": "\(delay)", "timeout": "\(settings.timeout)"])
         let began = ContinuousClock.now
-        // A delay that was asked for on the command line may leave no time; requests under way get some in any case.
+        // A delay on the command line may leave no time; requests in flight get some in any case.
         let end = began + max(settings.timeout, delay == .zero ? .zero : delay + .seconds(1))
         try? await Task.sleep(for: delay)
         async let finished: Void = self.finishListeners()
@@ -446,7 +445,7 @@ extension Gateway {
         return await self.emptied(until: end, pace: DrainPace(spread: settings.timeout / 2))
     }
 
-    /// Takes who is about to connect, and nobody more; on all listeners at the same time, since each takes a while.
+    /// Accepts the connections that are queued and no more; on all listeners at the same time, since each takes a while.
     private func finishListeners() async {
         await withTaskGroup { group in
             for listener in self.listeners.withLock({ $0 }) {
@@ -478,7 +477,7 @@ extension Gateway {
 // MARK: Overload
 
 extension Gateway {
-    /// Looks four times a second how short of memory and descriptors the process is, and does what the stage demands.
+    /// Reads the resource usage four times a second and does what the overload stage demands.
     private func watchOverload() async {
         var looks = 0
         var refusedBefore = 0
@@ -540,7 +539,7 @@ extension Gateway {
             ]
         )
         self.signIns.close(stage.refusesSignIns)
-        // The loops first: whoever is let in again must not meet the stage before.
+        // The loops first: a client that is accepted again must not meet the stage before.
         self.loops.enter(stage)
         for listener in self.listeners.withLock({ $0 }) {
             listener.hold(stage.holdsAccepting)

@@ -3,27 +3,27 @@
 internal import GateIngress
 internal import NIOCore
 
-/// Decides which stage holds: up at once, down when the share is five points below the threshold and a second has passed.
+/// Chooses the overload stage: up at once, down when the share is five points below the threshold and a second has passed.
 struct OverloadMachine: Sendable {
     /// How far below its threshold the share has to be before a stage ends.
     static let hysteresis = 0.05
-    /// How long a stage lasts at least.
-    static let shortest = Duration.seconds(1)
+    /// The minimum time of a stage.
+    static let minTime = Duration.seconds(1)
 
     private(set) var stage = OverloadStage.calm
     private var since = Duration.zero
 
-    /// The stage after a look.
+    /// The stage after a reading.
     ///
     /// - Parameters:
     ///   - share: How much of the scarcest bound is used, 1 for all of it.
     ///   - now: The time since any fixed moment, which never runs backwards.
-    /// - Returns: The stage that holds from now on.
+    /// - Returns: The stage from now on.
     mutating func advance(to share: Double, at now: Duration) -> OverloadStage {
         let wanted = OverloadStage(at: share)
         if wanted > self.stage {
             self.enter(wanted, now)
-        } else if wanted < self.stage, now - self.since >= OverloadMachine.shortest {
+        } else if wanted < self.stage, now - self.since >= OverloadMachine.minTime {
             let kept = OverloadStage(at: share + OverloadMachine.hysteresis)
             if kept < self.stage { self.enter(kept, now) }
         }

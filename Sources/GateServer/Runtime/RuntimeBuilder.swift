@@ -186,7 +186,7 @@ actor RuntimeBuilder {
         }
     }
 
-    /// Takes a store into use; the one before is closed once requests under way are done with it.
+    /// Puts a store into use; the previous one is closed after the requests in flight have had time to end.
     private func keep(store made: any SessionStore, for settings: StoreSettings) {
         let old = self.store
         guard old?.settings != settings else { return }
@@ -243,14 +243,14 @@ actor RuntimeBuilder {
         )
     }
 
-    /// The way to a provider, and all that decides whom it trusts.
+    /// The transport to a provider, with the settings that decide what it trusts.
     private struct TrustedLine {
         let trust: ProviderTrust
         let connections: Int?
         let line: CurlTransport
     }
 
-    /// The ways to the providers; a new one where trust has changed, so that no connection outlives it.
+    /// The transports to the providers; a new one where trust has changed, so that no connection outlives it.
     private func lines(for providers: [ProviderSettings]) throws(Failure) -> [String: TrustedLine] {
         var lines: [String: TrustedLine] = [:]
         for provider in providers {
@@ -272,7 +272,7 @@ actor RuntimeBuilder {
         return lines
     }
 
-    /// Puts the ways into use; sign-ins under way go on over them, those with providers that are gone for a while yet.
+    /// Puts the transports into use; sign-ins in progress go on, those with removed providers for half a minute.
     private func keep(_ made: [String: TrustedLine], for providers: [ProviderSettings]) {
         let gone = self.lines.keys.filter { made[$0] == nil }
         self.lines = made
@@ -286,7 +286,7 @@ actor RuntimeBuilder {
         for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
     }
 
-    /// Does something once what is under way has had time to end.
+    /// Runs something after half a minute, when what is in progress has had time to end.
     private static func later(_ body: @escaping @Sendable () async -> Void) {
         Task {
             try? await Task.sleep(for: .seconds(30))

@@ -28,25 +28,25 @@ struct ServerLog: Sendable {
     }
 
     /// The file of the session store is not what it was when it was opened.
-    func storeFault(_ fault: StoreFileFailure) {
+    func storeFailed(_ failure: StoreFileFailure) {
         let advice =
-            switch fault {
+            switch failure {
             case .deleted: "there is no file at sessions.store any more"
             case .replaced: "another file is at sessions.store; this process still uses the one that it opened"
             case .truncated: "the file at sessions.store was cut short"
             case .damaged: "the file at sessions.store cannot be read in parts"
             }
         self.logger.error(
-            "session store \(fault.rawValue)",
+            "session store \(failure.rawValue)",
             metadata: [
-                "code": "session.store_fault", "fault": "\(fault.rawValue)",
+                "code": "session.store_fault", "fault": "\(failure.rawValue)",
                 "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
             ]
         )
     }
 
     /// The file of the session store is in order again.
-    func storeSound() {
+    func storeRecovered() {
         self.logger.notice("session store is in order again")
     }
 

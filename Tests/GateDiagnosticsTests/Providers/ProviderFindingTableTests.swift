@@ -66,7 +66,7 @@ import Testing
 
 @Suite struct ExaminationTransportTests {
     private func way(_ stub: StubProvider, left: Duration) -> DiagnosticTransport {
-        DiagnosticTransport(stub, clock: .fixed(StubProvider.now), deadline: .now + left, longest: .seconds(4))
+        DiagnosticTransport(stub, clock: .fixed(StubProvider.now), deadline: .now + left, maxDuration: .seconds(4))
     }
 
     private func ask(_ way: DiagnosticTransport) async throws {

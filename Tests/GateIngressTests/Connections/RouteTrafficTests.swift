@@ -12,20 +12,20 @@ import Testing
 
 @Suite struct RouteTrafficTests {
     /// A rig whose app `wiki` has this traffic.
-    private func rig(_ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture {
+    private func gateway(_ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture {
         try GatewayFixture(app: { app in if app.route.app == "wiki" { change(&app) } })
     }
 
     /// The lines that the wiki gets for a request.
-    private func forwarded(_ start: String, _ lines: String = "", on rig: GatewayFixture) throws -> [String] {
+    private func forwarded(_ start: String, _ lines: String = "", on gateway: GatewayFixture) throws -> [String] {
         let peer = IPAddress("192.0.2.1")
         var way = ForwardedHead.Way(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
-            try rig.head(start, GatewayFixture.gate, lines),
+            try gateway.head(start, GatewayFixture.gate, lines),
             authority: GatewayFixture.gate,
             way: &way,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
-            changes: try rig.route("wiki").requestChanges,
+            changes: try gateway.route("wiki").requestChanges,
             requestID: .own(1, 2),
             into: ByteBuffer()
         )
@@ -33,15 +33,15 @@ import Testing
     }
 
     /// The lines that a browser gets for an answer of the wiki, without those that the gateway adds to every one.
-    private func answered(_ lines: String, on rig: GatewayFixture, isDated: Bool = true) throws -> [String] {
+    private func answered(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
         let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
-        let bytes = try self.answeredBytes(Array(lines.utf8), on: rig)
+        let bytes = try self.answeredBytes(Array(lines.utf8), on: gateway)
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
         return lines.filter { !ours.contains($0) || (!isDated && $0 == ours[0]) }
     }
 
-    private func answeredBytes(_ lines: [UInt8], on rig: GatewayFixture) throws -> [UInt8] {
-        let request = try rig.head("GET /wiki")
+    private func answeredBytes(_ lines: [UInt8], on gateway: GatewayFixture) throws -> [UInt8] {
+        let request = try gateway.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
         let bytes = ForwardedHead.answer(
@@ -50,7 +50,7 @@ import Testing
             requestID: .own(1, 2),
             framing: head.framing,
             closes: false,
-            changes: try rig.route("wiki").responseChanges(isProtected: false),
+            changes: try gateway.route("wiki").responseChanges(isProtected: false),
             date: DateLine(clock: .fixed(Instant(seconds: 0))),
             into: ByteBuffer()
         )
@@ -67,11 +67,11 @@ import Testing
 
 extension RouteTrafficTests {
     @Test func `Y-12 a date that the app's entry removes or sets stands once at most`() throws {
-        let removed = try self.rig { $0.traffic.responseHeaders = HeaderEdits(remove: ["Date"]) }
+        let removed = try self.gateway { $0.traffic.responseHeaders = HeaderEdits(remove: ["Date"]) }
         #expect(
             try !self.answered("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
         )
-        let set = try self.rig {
+        let set = try self.gateway {
             $0.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Date", value: "x")])
         }
         #expect(
@@ -82,17 +82,17 @@ extension RouteTrafficTests {
     }
 
     @Test func `V-06 a cookie that is not mapped is copied byte by byte`() throws {
-        let rig = try self.rig {
+        let gateway = try self.gateway {
             $0.traffic.stripsPrefix = true
             $0.route.path = "/wiki"
         }
         let cookie: [UInt8] = Array("Set-Cookie: lang=caf".utf8) + [0xE9]
-        let bytes = try self.answeredBytes(cookie + Array("\r\nContent-Length: 0\r\n".utf8), on: rig)
+        let bytes = try self.answeredBytes(cookie + Array("\r\nContent-Length: 0\r\n".utf8), on: gateway)
         #expect(bytes.contains(cookie))
     }
 
     @Test func `Y-06 an irregular name brings back no header that the app's entry sets or removes`() throws {
-        let rig = try self.rig {
+        let gateway = try self.gateway {
             $0.traffic.strictness.irregularNames = .forward
             $0.traffic.requestHeaders = HeaderEdits(
                 set: [HeaderValue(name: "X-Api-Key", value: "secret")],
@@ -102,7 +102,7 @@ extension RouteTrafficTests {
         let lines = try self.forwarded(
             "GET /wiki",
             "X_Api_Key: forged\r\nX_Debug: 1\r\nX.Debug: 1\r\nX_Kept: 1\r\n",
-            on: rig
+            on: gateway
         )
         #expect(lines.contains("X-Api-Key: secret") && lines.contains("X_Kept: 1"))
         #expect(!lines.contains { $0.contains("forged") || $0.lowercased().contains("debug") })
@@ -124,11 +124,11 @@ extension RouteTrafficTests {
     ])
     func `K3 the prefix is taken off the canonical path, once`(start: String, line: String) throws {
         for path in ["/wiki", "/wiki/"] {
-            let rig = try self.rig { app in
+            let gateway = try self.gateway { app in
                 app.route.path = path
                 app.traffic.stripsPrefix = true
             }
-            let lines = try self.forwarded(start, "X-Forwarded-Prefix: /evil\r\n", on: rig)
+            let lines = try self.forwarded(start, "X-Forwarded-Prefix: /evil\r\n", on: gateway)
             #expect(lines[0] == line)
             #expect(lines.filter { $0.hasPrefix("X-Forwarded-Prefix") } == ["X-Forwarded-Prefix: /wiki"])
         }
@@ -140,19 +140,19 @@ extension RouteTrafficTests {
     }
 
     @Test func `upstream_host is what the app sees, and X-Forwarded-Host what the client asked`() throws {
-        let rig = try self.rig { $0.traffic.upstreamHost = "app.internal:8080" }
-        let lines = try self.forwarded("GET /wiki", on: rig)
+        let gateway = try self.gateway { $0.traffic.upstreamHost = "app.internal:8080" }
+        let lines = try self.forwarded("GET /wiki", on: gateway)
         #expect(lines.filter { $0.hasPrefix("Host:") } == ["Host: app.internal:8080"])
         #expect(lines.contains("X-Forwarded-Host: gate.example.com"))
     }
 
     @Test func `what is set replaces all lines of the name, what is removed is gone, and the rest stays`() throws {
         let set = [HeaderValue(name: "X-Team", value: "blue"), HeaderValue(name: "Accept", value: "text/html")]
-        let rig = try self.rig { app in
+        let gateway = try self.gateway { app in
             app.traffic.requestHeaders = HeaderEdits(set: set, remove: ["X-Debug", "authorization", "Cookie"])
         }
         let sent = "x-team: red\r\nX-Teams: 1\r\nX-TEAM: green\r\nX-Debug: 1\r\nAuthorization: a\r\nCookie: a=b\r\n"
-        let lines = try self.forwarded("GET /wiki", sent + "Accept: */*\r\nX-Debut: 2\r\n", on: rig)
+        let lines = try self.forwarded("GET /wiki", sent + "Accept: */*\r\nX-Debut: 2\r\n", on: gateway)
         #expect(
             lines[2...6] == [
                 "X-Teams: 1", "X-Debut: 2", "X-Team: blue", "Accept: text/html", "X-Forwarded-For: 192.0.2.1",
@@ -163,9 +163,11 @@ extension RouteTrafficTests {
     }
 
     @Test func `edits do not bring back what belongs to the connection or to the gateway`() throws {
-        let rig = try self.rig { $0.traffic.requestHeaders = HeaderEdits(set: [HeaderValue(name: "X-A", value: "1")]) }
+        let gateway = try self.gateway {
+            $0.traffic.requestHeaders = HeaderEdits(set: [HeaderValue(name: "X-A", value: "1")])
+        }
         let sent = "Connection: X-Drop, x-a\r\nX-Drop: 1\r\nKeep-Alive: 1\r\nX-Real-IP: 1.2.3.4\r\nX-User: evil\r\n"
-        let lines = try self.forwarded("GET /wiki", sent, on: rig)
+        let lines = try self.forwarded("GET /wiki", sent, on: gateway)
         #expect(Array(lines[1...3]) == ["Host: gate.example.com", "X-A: 1", "X-Forwarded-For: 192.0.2.1"])
     }
 }
@@ -174,13 +176,13 @@ extension RouteTrafficTests {
 
 extension RouteTrafficTests {
     @Test func `the lines of answers are set and removed as well`() throws {
-        let rig = try self.rig { app in
+        let gateway = try self.gateway { app in
             let set = [HeaderValue(name: "X-Frame-Options", value: "DENY")]
             app.traffic.responseHeaders = HeaderEdits(set: set, remove: ["Server", "Set-Cookie"])
         }
         let sent =
             "server: x\r\nSet-Cookie: a=b\r\nx-frame-options: ALLOWALL\r\nX-A: 1\r\nX-Frame-Options: SAMEORIGIN\r\n"
-        let lines = try self.answered(sent + "Content-Length: 3\r\n", on: rig)
+        let lines = try self.answered(sent + "Content-Length: 3\r\n", on: gateway)
         #expect(lines == ["HTTP/1.1 200 OK", "X-A: 1", "X-Frame-Options: DENY", "Content-Length: 3"])
     }
 
@@ -224,19 +226,19 @@ extension RouteTrafficTests {
         location: String
     ) throws {
         let action = try self.redirect(to)
-        let rig = try self.rig { app in
+        let gateway = try self.gateway { app in
             app.action = action
             app.traffic.stripsPrefix = strips
         }
-        let text = try rig.received("GET \(target) HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        let text = try gateway.received("GET \(target) HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 308 Permanent Redirect\r\n") && text.contains("\r\nlocation: \(location)\r\n"))
         #expect(text.contains("\r\ncache-control: max-age=3600\r\n") && text.contains("\r\nContent-Length: 0\r\n"))
     }
 
     @Test func `a redirect that keeps no path has one address, and only those for good are kept`() throws {
         let action = try self.redirect("https://new.example.com/a?b=c", status: 302, keepsPath: false)
-        let rig = try self.rig { $0.action = action }
-        let text = try rig.received("GET /wiki/healthz?x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        let gateway = try self.gateway { $0.action = action }
+        let text = try gateway.received("GET /wiki/healthz?x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 302 ") && text.contains("\r\nlocation: https://new.example.com/a?b=c\r\n"))
         #expect(text.contains("\r\ncache-control: no-store\r\n"))
     }
@@ -249,48 +251,49 @@ extension RouteTrafficTests {
         settings.status = 404
         settings.body = "Gone fishing."
         let action = AppAction.answer(settings)
-        let rig = try self.rig { app in
+        let gateway = try self.gateway { app in
             app.action = action
             app.route.publicRules = [.init(method: nil, path: "/wiki/")]
             app.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Cache-Control", value: "max-age=60")])
         }
-        let text = try rig.received("\(method) /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        let text = try gateway.received("\(method) /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 404 Not Found\r\n") && text.contains("\r\ncache-control: max-age=60\r\n"))
         #expect(text.contains("\r\ncontent-type: text/plain; charset=utf-8\r\n"))
         #expect(text.contains("\r\nContent-Length: 13\r\n"))
-        #expect(text.hasSuffix(method == "GET" ? "\r\n\r\nGone fishing." : "\r\n\r\n") && rig.loop.inFlight == 0)
+        #expect(text.hasSuffix(method == "GET" ? "\r\n\r\nGone fishing." : "\r\n\r\n") && gateway.loop.inFlight == 0)
     }
 
     @Test func `an answer of 204 has no body and no type`() throws {
         var settings = FixedResponse()
         settings.status = 204
         let action = AppAction.answer(settings)
-        let rig = try self.rig { $0.action = action }
-        let text = try rig.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        let gateway = try self.gateway { $0.action = action }
+        let text = try gateway.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\n") && !text.lowercased().contains("content-"))
     }
 
     @Test func `redirects and answers are for those who may enter`() throws {
         let action = try self.redirect(Self.permanent)
-        let rig = try self.rig { $0.action = action }
-        let text = try rig.received("GET /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        let gateway = try self.gateway { $0.action = action }
+        let text = try gateway.received("GET /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 401 ") && !text.contains("location"))
     }
 
     @Test func `maintenance is for everybody, also on open paths, and not for the gateway's own addresses`()
         async throws
     {
-        let rig = try self.rig { $0.traffic.isInMaintenance = true }
-        let ticket = try await rig.cachedSession(of: .staff())
+        let gateway = try self.gateway { $0.traffic.isInMaintenance = true }
+        let ticket = try await gateway.cachedSession(of: .staff())
         for start in ["GET /wiki", "GET /wiki/healthz", "POST /wiki/assets/a"] {
-            #expect(rig.verdict(try rig.head(start)) == "refused route.maintenance")
+            #expect(gateway.verdict(try gateway.head(start)) == "refused route.maintenance")
             #expect(
-                rig.verdict(try rig.head(start, GatewayFixture.gate, cookie(ticket))) == "refused route.maintenance"
+                gateway.verdict(try gateway.head(start, GatewayFixture.gate, cookie(ticket)))
+                    == "refused route.maintenance"
             )
         }
-        #expect(rig.verdict(try rig.head("GET /oauth2/sign_in")) == "own endpoint")
-        #expect(rig.verdict(try rig.head("GET /")) == "sign in for front")
-        let text = try rig.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in")) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("GET /")) == "sign in for front")
+        let text = try gateway.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("\r\nretry-after: 120\r\n"))
     }
 
@@ -299,10 +302,10 @@ extension RouteTrafficTests {
         length: String,
         more: String
     ) throws {
-        let rig = try self.rig { $0.traffic.maxBody = 9 }
+        let gateway = try self.gateway { $0.traffic.maxBody = 9 }
         let head = "POST /wiki/assets/a HTTP/1.1\r\nHost: gate.example.com\r\nContent-Length: \(length)\r\n\(more)\r\n"
-        let text = try rig.received(head)
+        let text = try gateway.received(head)
         #expect(text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n") && text.contains("route.body_too_large"))
-        #expect(text.contains("\r\nConnection: close\r\n") && rig.loop.inFlight == 0)
+        #expect(text.contains("\r\nConnection: close\r\n") && gateway.loop.inFlight == 0)
     }
 }

@@ -15,8 +15,8 @@ private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct SignInEndpointTests {
     @Test func `a person signs in and lands where they were going`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/page?x=1")
         #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.hasPrefix("__Host-gatehouse-attempt-") } == true)
         let answer = try await browser.open(callback)
@@ -30,22 +30,26 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test func `the session that a sign-in begins is known to the loop before the browser has its ticket`() async throws
     {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff", returnPath: "/wiki"))
         let begun = try #require(browser.begun.first)
         #expect(browser.begun.count == 1 && browser.jar[GatewayFixture.gate]?[sessionCookie] == begun.ticket.text)
-        rig.loop.remember(begun.session, of: begun.ticket, in: rig.runtime.sessions)
-        let head = try rig.head("GET /wiki", GatewayFixture.gate, "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n")
-        #expect(rig.verdict(head) == "forwarded to wiki")
+        gateway.loop.remember(begun.session, of: begun.ticket, in: gateway.runtime.sessions)
+        let head = try gateway.head(
+            "GET /wiki",
+            GatewayFixture.gate,
+            "Cookie: \(sessionCookie)=\(begun.ticket.text)\r\n"
+        )
+        #expect(gateway.verdict(head) == "forwarded to wiki")
     }
 
     @Test func `a session that ended before the loop was told of it stays ended`() async throws {
-        let rig = try GatewayFixture()
-        let begun = try await rig.session(of: .staff())
-        rig.loop.sessions.removeFamily(begun.session.familyKey)
-        rig.loop.remember(begun.session, of: begun.ticket, in: rig.runtime.sessions)
-        #expect(rig.loop.sessions.count == 0)
+        let gateway = try GatewayFixture()
+        let begun = try await gateway.session(of: .staff())
+        gateway.loop.sessions.removeFamily(begun.session.familyKey)
+        gateway.loop.remember(begun.session, of: begun.ticket, in: gateway.runtime.sessions)
+        #expect(gateway.loop.sessions.count == 0)
     }
 
     @Test func `a script without a session learns that userinfo needs one`() async throws {
@@ -69,21 +73,21 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `who may not enter the app that they came for gets no session`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true]
         let callback = try await browser.begin("staff", returnPath: "/wiki", as: eve)
         let answer = try await browser.open(callback, "Accept: */*\r\n")
         #expect(answer.status == 403 && answer.code == "policy.refused")
-        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil && !rig.store.calls.contains("insert"))
+        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil && !gateway.store.calls.contains("insert"))
     }
 
     @Test func `W-02: the log line of a failed sign-in names the provider, what came and what was expected`()
         async throws
     {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
+        let browser = Browser(gateway)
         let claims: [String: JSON] = ["sub": "ada", "azp": "another-client"]
         let answer = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
         #expect(answer.status == 502)
@@ -96,31 +100,31 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `W-05: a session lives on after the ID token that began it has expired`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff", returnPath: "/"))
         // The ID token lives for 300 seconds.
-        rig.clock.advance(by: 3000)
+        gateway.clock.advance(by: 3000)
         let info = try await browser.open("\(gate)/oauth2/userinfo")
         #expect(info.status == 200)
     }
 
     @Test func `T-02 a callback works once`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
         let attempt = browser.jar
         try await browser.open(callback)
-        let other = Browser(rig)
+        let other = Browser(gateway)
         other.jar = attempt
         let replay = try await other.open(callback, "Accept: */*\r\n")
         #expect(replay.status == 400 && replay.code == "openid.attempt_lost" && replay.cookies.isEmpty)
-        #expect(rig.providers.requests.count { $0.hasSuffix("/token") } == 1)
+        #expect(gateway.providers.requests.count { $0.hasSuffix("/token") } == 1)
     }
 
     @Test func `whoever has a session goes on after a callback that was used`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a")
         let attempt = try #require(browser.jar[GatewayFixture.gate])
         try await browser.open(callback)
@@ -130,33 +134,33 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a lost attempt leads whoever has a session to the front page and others to an error`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
-        let stranger = Browser(rig)
+        let stranger = Browser(gateway)
         let refused = try await stranger.open(callback, "Accept: */*\r\n")
         #expect(refused.status == 400 && refused.code == "openid.attempt_lost")
-        stranger.jar = [GatewayFixture.gate: [sessionCookie: try await rig.session(of: .staff()).ticket.text]]
+        stranger.jar = [GatewayFixture.gate: [sessionCookie: try await gateway.session(of: .staff()).ticket.text]]
         let known = try await stranger.open(callback)
         #expect(known.status == 303 && known.location == "\(gate)/")
-        #expect(!rig.providers.requests.contains { $0.hasSuffix("/token") })
+        #expect(!gateway.providers.requests.contains { $0.hasSuffix("/token") })
     }
 
     @Test func `T-08 the callback of another provider does not end an attempt`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
         let mixed = callback.replacing("/callback/staff", with: "/callback/guests")
         let answer = try await browser.open(mixed, "Accept: */*\r\n")
         #expect(answer.status == 400 && answer.code == "openid.provider_mismatch")
-        #expect(!rig.providers.requests.contains { $0.hasSuffix("/token") })
+        #expect(!gateway.providers.requests.contains { $0.hasSuffix("/token") })
     }
 
     @Test func `an attempt ends after ten minutes`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
-        rig.clock.advance(by: 600)
+        gateway.clock.advance(by: 600)
         let answer = try await browser.open(callback, "Accept: */*\r\n")
         #expect(answer.code == "openid.attempt_lost")
     }
@@ -174,8 +178,8 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a callback may come as a form`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let sides = try await browser.begin("staff", returnPath: "/wiki").split(separator: "?", maxSplits: 1)
         let lines = "Accept: text/html\r\nContent-Type: application/x-www-form-urlencoded\r\n"
         let answer = try await browser.open(String(sides[0]), method: "POST", body: String(sides[1]), lines)
@@ -183,8 +187,8 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a sign-in ends the session that the browser had and begins another`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
         let old = try #require(browser.jar[GatewayFixture.gate]?[sessionCookie])
         try await browser.open(try await browser.begin("staff"))
@@ -202,20 +206,20 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `an ID token that is not for this attempt lets nobody in`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
-        rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
         let answer = try await browser.open(callback, "Accept: */*\r\n")
         #expect(answer.code == "id_token.nonce" && browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
-        #expect(!rig.store.calls.contains("insert"))
+        #expect(!gateway.store.calls.contains("insert"))
     }
 
     @Test func `a store that is down lets nobody in and takes no cookie away`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
-        rig.store.isDown = true
+        gateway.store.isDown = true
         let answer = try await browser.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
         #expect(answer.status == 503 && answer.head.headerFields[.retryAfter] == "2" && answer.cookies.isEmpty)
         let callback = try await browser.begin("staff")
@@ -232,8 +236,8 @@ private let sessionCookie = "__Host-gatehouse"
         "data:text/html,x", "\u{3031}e", "\u{3035}e", "\u{3002}e", "@e", ".e", "<>//e", "?url=//e", "",
     ])
     func `A-01 to A-04 no rd leads off the site`(target: String) async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: target)
         #expect(try await browser.open(callback).location == "\(gate)/")
         let query = Form([Form.Field("rd", target)]).encoded
@@ -241,24 +245,24 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(page.status == 200 && page.text.contains("/oauth2/start/staff?rd=%2F\""))
         let signOut = try await browser.open("\(gate)/oauth2/sign_out?\(query)", method: "POST")
         #expect(signOut.location?.hasPrefix("https://id.staff.example/logout?") == true)
-        let out = try await Browser(rig).open("\(gate)/oauth2/sign_out?\(query)", method: "POST")
+        let out = try await Browser(gateway).open("\(gate)/oauth2/sign_out?\(query)", method: "POST")
         #expect(out.location == "\(gate)/oauth2/sign_out")
     }
 }
 
 @Suite struct SignOutEndpointTests {
     private func signedIn() async throws -> (GatewayFixture, Browser) {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
-        return (rig, browser)
+        return (gateway, browser)
     }
 
     @Test func `A-13 the session ends in the store first, then in the browser, then at the provider`() async throws {
-        let (rig, browser) = try await self.signedIn()
+        let (gateway, browser) = try await self.signedIn()
         let ticket = try #require(browser.jar[GatewayFixture.gate]?[sessionCookie])
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
-        #expect(rig.store.calls.last == "removeFamily")
+        #expect(gateway.store.calls.last == "removeFamily")
         #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
         #expect(answer.cookies == ["\(sessionCookie)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"])
         let location = try #require(answer.location.flatMap { WebURL($0) })
@@ -270,16 +274,16 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `the feed hears of it`() async throws {
-        let (rig, browser) = try await self.signedIn()
+        let (gateway, browser) = try await self.signedIn()
         let heard = TestFlag()
-        rig.feed.subscribe { _ in heard.value = true }
+        gateway.feed.subscribe { _ in heard.value = true }
         try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
         #expect(heard.value)
     }
 
     @Test func `if the store is down the person is told and keeps the cookie`() async throws {
-        let (rig, browser) = try await self.signedIn()
-        rig.store.isDown = true
+        let (gateway, browser) = try await self.signedIn()
+        gateway.store.isDown = true
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "Accept: */*\r\n")
         #expect(
             answer.status == 503 && answer.cookies.isEmpty && browser.jar[GatewayFixture.gate]?[sessionCookie] != nil
@@ -288,42 +292,42 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test(arguments: ["Sec-Fetch-Site: cross-site", "Origin: https://evil.example", "Origin: null"])
     func `another site cannot sign a person out`(line: String) async throws {
-        let (rig, browser) = try await self.signedIn()
+        let (gateway, browser) = try await self.signedIn()
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "\(line)\r\n")
         #expect(answer.status == 403 && answer.code == "request.cross_site")
-        #expect(!rig.store.calls.contains("removeFamily"))
+        #expect(!gateway.store.calls.contains("removeFamily"))
     }
 
     @Test func `a mere link signs nobody out`() async throws {
-        let (rig, browser) = try await self.signedIn()
+        let (gateway, browser) = try await self.signedIn()
         let page = try await browser.open("\(gate)/oauth2/sign_out")
         #expect(page.status == 200 && page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
         let policy = page.head.headerFields[.contentSecurityPolicy]
         #expect(policy?.contains("form-action 'self' https://id.staff.example") == true)
-        #expect(!rig.store.calls.contains("removeFamily"))
+        #expect(!gateway.store.calls.contains("removeFamily"))
     }
 }
 
 @Suite struct HandoverEndpointTests {
     /// A stranger opens an app on a host of its own; the address is where it is sent.
     private func knock(
-        _ rig: GatewayFixture,
+        _ gateway: GatewayFixture,
         _ browser: Browser,
         path: String = "/cart?x=1",
         app: String = "shop"
     ) throws -> String {
         let host = "\(app).example.com"
-        let head = try rig.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
-        #expect(rig.verdict(head) == "sign in for \(app)")
-        let answer = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app))
+        let head = try gateway.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
+        #expect(gateway.verdict(head) == "sign in for \(app)")
+        let answer = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app))
         browser.keep(answer, host: host)
         return try #require(answer.location)
     }
 
     @Test func `a stranger on an app's host signs in at the gate and gets a session of that host`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
-        let toGate = try self.knock(rig, browser)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let toGate = try self.knock(gateway, browser)
         let chooser = try #require(try await browser.open(toGate).location)
         #expect(chooser.hasPrefix("\(gate)/oauth2/sign_in?rd=%2Foauth2%2Fhandover"))
         let page = try await browser.open(chooser)
@@ -346,16 +350,16 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     /// A person who is signed in at the gate, and the address with the code for the shop.
-    private func withCode(_ rig: GatewayFixture, _ browser: Browser) async throws -> String {
+    private func withCode(_ gateway: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))
-        let toGate = try self.knock(rig, browser)
+        let toGate = try self.knock(gateway, browser)
         return try #require(try await browser.open(toGate).location)
     }
 
     @Test func `a code works once`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
-        let code = try await self.withCode(rig, browser)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let code = try await self.withCode(gateway, browser)
         let binding = browser.jar["shop.example.com"]
         #expect(try await browser.open(code).status == 303)
         browser.jar["shop.example.com"] = binding
@@ -364,29 +368,29 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a code is worth nothing in another browser, on another host, or after a minute`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
-        let code = try await self.withCode(rig, browser)
-        let stolen = try await Browser(rig).open(code, "Accept: */*\r\n")
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let code = try await self.withCode(gateway, browser)
+        let stolen = try await Browser(gateway).open(code, "Accept: */*\r\n")
         #expect(stolen.status == 400 && stolen.code == "handover.other_browser")
         // X-08: a code that went astray is spent.
         let spent = try await browser.open(code, "Accept: */*\r\n")
         #expect(spent.status == 400 && spent.code == "handover.spent")
-        let second = try await self.withCode(rig, browser)
+        let second = try await self.withCode(gateway, browser)
         browser.jar["desk.example.com"] = browser.jar["shop.example.com"]
         let elsewhere = try await browser.open(second.replacing("shop.", with: "desk."), "Accept: */*\r\n")
         #expect(elsewhere.status == 400 && elsewhere.code == "handover.wrong_origin")
-        let third = try await self.withCode(rig, browser)
-        rig.clock.advance(by: 60)
+        let third = try await self.withCode(gateway, browser)
+        gateway.clock.advance(by: 60)
         let late = try await browser.open(third, "Accept: */*\r\n")
         #expect(late.status == 400 && late.code == "handover.code")
     }
 
     @Test func `a session whose provider the app does not accept gets no code`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("guests"))
-        let toGate = try self.knock(rig, browser, path: "/", app: "desk")
+        let toGate = try self.knock(gateway, browser, path: "/", app: "desk")
         let location = try await browser.open(toGate).location
         #expect(location?.hasPrefix("\(gate)/oauth2/start/staff?rd=%2Foauth2%2Fhandover") == true)
     }
@@ -400,9 +404,9 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `signing out at the gate ends the sessions of all hosts`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
-        try await browser.open(try await self.withCode(rig, browser))
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        try await browser.open(try await self.withCode(gateway, browser))
         #expect(try await browser.open("https://shop.example.com/oauth2/userinfo").status == 200)
         try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
         #expect(try await browser.open("https://shop.example.com/oauth2/userinfo").status == 401)
@@ -411,11 +415,11 @@ private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct OtherEndpointTests {
     @Test func `the keys are published with a tag`() async throws {
-        let rig = try GatewayFixture()
-        let answer = try await Browser(rig).open("\(gate)/oauth2/jwks.json")
+        let gateway = try GatewayFixture()
+        let answer = try await Browser(gateway).open("\(gate)/oauth2/jwks.json")
         let keys = try JSON(parsing: answer.body)["keys"]?.array
-        #expect(keys?.count == 1 && keys?.first?["kid"]?.string == rig.runtime.keys.signing.id)
-        #expect(keys?.first?["d"] == nil && answer.head.headerFields[.eTag] == rig.runtime.keys.entityTag)
+        #expect(keys?.count == 1 && keys?.first?["kid"]?.string == gateway.runtime.keys.signing.id)
+        #expect(keys?.first?["d"] == nil && answer.head.headerFields[.eTag] == gateway.runtime.keys.entityTag)
     }
 
     @Test(arguments: ["", "/", "/nothing", "/auth", "/SIGN_IN", "/sign_in2"])

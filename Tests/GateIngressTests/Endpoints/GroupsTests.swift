@@ -26,21 +26,21 @@ private let gate = "https://gate.example.com"
 
     /// The lounge, as somebody with these claims finds it.
     private func lounge(_ claims: [String: JSON], denying group: String) async throws -> Response {
-        let rig = try GatewayFixture(app: { app in
+        let gateway = try GatewayFixture(app: { app in
             app.route.denied = app.route.app == "lounge" ? [Self.entry(group: group)] : []
         })
-        let browser = Browser(rig)
+        let browser = Browser(gateway)
         let callback = try await browser.begin("guests", returnPath: "/lounge", as: claims)
         return try await browser.open(callback, "Accept: */*\r\n")
     }
 
     @Test func `a session keeps the groups that rules name if no app is told of the others`() async throws {
-        let rig = try GatewayFixture(app: { app in
+        let gateway = try GatewayFixture(app: { app in
             app.route.groups = .named
             app.route.denied = [Self.entry(group: "staff-abroad")]
             if app.route.app == "lounge" { app.route.access = .entries([Self.entry(group: "board")]) }
         })
-        let browser = Browser(rig)
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("guests", returnPath: "/", as: Self.ada))
         let info = try JSON(parsing: try await browser.open("\(gate)/oauth2/userinfo").body)
         #expect(info["groups"] == ["board"])
@@ -48,15 +48,15 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `an app is told of no more groups than its own rules name if its entry says so`() throws {
-        let rig = try GatewayFixture(app: { app in
+        let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "lounge" else { return }
             app.route.groups = .named
             app.route.access = .entries([Self.entry(group: "board")])
         })
         var profile = Profile(provider: "guests", issuer: "https://id.guests.example", subject: "ada")
         profile.groups = ["board", "chess"]
-        #expect(try rig.route("lounge").route.sharedGroups(of: profile) == ["board"])
-        #expect(try rig.route("front").route.sharedGroups(of: profile) == ["board", "chess"])
+        #expect(try gateway.route("lounge").route.sharedGroups(of: profile) == ["board"])
+        #expect(try gateway.route("front").route.sharedGroups(of: profile) == ["board", "chess"])
     }
 
     @Test func `who is denied gets no session`() async throws {
@@ -78,10 +78,10 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `groups over the budget are cut, but none that a rule names`() async throws {
-        let rig = try GatewayFixture(app: { app in
+        let gateway = try GatewayFixture(app: { app in
             if app.route.app == "lounge" { app.route.access = .entries([Self.entry(group: "zz-board")]) }
         })
-        let browser = Browser(rig)
+        let browser = Browser(gateway)
         var claims = Self.ada
         let many = (0..<900).map { "group-\($0)-" + String(repeating: "x", count: 40) } + ["zz-board"]
         claims["groups"] = .array(many.map(JSON.string))
@@ -96,10 +96,10 @@ private let gate = "https://gate.example.com"
 }
 
 @Suite struct FormPostTests {
-    private func rig() throws -> GatewayFixture { try GatewayFixture(provider: { $0.responseMode = .formPost }) }
+    private func gateway() throws -> GatewayFixture { try GatewayFixture(provider: { $0.responseMode = .formPost }) }
 
     @Test func `the attempt's cookie comes along with a form from the provider's site`() async throws {
-        let browser = Browser(try self.rig())
+        let browser = Browser(try self.gateway())
         let answer = try await browser.open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
         let cookie = answer.cookies.first { $0.hasPrefix("__Host-gatehouse-attempt-") }
         #expect(cookie?.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=None") == true)
@@ -107,7 +107,7 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `a posted callback signs in, and the session's cookie is for our own site`() async throws {
-        let browser = Browser(try self.rig())
+        let browser = Browser(try self.gateway())
         let callback = try await browser.begin("staff", returnPath: "/wiki")
         let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
         let type = "Content-Type: application/x-www-form-urlencoded\r\n"
@@ -121,8 +121,8 @@ private let gate = "https://gate.example.com"
     @Test func `a posted callback ends the session that it replaces, though that session's cookie does not come along`()
         async throws
     {
-        let rig = try self.rig()
-        let browser = Browser(rig)
+        let gateway = try self.gateway()
+        let browser = Browser(gateway)
         let first = try await browser.begin("staff")
         try await browser.open(first)
         let old = try #require(browser.jar[GatewayFixture.gate]?["__Host-gatehouse"])
@@ -131,7 +131,7 @@ private let gate = "https://gate.example.com"
         let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
         let type = "Content-Type: application/x-www-form-urlencoded\r\n"
         #expect(try await browser.open(parts[0], method: "POST", body: parts[1], type).status == 303)
-        let other = Browser(rig)
+        let other = Browser(gateway)
         other.jar[GatewayFixture.gate] = ["__Host-gatehouse": old]
         #expect(try await other.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n").status == 401)
     }
@@ -145,10 +145,10 @@ private let gate = "https://gate.example.com"
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Purpose: prefetch\r\n",
         ])
     func `nothing but a person opening the address begins a sign-in`(lines: String) async throws {
-        let rig = try GatewayFixture()
-        let answer = try await Browser(rig).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
+        let gateway = try GatewayFixture()
+        let answer = try await Browser(gateway).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
         #expect(answer.status == 403 && answer.text.contains("request.not_navigation"))
-        #expect(answer.cookies.isEmpty && rig.providers.requests.isEmpty)
+        #expect(answer.cookies.isEmpty && gateway.providers.requests.isEmpty)
     }
 
     @Test(arguments: ["", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n"])
@@ -161,15 +161,15 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `those who wait for one provider leave room for another's people`() async throws {
-        let rig = try GatewayFixture()
-        let staff = try #require(rig.runtime.provider("staff"))
+        let gateway = try GatewayFixture()
+        let staff = try #require(gateway.runtime.provider("staff"))
         while staff.waiting.enter() {}
-        let full = try await Browser(rig).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
+        let full = try await Browser(gateway).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
         #expect(full.status == 503 && full.code == "provider.busy")
         #expect(full.head.headerFields[.retryAfter] != nil)
-        #expect(try await Browser(rig).open("\(gate)/oauth2/start/guests").status == 303)
+        #expect(try await Browser(gateway).open("\(gate)/oauth2/start/guests").status == 303)
         staff.waiting.leave()
-        #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
-        #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
+        #expect(try await Browser(gateway).open("\(gate)/oauth2/start/staff").status == 303)
+        #expect(try await Browser(gateway).open("\(gate)/oauth2/start/staff").status == 303)
     }
 }

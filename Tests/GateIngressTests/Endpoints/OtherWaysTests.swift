@@ -19,13 +19,13 @@ private let gate = "https://\(GatewayFixture.gate)"
     private func ways(
         _ target: String,
         after failure: Failure = OtherWaysTests.failure,
-        _ rig: GatewayFixture? = nil
+        _ gateway: GatewayFixture? = nil
     ) throws -> [String] {
-        let rig = try rig ?? GatewayFixture()
-        let head = try rig.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
+        let gateway = try gateway ?? GatewayFixture()
+        let head = try gateway.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let request = EndpointRequest(head, body: [], way: way, runtime: rig.runtime, now: rig.clock.now)
-        return Endpoints(runtime: rig.runtime).otherWays(for: request, after: failure).map(\.address)
+        let request = EndpointRequest(head, body: [], way: way, runtime: gateway.runtime, now: gateway.clock.now)
+        return Endpoints(runtime: gateway.runtime).otherWays(for: request, after: failure).map(\.address)
     }
 
     @Test(
@@ -77,14 +77,14 @@ private let gate = "https://\(GatewayFixture.gate)"
 
     @Test(arguments: [("shop", ["guests"]), ("desk", [])])
     func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
-        let rig = try GatewayFixture()
-        let head = try rig.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let gateway = try GatewayFixture()
+        let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(
-            SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app)).location
+            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app)).location
         )
         let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
         let query = Form([Form.Field("rd", back.value)]).encoded
-        let ways = try self.ways("/oauth2/start/staff?\(query)", rig)
+        let ways = try self.ways("/oauth2/start/staff?\(query)", gateway)
         #expect(ways == providers.map { "\(gate)/oauth2/start/\($0)?\(query)" })
     }
 }
@@ -92,32 +92,32 @@ private let gate = "https://\(GatewayFixture.gate)"
 /// The same, as a person meets it.
 @Suite struct OtherWaysPageTests {
     /// A site whose provider `staff` has no metadata.
-    private func rig() throws -> GatewayFixture {
+    private func gateway() throws -> GatewayFixture {
         try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
     }
 
     @Test func `a person whose provider fails at the start is offered the others`() async throws {
-        let page = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
+        let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
         #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx"))
         #expect(!page.text.contains("start/staff"))
     }
 
     @Test func `a person without another way is offered to begin again`() async throws {
-        let page = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
+        let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
         #expect(page.status == 502 && !page.text.contains("/oauth2/start/"))
         #expect(page.text.contains("\(gate)/oauth2/sign_in"))
     }
 
     @Test func `a script is told the code only`() async throws {
-        let answer = try await Browser(try self.rig()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
+        let answer = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
         #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
     }
 
     @Test func `after the provider's answer the way back is that of the attempt`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/x?a=b")
-        rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
         let page = try await browser.open("\(callback)&rd=%2Felsewhere")
         #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx%3Fa%3Db"))
         #expect(!page.text.contains("elsewhere"))

@@ -16,16 +16,16 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     /// Where a browser is sent that opens a path of an app.
     private func invited(
-        _ rig: GatewayFixture,
+        _ gateway: GatewayFixture,
         _ browser: Browser,
         _ path: String,
         app: String,
         host: String
     ) throws -> String {
-        let head = try rig.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
-        let answer = SignInRedirect(runtime: rig.runtime).answer(
+        let head = try gateway.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
+        let answer = SignInRedirect(runtime: gateway.runtime).answer(
             for: head,
-            route: try rig.route(app),
+            route: try gateway.route(app),
             client: IPAddress("192.0.2.1")
         )
         browser.keep(answer, host: host)
@@ -33,10 +33,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: a long address of an app on the gateway's host is reached after the sign-in`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let path = "/wiki" + self.long
-        let start = try self.invited(rig, browser, path, app: "wiki", host: GatewayFixture.gate)
+        let start = try self.invited(gateway, browser, path, app: "wiki", host: GatewayFixture.gate)
         #expect(start.utf8.count < 200)
         let provider = try #require(try await browser.open(start).location)
         let back = try await browser.open(try browser.callback(to: provider, provider: "staff"))
@@ -45,19 +45,19 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: the app's rule is asked at the callback although the address is long`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
-        let start = try self.invited(rig, browser, "/wiki" + self.long, app: "wiki", host: GatewayFixture.gate)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let start = try self.invited(gateway, browser, "/wiki" + self.long, app: "wiki", host: GatewayFixture.gate)
         let provider = try #require(try await browser.open(start).location)
         let page = try await browser.open(try browser.callback(to: provider, provider: "staff", as: eve))
         #expect(page.status == 403 && page.text.contains("You may not open wiki"))
     }
 
     @Test func `W-06: a long address of an app on its own host is reached after the transfer`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
-        let toGate = try self.invited(rig, browser, self.long, app: "shop", host: "shop.example.com")
+        let toGate = try self.invited(gateway, browser, self.long, app: "shop", host: "shop.example.com")
         #expect(toGate.utf8.count < 1000)
         let code = try #require(try await browser.open(toGate).location)
         let back = try #require(try await browser.open(code).location)
@@ -65,25 +65,35 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `W-06: an address over 8 KiB ends on a page that says so`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
-        let path = rig.runtime.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
+        let path = gateway.runtime.longPaths.reference(
+            to: place,
+            on: GatewayFixture.gate,
+            for: nil,
+            now: gateway.clock.now
+        )
         let page = try await browser.open("\(gate)\(path)")
         #expect(page.status == 400 && page.text.contains("The link was too long"))
         #expect(links(page) == ["Try again": "\(gate)/wiki"])
     }
 
     @Test func `W-06: what is not kept any more says so`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
-        let path = rig.runtime.longPaths.reference(to: place, on: GatewayFixture.gate, for: nil, now: rig.clock.now)
+        let path = gateway.runtime.longPaths.reference(
+            to: place,
+            on: GatewayFixture.gate,
+            for: nil,
+            now: gateway.clock.now
+        )
         #expect(
             try await browser.open("https://shop.example.com\(path)", "Accept: */*\r\n").code == "signin.return_lost"
         )
         #expect(try await browser.open("\(gate)\(path)").location == gate + self.long)
-        rig.clock.advance(by: 660)
+        gateway.clock.advance(by: 660)
         let page = try await browser.open("\(gate)\(path)")
         #expect(page.status == 400 && page.text.contains("signin.return_lost"))
     }
@@ -130,15 +140,15 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
 @Suite struct TransferBoundTests {
     @Test func `X-15: forty navigations leave five cookies of transfers`() throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let host = "shop.example.com"
         for _ in 0..<40 {
             let cookies = (browser.jar[host] ?? [:]).map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
             let lines = "Sec-Fetch-Mode: navigate\r\n" + (cookies.isEmpty ? "" : "Cookie: \(cookies)\r\n")
-            let head = try rig.head("GET /cart", host, lines)
+            let head = try gateway.head("GET /cart", host, lines)
             browser.keep(
-                SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")),
+                SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")),
                 host: host
             )
         }
@@ -146,12 +156,12 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `X-07: one sign-in gets a bounded number of codes a minute`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
-        let head = try rig.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let head = try gateway.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(
-            SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")).location
+            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")).location
         )
         // More than the limit, since a slow machine earns some while it goes through them.
         var answer = try await browser.open(toGate, "Accept: */*\r\n")
@@ -162,7 +172,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         }
         #expect(answer.status == 429 && answer.code == "handover.too_often" && admitted >= TransferLimiter.perMinute)
         // Others are not concerned.
-        let other = Browser(rig)
+        let other = Browser(gateway)
         try await other.open(try await other.begin("staff"))
         #expect(try await other.open(toGate).status == 303)
     }
@@ -172,16 +182,18 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `X-04: a reload that changes who is admitted drops sessions from the caches of the loops`() async throws
     {
         let before = AdmissionFingerprints(["staff": "a", "guests": "g"], earlier: [:])
-        let rig = try GatewayFixture(admissions: before)
-        let ada = try await rig.session(of: .staff())
-        let guest = try await rig.session(of: .guest)
-        for issued in [ada, guest] { rig.loop.remember(issued.session, of: issued.ticket, in: rig.runtime.sessions) }
-        #expect(rig.loop.sessions.count == 2)
+        let gateway = try GatewayFixture(admissions: before)
+        let ada = try await gateway.session(of: .staff())
+        let guest = try await gateway.session(of: .guest)
+        for issued in [ada, guest] {
+            gateway.loop.remember(issued.session, of: issued.ticket, in: gateway.runtime.sessions)
+        }
+        #expect(gateway.loop.sessions.count == 2)
         let after = try GatewayFixture(admissions: AdmissionFingerprints(["staff": "b", "guests": "g"], earlier: [:]))
-        rig.loop.replace(with: after.runtime)
-        #expect(rig.loop.sessions.count == 1)
+        gateway.loop.replace(with: after.runtime)
+        #expect(gateway.loop.sessions.count == 1)
         // A look-up that began before the reload ends after it.
-        rig.loop.remember(ada.session, of: ada.ticket, in: rig.runtime.sessions)
-        #expect(rig.loop.sessions.count == 1)
+        gateway.loop.remember(ada.session, of: ada.ticket, in: gateway.runtime.sessions)
+        #expect(gateway.loop.sessions.count == 1)
     }
 }

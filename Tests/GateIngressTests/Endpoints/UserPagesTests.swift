@@ -16,12 +16,12 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 @Suite struct RejectionPageTests {
     /// The page for a user who opens the wiki in a browser with a session.
     private func page(
-        _ rig: GatewayFixture,
+        _ gateway: GatewayFixture,
         as profile: Profile,
         path: String = "/wiki/page?x=1"
     ) async throws -> String {
-        let ticket = try await rig.cachedSession(of: profile)
-        return try rig.received(
+        let ticket = try await gateway.cachedSession(of: profile)
+        return try gateway.received(
             "GET \(path) HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\nSec-Fetch-Mode: navigate\r\n\(cookie(ticket))\r\n"
         )
     }
@@ -37,9 +37,9 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `a script gets none of that`() async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff("eve", email: "eve@example.com"))
-        let answer = try rig.received("GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n")
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff("eve", email: "eve@example.com"))
+        let answer = try gateway.received("GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n")
         #expect(answer.contains("{\"error\":\"policy.refused\"") && !answer.contains("eve@example.com"))
     }
 
@@ -58,8 +58,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `Z-03: another account is asked for at the provider, and leads to where the user was going`()
         async throws
     {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let page = try await browser.open(try await browser.begin("staff", returnPath: "/wiki/a", as: eve))
         let other = try #require(links(page)["Sign in with another account"])
         let start = try #require(try await browser.open(other).location)
@@ -71,8 +71,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: on an app's own host another account is asked for although there is a session`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
         let other = "https://shop.example.com/oauth2/sign_in?rd=%2Fcart&prompt=select_account"
         let toGate = try #require(try await browser.open(other).location)
@@ -85,10 +85,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a sign-in that failed is repeated with the way back`() async throws {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a?x=1")
-        rig.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
         let page = try await browser.open(callback)
         #expect(page.status == 502)
         // With two providers the other one is offered; with one, the same again.
@@ -110,24 +110,25 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: a transfer that went wrong leads back to the app`() async throws {
-        let rig = try GatewayFixture()
-        let head = try rig.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let location = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("shop")).location
-        rig.clock.advance(by: 600)
-        let page = try await Browser(rig).open(try #require(location))
+        let gateway = try GatewayFixture()
+        let head = try gateway.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let location = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop"))
+            .location
+        gateway.clock.advance(by: 600)
+        let page = try await Browser(gateway).open(try #require(location))
         #expect(page.status == 400 && links(page) == ["Try again": "https://shop.example.com/cart?x=1"])
     }
 
     @Test(arguments: ["GET /\u{1} HTTP/1.1\r\n", "GET / HTTP/1.1\r\nBad Name: x\r\n", "GET /%zz HTTP/1.1\r\n"])
     func `Z-05: a browser gets a page for a request that cannot be read`(start: String) throws {
-        let rig = try GatewayFixture()
+        let gateway = try GatewayFixture()
         let accept = "Accept: text/html,application/xhtml+xml\r\n"
-        let page = try rig.received("\(start)Host: \(GatewayFixture.gate)\r\n\(accept)\r\n")
+        let page = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(accept)\r\n")
         #expect(page.hasPrefix("HTTP/1.1 400 ") && page.contains("content-type: text/html; charset=utf-8\r\n"))
         #expect(page.contains("<h1>The request was not understood</h1>") && page.contains("content-security-policy: "))
         let fetch = "Sec-Fetch-Mode: cors\r\n"
         for lines in ["", "\(accept)\(fetch)", "\(accept)X-Requested-With: XMLHttpRequest\r\n", "Accept: */*\r\n"] {
-            let answer = try rig.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
+            let answer = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
             #expect(answer.contains("content-type: application/json\r\n"), "\(lines)")
         }
     }
@@ -165,11 +166,11 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `Z-03: the front page is the list only where no app has it`() throws {
-        let rig = try GatewayFixture(without: ["front"])
-        #expect(rig.verdict(try rig.head("GET /", GatewayFixture.gate)) == "own endpoint")
-        #expect(rig.verdict(try rig.head("POST /", GatewayFixture.gate)) == "refused route.none")
-        #expect(rig.verdict(try rig.head("GET /x", GatewayFixture.gate)) == "refused route.none")
-        #expect(rig.verdict(try rig.head("GET /", "elsewhere.example.com")) == "refused route.none")
+        let gateway = try GatewayFixture(without: ["front"])
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("POST /", GatewayFixture.gate)) == "refused route.none")
+        #expect(gateway.verdict(try gateway.head("GET /x", GatewayFixture.gate)) == "refused route.none")
+        #expect(gateway.verdict(try gateway.head("GET /", "elsewhere.example.com")) == "refused route.none")
         let full = try GatewayFixture()
         #expect(full.verdict(try full.head("GET /", GatewayFixture.gate)) == "sign in for front")
     }
@@ -182,10 +183,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
 @Suite struct SignOutPageTests {
     private func signedIn(_ provider: String = "staff") async throws -> (GatewayFixture, Browser) {
-        let rig = try GatewayFixture()
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
         try await browser.open(try await browser.begin(provider))
-        return (rig, browser)
+        return (gateway, browser)
     }
 
     @Test func `W-03: the provider gets our client id and brings back a state that the page knows`() async throws {
@@ -217,20 +218,20 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `V-03: on an app's host without a session the gateway's host is asked`() async throws {
-        let (rig, browser) = try await self.signedIn()
+        let (gateway, browser) = try await self.signedIn()
         let answer = try await browser.open("https://shop.example.com/oauth2/sign_out")
         #expect(answer.status == 303 && answer.location == "\(gate)/oauth2/sign_out")
         let page = try await browser.open(try #require(answer.location))
         #expect(page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
         let posted = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
         #expect(posted.location == "https://shop.example.com/oauth2/sign_out")
-        #expect(!rig.store.calls.contains("removeFamily"))
+        #expect(!gateway.store.calls.contains("removeFamily"))
     }
 
     @Test func `a page on an app's host may post to where its sign-out leads`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff(), on: "shop.example.com")
-        let browser = Browser(rig)
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff(), on: "shop.example.com")
+        let browser = Browser(gateway)
         browser.jar = ["shop.example.com": [sessionCookie: issued.ticket.text]]
         let page = try await browser.open("https://shop.example.com/oauth2/sign_out")
         let policy = page.head.headerFields[.contentSecurityPolicy]

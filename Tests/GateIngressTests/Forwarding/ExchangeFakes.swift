@@ -4,6 +4,7 @@ import GateCore
 import GateHTTP
 import GateProxy
 import GateWire
+import HTTPTypes
 import NIOCore
 import Testing
 
@@ -102,7 +103,7 @@ final class FakeDelegate: UpstreamExchangeDelegate {
 
 /// An exchange with fakes on all its sides.
 struct ExchangeFixture {
-    let rig: GatewayFixture
+    let gateway: GatewayFixture
     let client = FakeClient()
     let stream = FakeStream()
     let delegate = FakeDelegate()
@@ -112,27 +113,27 @@ struct ExchangeFixture {
     init(
         _ start: String = "GET /wiki",
         lines: String = "",
-        rig: GatewayFixture? = nil,
+        gateway: GatewayFixture? = nil,
         opening: (GatewayFixture, RequestHead) throws -> PendingTunnel? = { _, _ in nil }
     ) throws {
-        let rig = try rig ?? GatewayFixture()
-        self.rig = rig
-        let head = try rig.head(start, GatewayFixture.gate, lines)
+        let gateway = try gateway ?? GatewayFixture()
+        self.gateway = gateway
+        let head = try gateway.head(start, GatewayFixture.gate, lines)
         self.exchange = UpstreamExchange(
             delegate: self.delegate,
-            loop: rig.loop,
+            loop: gateway.loop,
             connection: self.client,
             request: head,
-            route: try rig.route("wiki"),
+            route: try gateway.route("wiki"),
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
-            opening: try opening(rig, head)
+            opening: try opening(gateway, head)
         )
     }
 
     /// The app's response head.
     func respond(_ head: String, method: RequestMethod = .get) throws {
         var buffer = ByteBuffer(string: head)
-        let parser = ResponseParser(names: self.rig.runtime.fieldNames)
-        self.exchange.upstreamReceivedHead(try #require(try parser.head(from: &buffer, answering: method)))
+        let parser = ResponseParser(names: self.gateway.runtime.fieldNames)
+        self.exchange.upstreamReceivedHead(try #require(try parser.head(from: &buffer, for: method)))
     }
 }

@@ -18,7 +18,7 @@ import Testing
     }
 
     private final class Fixture {
-        let rig: GatewayFixture
+        let gateway: GatewayFixture
         let client = FakeClient()
         let stream = FakeStream()
         let delegate = Delegate()
@@ -27,27 +27,27 @@ import Testing
 
         /// A tunnel of Ada's to the app `wiki`.
         init(idleTimeout: TimeAmount = .hours(1)) async throws {
-            let rig = try GatewayFixture(app: { $0.traffic.webSocket = WebSocketSettings() })
-            let ticket = try await rig.cachedSession(of: .staff())
+            let gateway = try GatewayFixture(app: { $0.traffic.webSocket = WebSocketSettings() })
+            let ticket = try await gateway.cachedSession(of: .staff())
             let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
-            let head = try rig.head("GET /wiki", GatewayFixture.gate, lines)
-            let path = RequestPath(runtime: rig.runtime, loop: rig.loop)
+            let head = try gateway.head("GET /wiki", GatewayFixture.gate, lines)
+            let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
             let session = try #require(path.liveSession(of: head))
-            self.rig = rig
+            self.gateway = gateway
             self.session = session
             self.tunnel = Tunnel(
                 TunnelAuthorization(
                     request: head,
-                    route: try rig.route("wiki"),
+                    route: try gateway.route("wiki"),
                     tls: nil,
                     session: session,
-                    loop: rig.loop
+                    loop: gateway.loop
                 ),
                 idleTimeout: idleTimeout,
                 delegate: self.delegate,
                 connection: self.client,
-                registry: rig.loop.tunnels,
-                sweep: rig.loop.sweep
+                registry: gateway.loop.tunnels,
+                sweep: gateway.loop.sweep
             )
         }
     }
@@ -81,12 +81,12 @@ import Testing
     @Test func `the end of the session ends the tunnel with a close frame to both sides`() async throws {
         let fixture = try await Fixture()
         fixture.tunnel.open(over: fixture.stream)
-        #expect(fixture.rig.loop.tunnels.count(of: fixture.session.familyKey) == 1)
-        fixture.rig.loop.sessionEnded(fixture.session.familyKey)
+        #expect(fixture.gateway.loop.tunnels.count(of: fixture.session.familyKey) == 1)
+        fixture.gateway.loop.sessionEnded(fixture.session.familyKey)
         #expect(fixture.client.received == Self.policyFrame)
         #expect(!fixture.stream.received.isEmpty && fixture.stream.events == ["end"])
         #expect(fixture.client.events == ["end"] && fixture.delegate.ends == 1)
-        #expect(fixture.rig.loop.tunnels.count == 0)
+        #expect(fixture.gateway.loop.tunnels.count == 0)
     }
 
     @Test func `a frame that has begun reaches the client before the close frame`() async throws {
@@ -101,7 +101,7 @@ import Testing
 
     @Test func `a session that ends during the handshake refuses the tunnel`() async throws {
         let fixture = try await Fixture()
-        fixture.rig.loop.sessionEnded(fixture.session.familyKey)
+        fixture.gateway.loop.sessionEnded(fixture.session.familyKey)
         #expect(fixture.tunnel.isRefused && fixture.delegate.ends == 0)
     }
 
@@ -115,9 +115,9 @@ import Testing
     @Test func `a check that finds the user denied ends the tunnel`() async throws {
         let fixture = try await Fixture()
         fixture.tunnel.open(over: fixture.stream)
-        fixture.rig.loop.sessions.removeFamily(fixture.session.familyKey)
+        fixture.gateway.loop.sessions.removeFamily(fixture.session.familyKey)
         let other = try GatewayFixture(without: ["wiki"], app: { $0.traffic.webSocket = WebSocketSettings() })
-        fixture.rig.loop.replace(with: other.runtime)
+        fixture.gateway.loop.replace(with: other.runtime)
         fixture.tunnel.expire()
         #expect(fixture.delegate.ends == 1)
     }
@@ -137,7 +137,7 @@ import Testing
         #expect(fixture.stream.events == ["end output"] && fixture.tunnel.isOpen)
         fixture.tunnel.clientGone()
         #expect(fixture.stream.events == ["end output", "end"] && fixture.delegate.ends == 0)
-        #expect(fixture.rig.loop.tunnels.count == 0)
+        #expect(fixture.gateway.loop.tunnels.count == 0)
     }
 
     @Test func `a tunnel that is cut ends both sides at once`() async throws {

@@ -62,8 +62,8 @@ import Testing
     }
 
     @Test func `a chunked body over the limit is rejected and the app is left`() throws {
-        let rig = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
-        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", rig: rig)
+        let gateway = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", gateway: gateway)
         fixture.exchange.upstreamReady(fixture.stream)
         fixture.exchange.send(ByteBuffer(string: "abc"))
         #expect(fixture.delegate.events.isEmpty)
@@ -74,8 +74,8 @@ import Testing
     }
 
     @Test func `a body over the limit after the response has begun cuts the connection`() throws {
-        let rig = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
-        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", rig: rig)
+        let gateway = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", gateway: gateway)
         fixture.exchange.upstreamReady(fixture.stream)
         try fixture.respond(Self.ok)
         fixture.exchange.send(ByteBuffer(string: "abcd"))

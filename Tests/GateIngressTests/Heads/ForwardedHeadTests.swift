@@ -17,7 +17,7 @@ import Testing
         sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        let rig = try GatewayFixture()
+        let gateway = try GatewayFixture()
         var way = ForwardedHead.Way(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
@@ -25,7 +25,7 @@ import Testing
             isTrusted: isTrusted,
             sendsForwarded: sendsForwarded
         )
-        let head = try rig.head(start, host, lines)
+        let head = try gateway.head(start, host, lines)
         let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
         let bytes = ForwardedHead.request(
             head,
@@ -70,8 +70,8 @@ import Testing
 
     @Test(arguments: ["X_Forwarded_User", "X-Forwarded_Email", "X.Forwarded.User", "X_Gatehouse-Assertion"])
     func `A-08 spellings that an app might fold are refused with the whole request`(name: String) throws {
-        let rig = try GatewayFixture()
-        #expect(throws: WireRejection.self) { try rig.head("GET /wiki", GatewayFixture.gate, "\(name): evil\r\n") }
+        let gateway = try GatewayFixture()
+        #expect(throws: WireRejection.self) { try gateway.head("GET /wiki", GatewayFixture.gate, "\(name): evil\r\n") }
     }
 
     @Test(arguments: [
@@ -218,8 +218,8 @@ import Testing
         framing: BodyFraming? = nil,
         closes: Bool = false
     ) throws -> [String] {
-        let rig = try GatewayFixture()
-        let request = try rig.head("\(method) /wiki")
+        let gateway = try GatewayFixture()
+        let request = try gateway.head("\(method) /wiki")
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
         let parser = ResponseParser(names: .response)
         let head = try #require(try parser.head(from: &buffer, for: request.method))

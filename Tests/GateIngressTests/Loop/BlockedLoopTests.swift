@@ -11,9 +11,9 @@ import Testing
 @Suite struct BlockedLoopTests {
     @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
         let loop = try SocketLoop.start(named: "blocked")
-        let rig = try GatewayFixture()
+        let gateway = try GatewayFixture()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
-        let runtime = rig.runtime
+        let runtime = gateway.runtime
         try await loop.submit {
             LoopState(loop: loop, runtime: runtime, clock: .system).start { source.yield($0) }
         }.get()

@@ -33,8 +33,8 @@ import Testing
     }
 
     @Test func `a session exists on the host of its cookie only`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff(), on: "shop.example.com")
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff(), on: "shop.example.com")
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         cache.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
@@ -45,8 +45,8 @@ import Testing
 
     @Test(arguments: [(100, 30), (30, 30), (5, 5)] as [(Int64, Int64)])
     func `an entry is believed for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         let start = NIODeadline.uptimeNanoseconds(1)
@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test func `a session that has no time left is not believed`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
         let cache = SessionCache()
         let key = try self.key(issued.ticket)
         cache.insert(issued.session, for: key, freshFor: .seconds(-5), now: .uptimeNanoseconds(10_000_000_000))
@@ -66,8 +66,8 @@ import Testing
     }
 
     @Test func `the end of a family drops all of its sessions and no others`() async throws {
-        let rig = try GatewayFixture()
-        let (first, other) = (try await rig.session(of: .staff()), try await rig.session(of: .guest))
+        let gateway = try GatewayFixture()
+        let (first, other) = (try await gateway.session(of: .staff()), try await gateway.session(of: .guest))
         let cache = SessionCache()
         for issued in [first, other] {
             cache.insert(issued.session, for: try self.key(issued.ticket), freshFor: .seconds(30), now: .now())
@@ -99,20 +99,20 @@ import Testing
     }
 
     @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
         let session = CachedSession(issued.session, freshUntil: .distantFuture)
-        let route = try rig.route("wiki")
+        let route = try gateway.route("wiki")
         func lines(at now: Instant) throws -> ByteBuffer? {
-            guard case .admitted(let lines) = try session.standing(on: route, runtime: rig.runtime, now: now) else {
+            guard case .admitted(let lines) = try session.standing(on: route, runtime: gateway.runtime, now: now) else {
                 return nil
             }
             return lines
         }
-        let first = try lines(at: rig.clock.now)
-        #expect(try first != nil && lines(at: rig.clock.now.advanced(by: .seconds(59))) == first)
-        #expect(try lines(at: rig.clock.now.advanced(by: .seconds(60))) != first)
+        let first = try lines(at: gateway.clock.now)
+        #expect(try first != nil && lines(at: gateway.clock.now.advanced(by: .seconds(59))) == first)
+        #expect(try lines(at: gateway.clock.now.advanced(by: .seconds(60))) != first)
         session.forgetStandings()
-        #expect(try lines(at: rig.clock.now) != first)
+        #expect(try lines(at: gateway.clock.now) != first)
     }
 }

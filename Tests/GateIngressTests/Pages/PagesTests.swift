@@ -17,8 +17,8 @@ import Testing
         ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
     ])
     func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
-        let rig = try GatewayFixture()
-        #expect(ClientKind(try rig.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
+        let gateway = try GatewayFixture()
+        #expect(ClientKind(try gateway.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
     }
 }
 
@@ -38,13 +38,13 @@ import Testing
 
     @Test(arguments: Failure.Kind.allCases)
     func `a person sees code and incident and never the detail`(kind: Failure.Kind) throws {
-        let rig = try GatewayFixture()
+        let gateway = try GatewayFixture()
         let failure = Failure(kind, "some.code", "SECRET detail")
-        let page = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
+        let page = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
         #expect(page.text.contains("<code>some.code</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
-        let script = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        let script = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
         #expect(json["error"]?.string == "some.code" && json["incident"]?.string?.utf8.count == 12)
         #expect(!script.text.contains("SECRET") && script.status == page.status)
@@ -52,8 +52,11 @@ import Testing
     }
 
     @Test func `pages carry their protections and are not stored`() throws {
-        let rig = try GatewayFixture()
-        let page = rig.runtime.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: ClientKind(wantsPage: true))
+        let gateway = try GatewayFixture()
+        let page = gateway.runtime.rendering.answer(
+            to: Failure(.forbidden, "a.b", ""),
+            for: ClientKind(wantsPage: true)
+        )
         let fields = page.head.headerFields
         let policy = try #require(fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
@@ -64,8 +67,11 @@ import Testing
 
     @Test(arguments: [("upstream.overflow", "1"), ("session.store_unavailable", "2")] as [(StaticString, String)])
     func `who meets an overload is told when to come again`(code: StaticString, seconds: String) throws {
-        let rig = try GatewayFixture()
-        let answer = rig.runtime.rendering.answer(to: Failure(.overloaded, code, ""), for: ClientKind(wantsPage: false))
+        let gateway = try GatewayFixture()
+        let answer = gateway.runtime.rendering.answer(
+            to: Failure(.overloaded, code, ""),
+            for: ClientKind(wantsPage: false)
+        )
         #expect(answer.head.headerFields[.retryAfter] == seconds)
     }
 
@@ -126,9 +132,9 @@ import Testing
         host: String = GatewayFixture.gate,
         page: Bool = true
     ) throws -> Response {
-        let rig = try GatewayFixture()
-        let head = try rig.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
-        return SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route(app))
+        let gateway = try GatewayFixture()
+        let head = try gateway.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
+        return SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app))
     }
 
     @Test(arguments: [

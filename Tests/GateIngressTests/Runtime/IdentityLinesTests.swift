@@ -12,9 +12,13 @@ import Testing
 
 @Suite struct IdentityLinesTests {
     private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: profile)
-        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route(app), now: rig.clock.now)
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: profile)
+        let buffer = try gateway.runtime.identity.lines(
+            for: issued.session,
+            on: try gateway.route(app),
+            now: gateway.clock.now
+        )
         let text = String(buffer: buffer)
         #expect(text.hasSuffix("\r\n") && !text.contains("\r\n\r\n"))
         return text.split(separator: "\r\n").map(String.init)
@@ -61,28 +65,36 @@ import Testing
     }
 
     @Test func `the assertion is for this app and half as long believed as it lives`() async throws {
-        let rig = try GatewayFixture()
-        let issued = try await rig.session(of: .staff())
-        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let buffer = try gateway.runtime.identity.lines(
+            for: issued.session,
+            on: try gateway.route("wiki"),
+            now: gateway.clock.now
+        )
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
         let parts = token.split(separator: ".")
         let payload = try #require(Base64URL.decode(parts[1].utf8))
         let claims = try JSON(parsing: payload)
         #expect(claims["aud"]?.string == "https://gate.example.com/wiki" && claims["sub"]?.string == "staff:ada")
         #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == issued.session.id)
-        #expect(rig.runtime.identity.halfLife == .seconds(60))
+        #expect(gateway.runtime.identity.halfLife == .seconds(60))
     }
 
     @Test func `an app that asks for named groups is told of no other, in no line`() async throws {
-        let rig = try GatewayFixture(app: { app in
+        let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "wiki" else { return }
             var entry = AccessEntry(line: 1)
             entry.group = "ops"
             app.route.access = .entries([entry])
             app.route.groups = .named
         })
-        let issued = try await rig.session(of: .staff())
-        let buffer = try rig.runtime.identity.lines(for: issued.session, on: try rig.route("wiki"), now: rig.clock.now)
+        let issued = try await gateway.session(of: .staff())
+        let buffer = try gateway.runtime.identity.lines(
+            for: issued.session,
+            on: try gateway.route("wiki"),
+            now: gateway.clock.now
+        )
         let text = String(buffer: buffer)
         #expect(text.contains("X-Forwarded-Groups: ops\r\n"))
         let token = try #require(text.split(separator: "Assertion: ").last)

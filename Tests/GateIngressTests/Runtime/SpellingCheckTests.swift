@@ -9,8 +9,10 @@ import Testing
 
 /// Paths that some server reads as another app's, or as one that is not public.
 @Suite struct SpellingCheckTests {
-    private func rig(_ name: String = "wiki", _ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture
-    {
+    private func gateway(
+        _ name: String = "wiki",
+        _ change: @escaping (inout AppSettings) -> Void
+    ) throws -> GatewayFixture {
         try GatewayFixture(app: { app in if app.route.app == name { change(&app) } })
     }
 
@@ -32,8 +34,8 @@ import Testing
         "/wiki/assets/a%20b", "/wiki/assets/a%2Fb", "/wiki/assets/100%25", "/wiki/assets/a;v=1", "/wiki/assets/%C3%BC",
     ])
     func `Y-02 a public path whose readings are all public is forwarded`(path: String) throws {
-        let rig = try GatewayFixture()
-        #expect(rig.verdict(try rig.head("GET \(path)")) == "forwarded to wiki unknown")
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head("GET \(path)")) == "forwarded to wiki unknown")
     }
 
     @Test(arguments: [
@@ -42,9 +44,9 @@ import Testing
         ("/wiki", "/wiki%3Fx/y"), ("/wiki", "/wiki%2523"), ("/wiki", "/%2Fhost/wiki/x"),
     ])
     func `X-02 another spelling of an app's path does not reach the app around it`(own: String, path: String) throws {
-        let rig = try self.rig { $0.route.path = own }
-        #expect(rig.verdict(try rig.head("GET \(path)")) == "refused path.ambiguous")
-        let exact = try self.rig {
+        let gateway = try self.gateway { $0.route.path = own }
+        #expect(gateway.verdict(try gateway.head("GET \(path)")) == "refused path.ambiguous")
+        let exact = try self.gateway {
             $0.route.path = own
             $0.traffic.strictness.pathSpelling = .exact
         }
@@ -54,22 +56,22 @@ import Testing
 
     @Test(arguments: ["/sp%20ace", "/b%C3%BCro", "/100%25", "/a:b"])
     func `X-02 an app at a path with escapes is reached by that path`(own: String) throws {
-        let rig = try self.rig {
+        let gateway = try self.gateway {
             $0.route.path = own
             $0.route.publicRules = [.init(method: nil, path: "\(own)/my%20files/")]
         }
-        #expect(rig.verdict(try rig.head("GET \(own)/x")) == "sign in for wiki")
-        #expect(rig.verdict(try rig.head("GET \(own)/my%20files/a%20b")) == "forwarded to wiki unknown")
-        #expect(rig.verdict(try rig.head("GET \(own)%2Fmy%20files/a")) == "refused path.ambiguous")
+        #expect(gateway.verdict(try gateway.head("GET \(own)/x")) == "sign in for wiki")
+        #expect(gateway.verdict(try gateway.head("GET \(own)/my%20files/a%20b")) == "forwarded to wiki unknown")
+        #expect(gateway.verdict(try gateway.head("GET \(own)%2Fmy%20files/a")) == "refused path.ambiguous")
     }
 
     @Test func `X-02 a path leads nowhere but below the app, also where it has the host to itself`() throws {
-        let rig = try self.rig("shop") { $0.route.path = "/app" }
+        let gateway = try self.gateway("shop") { $0.route.path = "/app" }
         for path in ["/app/..%2Fother", "/app/%252e%252e/other", "/app%5C..%5Cother"] {
-            let verdict = rig.verdict(try rig.head("GET \(path)", "shop.example.com"))
+            let verdict = gateway.verdict(try gateway.head("GET \(path)", "shop.example.com"))
             #expect(verdict == "refused path.ambiguous" || verdict == "refused route.none", "\(verdict)")
         }
-        #expect(rig.verdict(try rig.head("GET /app/a%2Fb", "shop.example.com")) == "sign in for shop")
+        #expect(gateway.verdict(try gateway.head("GET /app/a%2Fb", "shop.example.com")) == "sign in for shop")
     }
 
     @Test(arguments: [
@@ -83,18 +85,20 @@ import Testing
         ("ftp://gate.example.com/wiki/b", false), ("/wiki%2Fb", false), ("/oauth2/sign_in", false),
     ])
     func `Y-04 COPY and MOVE lead nowhere but to the same app`(destination: String, may: Bool) async throws {
-        let rig = try GatewayFixture()
-        let ticket = try await rig.cachedSession(of: .staff())
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
         let lines = "Destination: \(destination)\r\n"
         let isName = ["", "b"].contains(destination)
         for method in ["COPY", "MOVE", "move", "BCOPY", "POST"] {
-            let verdict = rig.verdict(try rig.head("\(method) /wiki/a", GatewayFixture.gate, cookie(ticket) + lines))
+            let verdict = gateway.verdict(
+                try gateway.head("\(method) /wiki/a", GatewayFixture.gate, cookie(ticket) + lines)
+            )
             let passes = may || isName && !["COPY", "MOVE"].contains(method)
             #expect(verdict == (passes ? "forwarded to wiki" : "refused path.destination"), "\(method)")
         }
         for method in ["COPY", "MOVE"] {
-            let verdict = rig.verdict(
-                try rig.head("\(method) /wiki/assets/a", GatewayFixture.gate, cookie(ticket) + lines)
+            let verdict = gateway.verdict(
+                try gateway.head("\(method) /wiki/assets/a", GatewayFixture.gate, cookie(ticket) + lines)
             )
             #expect(verdict == "refused path.destination")
         }
@@ -107,10 +111,12 @@ import Testing
     func `Y-08 an origin may write to its path in every reading, and to no other`(path: String, may: Bool) async throws
     {
         let portal = try #require(WebURL("https://idp.example.com")).origin
-        let rig = try self.rig { $0.traffic.strictness.origins = [WriteOrigin(origin: portal, path: "/wiki/acs/")] }
-        let ticket = try await rig.cachedSession(of: .staff())
+        let gateway = try self.gateway {
+            $0.traffic.strictness.origins = [WriteOrigin(origin: portal, path: "/wiki/acs/")]
+        }
+        let ticket = try await gateway.cachedSession(of: .staff())
         let lines = "Origin: https://idp.example.com\r\nSec-Fetch-Site: cross-site\r\n"
-        let verdict = rig.verdict(try rig.head("POST \(path)", GatewayFixture.gate, cookie(ticket) + lines))
+        let verdict = gateway.verdict(try gateway.head("POST \(path)", GatewayFixture.gate, cookie(ticket) + lines))
         #expect((verdict == "forwarded to wiki") == may, "\(verdict)")
     }
 }

@@ -14,7 +14,7 @@ import Testing
 
 /// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
 final class Browser {
-    private let rig: GatewayFixture
+    private let gateway: GatewayFixture
     /// The cookies by host and name.
     var jar: [String: [String: String]] = [:]
     private let noted = NotedSessions()
@@ -22,8 +22,8 @@ final class Browser {
     /// The sessions that the gateway's loop was told of as they began.
     var begun: [IssuedSession] { self.noted.all }
 
-    init(_ rig: GatewayFixture) {
-        self.rig = rig
+    init(_ gateway: GatewayFixture) {
+        self.gateway = gateway
     }
 
     /// The answer to a request for an address of ours.
@@ -39,17 +39,17 @@ final class Browser {
         var fields = lines
         if !cookies.isEmpty { fields += "Cookie: \(cookies.joined(separator: "; "))\r\n" }
         if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
-        let head = try self.rig.head("\(method) \(place.target)", place.origin.host, fields)
+        let head = try self.gateway.head("\(method) \(place.target)", place.origin.host, fields)
         let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let own = EndpointRequest(
             head,
             body: Array(body.utf8),
             way: way,
-            runtime: self.rig.runtime,
-            now: self.rig.clock.now
+            runtime: self.gateway.runtime,
+            now: self.gateway.clock.now
         )
         let noted = self.noted
-        let endpoints = Endpoints(runtime: self.rig.runtime) { issued in noted.append(issued) }
+        let endpoints = Endpoints(runtime: self.gateway.runtime) { issued in noted.append(issued) }
         let answer = await endpoints.answer(to: own)
         self.keep(answer, host: place.origin.host)
         return answer
@@ -86,7 +86,7 @@ final class Browser {
         let form = try #require(Form(encoded: address.query ?? ""))
         var all = claims
         all["nonce"] = .string(try #require(form["nonce"]))
-        self.rig.providers.says(all)
+        self.gateway.providers.says(all)
         let answer = Form([Form.Field("code", "c1"), Form.Field("state", try #require(form["state"]))])
         return "\(try #require(form["redirect_uri"]))?\(answer.encoded)"
     }

@@ -71,7 +71,7 @@ final class SwitchedStore: SessionStore {
 }
 
 extension Profile {
-    /// A person of the staff with a verified address.
+    /// a user of the staff with a verified address.
     static func staff(_ subject: String = "ada", email: String = "ada@example.org") -> Profile {
         var profile = Profile(provider: "staff", issuer: "https://id.staff.example", subject: subject)
         profile.email = email

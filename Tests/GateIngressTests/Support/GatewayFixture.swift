@@ -19,7 +19,7 @@ import Testing
 
 @testable import GateIngress
 
-/// A site with two providers and five apps, and all that a test wants to look at.
+/// A runtime configuration with two providers and five apps, and all that a test wants to look at.
 ///
 /// `staff` and `guests` are OpenID providers. On the gate's own host are `/` (both providers), `/wiki` (staff of
 /// example.org; `GET /wiki/healthz` and `/wiki/assets/` are open) and `/lounge` (guests). `shop.example.com` takes both,

@@ -22,9 +22,9 @@ import Testing
         level: String
     ) throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         for wantsPage in [true, false] {
-            let answer = rig.runtime.rendering.answer(
+            let answer = gateway.runtime.rendering.answer(
                 to: Failure(kind, code, "why"),
                 for: ClientKind(wantsPage: wantsPage)
             )
@@ -37,9 +37,9 @@ import Testing
 
     @Test func `Z-05: a script without a session gets an incident that is logged`() throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        let head = try rig.head("GET /wiki", GatewayFixture.gate, "Accept: */*\r\n")
-        let answer = SignInRedirect(runtime: rig.runtime).answer(for: head, route: try rig.route("wiki"))
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, "Accept: */*\r\n")
+        let answer = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("wiki"))
         let json = try JSON(parsing: answer.body)
         #expect(answer.status == 401 && json["error"]?.string == "sign_in_required")
         #expect(json["incident"]?.string == lines.all.last?.values["incident"] && lines.all.count == 1)
@@ -48,8 +48,8 @@ import Testing
 
     @Test func `Z-05: bytes that are no request are logged with the incident that is shown`() throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        let answer = try rig.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
+        let answer = try gateway.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         let line = try #require(lines.all.last)
         #expect("\(line.level)" == "info" && line.values["code"] == "request.repeated_host")
         #expect(answer.contains(try #require(line.values["incident"])))
@@ -73,9 +73,9 @@ import Testing
     @Test(arguments: ["\u{9B}2J", "\u{202E}", "\n", "\u{2028}"])
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
-        let rig = try GatewayFixture(log: RequestLog(logger: lines.logger))
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let failure = Failure(.forbidden, "request.cross_site_websocket", "opened by https://\(hostile)evil.example")
-        _ = rig.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        _ = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))
     }

@@ -47,67 +47,67 @@ private let day: Int64 = 86_400
 
 @Suite struct ExpiryTests {
     @Test func `each certificate that ends soon is told, with its name, its day and what was shown`() throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [
             try .stub(1, "CN=leaf", left: .days(2)), try .stub(2, "CN=between", left: .days(20)),
             try .stub(3, "CN=root", left: .days(31)),
         ]
-        try stage.survey(chain)
-        #expect(stage.events.map(\.name) == [.expiring, .expiring])
-        #expect(stage.events.map(\.severity) == [.critical, .notice])
-        for (event, certificate) in zip(stage.events, chain) {
+        try fixture.survey(chain)
+        #expect(fixture.events.map(\.name) == [.expiring, .expiring])
+        #expect(fixture.events.map(\.severity) == [.critical, .notice])
+        for (event, certificate) in zip(fixture.events, chain) {
             #expect(event.detail.contains(certificate.subject))
             #expect(event.detail.contains("on \(certificate.notAfter.date)"))
             #expect(event.host == PinFixture.host && event.presented == chain.compactMap(\.publicKeyPin))
         }
-        #expect(stage.lines.events.count == 2)
+        #expect(fixture.lines.events.count == 2)
     }
 
     @Test func `of a certificate without a name it is said that it has none`() throws {
-        let stage = PinFixture(["staff": nil])
-        try stage.survey([.stub(1, "", left: .days(2))])
-        #expect(stage.events.first?.detail.contains("a certificate without subject") == true)
+        let fixture = PinFixture(["staff": nil])
+        try fixture.survey([.stub(1, "", left: .days(2))])
+        #expect(fixture.events.first?.detail.contains("a certificate without subject") == true)
     }
 
     @Test func `while nothing ends soon nothing is told`() throws {
-        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(31))))
-        try stage.survey([.stub(1, age: .days(60), left: .days(30))])
-        stage.watch.tick()
-        #expect(stage.events.isEmpty)
+        let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(31))))
+        try fixture.survey([.stub(1, age: .days(60), left: .days(30))])
+        fixture.watch.tick()
+        #expect(fixture.events.isEmpty)
     }
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
     func `a stage is told once a day at most, however often the host is looked at`(second: Int64) throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .days(10))]
-        try stage.survey(chain)
-        stage.clock.advance(by: second)
-        try stage.survey(chain)
-        #expect(stage.events.count == 1)
+        try fixture.survey(chain)
+        fixture.clock.advance(by: second)
+        try fixture.survey(chain)
+        #expect(fixture.events.count == 1)
     }
 
     @Test func `a survey once a day tells each day`() throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         for _ in 0..<3 {
-            try stage.survey([.stub(1, left: .days(20))])
-            stage.clock.advance(by: day)
+            try fixture.survey([.stub(1, left: .days(20))])
+            fixture.clock.advance(by: day)
         }
-        #expect(stage.events.map(\.severity) == [.notice, .notice, .notice])
+        #expect(fixture.events.map(\.severity) == [.notice, .notice, .notice])
     }
 
     @Test func `a new stage is told at once`() throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .seconds(14 * day + 60))]
-        try stage.survey(chain)
-        stage.clock.advance(by: 60)
-        try stage.survey(chain)
-        #expect(stage.events.map(\.severity) == [.notice, .warning])
+        try fixture.survey(chain)
+        fixture.clock.advance(by: 60)
+        try fixture.survey(chain)
+        #expect(fixture.events.map(\.severity) == [.notice, .warning])
     }
 
     @Test func `two certificates of a chain with one stage are two events`() throws {
-        let stage = PinFixture(["staff": nil])
-        try stage.survey([.stub(1, "CN=leaf", left: .days(2)), .stub(2, "CN=between", left: .days(2))])
-        #expect(stage.events.count == 2)
+        let fixture = PinFixture(["staff": nil])
+        try fixture.survey([.stub(1, "CN=leaf", left: .days(2)), .stub(2, "CN=between", left: .days(2))])
+        #expect(fixture.events.count == 2)
     }
 }
 
@@ -120,9 +120,9 @@ private let day: Int64 = 86_400
     )
     func `that pins expire is told with what follows`(expired: PinSet.Expired, words: String) throws {
         let end = PinFixture.start.advanced(by: .days(14))
-        let stage = PinFixture(try PinSet.stub(1, expires: end, expired: expired))
-        #expect(stage.events.map(\.name) == [.expiring] && stage.events.first?.severity == .warning)
-        let event = try #require(stage.events.first)
+        let fixture = PinFixture(try PinSet.stub(1, expires: end, expired: expired))
+        #expect(fixture.events.map(\.name) == [.expiring] && fixture.events.first?.severity == .warning)
+        let event = try #require(fixture.events.first)
         #expect(event.detail.contains("on \(end.date)") && event.detail.contains(words) && event.host == nil)
     }
 
@@ -139,10 +139,10 @@ private let day: Int64 = 86_400
         isBypassed: Bool
     ) throws {
         let end = PinFixture.start.advanced(by: .days(1))
-        let stage = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
-        stage.clock.advance(by: day + second)
-        stage.watch.tick()
-        let bypassed = stage.events.filter { $0.name == .bypassed }
+        let fixture = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
+        fixture.clock.advance(by: day + second)
+        fixture.watch.tick()
+        let bypassed = fixture.events.filter { $0.name == .bypassed }
         #expect(bypassed.count == (isBypassed ? 1 : 0))
         #expect(bypassed.allSatisfy { $0.severity == .warning && $0.detail.contains("expired on \(end.date)") })
     }
@@ -150,28 +150,28 @@ private let day: Int64 = 86_400
     @Test func `each set of a provider is told of by itself`() throws {
         let end = PinFixture.start.advanced(by: .days(10))
         let hosts = ["a.example.com": try PinSet.stub(2, expires: end), "b.example.com": try PinSet.stub(3)]
-        let stage = PinFixture(["staff": PinPolicy(standard: try PinSet.stub(1, expires: end), hosts: hosts)])
-        #expect(stage.events.map(\.host) == [nil, "a.example.com"])
+        let fixture = PinFixture(["staff": PinPolicy(standard: try PinSet.stub(1, expires: end), hosts: hosts)])
+        #expect(fixture.events.map(\.host) == [nil, "a.example.com"])
     }
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
     func `a stage is told once a day at most, however often pins are looked at`(second: Int64) throws {
-        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(10))))
-        stage.clock.advance(by: second)
-        for _ in 0..<3 { stage.watch.tick() }
-        #expect(stage.events.count == 1)
+        let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(10))))
+        fixture.clock.advance(by: second)
+        for _ in 0..<3 { fixture.watch.tick() }
+        #expect(fixture.events.count == 1)
     }
 
     @Test func `the days until pins expire are told until they are renewed`() throws {
-        let stage = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(4))))
+        let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(4))))
         for _ in 0..<3 {
-            stage.clock.advance(by: day)
-            stage.watch.tick()
+            fixture.clock.advance(by: day)
+            fixture.watch.tick()
         }
-        #expect(stage.events.map(\.severity) == [.warning, .critical, .critical, .critical])
-        stage.watch.adopt(["staff": PinPolicy(standard: try PinSet.stub(1))])
-        stage.clock.advance(by: day)
-        stage.watch.tick()
-        #expect(stage.events.count == 4)
+        #expect(fixture.events.map(\.severity) == [.warning, .critical, .critical, .critical])
+        fixture.watch.adopt(["staff": PinPolicy(standard: try PinSet.stub(1))])
+        fixture.clock.advance(by: day)
+        fixture.watch.tick()
+        #expect(fixture.events.count == 4)
     }
 }

@@ -84,9 +84,9 @@ import Testing
     }
 
     @Test func `a survey warns of what is doubtful, once for each remark`() throws {
-        let stage = PinFixture(try PinSet.stub(101, match: .certificate))
-        try stage.survey([.stub(1, age: .days(1))])
-        let lines = stage.lines.all.filter { $0.message == "pins" }
+        let fixture = PinFixture(try PinSet.stub(101, match: .certificate))
+        try fixture.survey([.stub(1, age: .days(1))])
+        let lines = fixture.lines.all.filter { $0.message == "pins" }
         #expect(lines.count == 2 && lines.allSatisfy { $0.level == .warning && $0.values["host"] == PinFixture.host })
     }
 }

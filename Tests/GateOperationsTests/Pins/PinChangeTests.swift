@@ -91,25 +91,25 @@ import Testing
 
     @Test(arguments: Pins.allCases)
     func `with a provider that is removed nobody can sign in, so nothing is given up`(pins: Pins) throws {
-        let stage = PinFixture(["staff": try self.policy(pins)])
-        let told = stage.lines.events.count
-        stage.watch.adopt([:])
-        #expect(stage.lines.events.count == told)
+        let fixture = PinFixture(["staff": try self.policy(pins)])
+        let told = fixture.lines.events.count
+        fixture.watch.adopt([:])
+        #expect(fixture.lines.events.count == told)
     }
 
     @Test func `each reload that gives pins up is told, however soon after the last`() throws {
-        let stage = PinFixture(["staff": try self.policy(.enforced)])
+        let fixture = PinFixture(["staff": try self.policy(.enforced)])
         for pins in [.reported, .enforced, .reported] as [Pins] {
-            stage.watch.adopt(["staff": try self.policy(pins)])
+            fixture.watch.adopt(["staff": try self.policy(pins)])
         }
-        #expect(stage.events.map(\.name) == [.bypassed, .bypassed] && stage.lines.events.count == 2)
-        #expect(stage.lines.events.first?.values["host"] == "all")
+        #expect(fixture.events.map(\.name) == [.bypassed, .bypassed] && fixture.lines.events.count == 2)
+        #expect(fixture.lines.events.first?.values["host"] == "all")
     }
 
     @Test func `every provider that gives pins up is told`() throws {
         let (old, new) = (try self.policy(.enforced), try self.policy(.reported))
-        let stage = PinFixture(["staff": old, "guests": old, "others": old])
-        stage.watch.adopt(["staff": new, "guests": nil, "others": old])
-        #expect(stage.events.map(\.provider) == ["guests", "staff"])
+        let fixture = PinFixture(["staff": old, "guests": old, "others": old])
+        fixture.watch.adopt(["staff": new, "guests": nil, "others": old])
+        #expect(fixture.events.map(\.provider) == ["guests", "staff"])
     }
 }

@@ -40,7 +40,7 @@ struct PinFixture {
     /// Those hosts of a provider that are refused.
     func refused(_ hosts: String..., of provider: String = "staff") throws -> [String] {
         let called = try (hosts.isEmpty ? [Self.host] : hosts).map { try Self.origin($0) }
-        return self.watch.refusals(of: provider, among: called).map(\.origin.host)
+        return self.watch.rejectedHosts(of: provider, among: called).map(\.origin.host)
     }
 
     /// A handshake under a set, at the stage's time.

@@ -16,19 +16,19 @@ extension PrometheusRegistry {
 @Suite struct PinGaugeTests {
     private let registry = PrometheusRegistry()
 
-    private func recorded(_ stage: PinFixture) -> [String] {
-        withMetricsFactory(self.registry) { stage.watch.record() }
+    private func recorded(_ fixture: PinFixture) -> [String] {
+        withMetricsFactory(self.registry) { fixture.watch.record() }
         return self.registry.lines
     }
 
     @Test func `a host with pins has gauges for its certificates, its pins and their end`() throws {
         let set = try PinSet.stub(2, 8, 9, match: .chain, expires: PinFixture.start.advanced(by: .days(40)))
-        let stage = PinFixture(set)
-        try stage.survey([.stub(1, left: .days(50)), .stub(2, left: .days(60))], at: "id.example.com")
-        stage.clock.advance(by: 1)
+        let fixture = PinFixture(set)
+        try fixture.survey([.stub(1, left: .days(50)), .stub(2, left: .days(60))], at: "id.example.com")
+        fixture.clock.advance(by: 1)
         let place = "provider=\"staff\",host=\"id.example.com\""
         #expect(
-            self.recorded(stage) == [
+            self.recorded(fixture) == [
                 "gatehouse_pin_backups_unused{\(place)} 2.0", "gatehouse_pin_enforced{\(place)} 1.0",
                 "gatehouse_pin_set_days_left{\(place)} 39.0",
                 "gatehouse_provider_certificate_days_left{\(place),position=\"0\"} 49.0",
@@ -38,12 +38,12 @@ extension PrometheusRegistry {
     }
 
     @Test func `a host without pins has gauges for its certificates only, the port in its name`() throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         let origin = try #require(Origin(scheme: "https", host: "a.example.com", port: 8443))
-        stage.watch.survey("staff", at: origin, [try .stub(1, left: .days(5))])
+        fixture.watch.survey("staff", at: origin, [try .stub(1, left: .days(5))])
         let place = "provider=\"staff\",host=\"a.example.com:8443\""
         #expect(
-            self.recorded(stage) == ["gatehouse_provider_certificate_days_left{\(place),position=\"0\"} 5.0"]
+            self.recorded(fixture) == ["gatehouse_provider_certificate_days_left{\(place),position=\"0\"} 5.0"]
         )
     }
 
@@ -60,46 +60,48 @@ extension PrometheusRegistry {
         value: Int
     ) throws {
         let end = PinFixture.start.advanced(by: .days(1))
-        let stage = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
-        try stage.survey([.stub(1)])
-        stage.clock.advance(by: 86_400 + second)
-        let line = self.recorded(stage).first { $0.hasPrefix("gatehouse_pin_enforced{") }
+        let fixture = PinFixture(try PinSet.stub(1, mode: mode, expires: end, expired: expired))
+        try fixture.survey([.stub(1)])
+        fixture.clock.advance(by: 86_400 + second)
+        let line = self.recorded(fixture).first { $0.hasPrefix("gatehouse_pin_enforced{") }
         #expect(line?.hasSuffix("} \(value).0") == true)
     }
 
     @Test func `gauges follow what is known`() throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinFixture(set)
-        try stage.observe(.matched(pin: 0, position: 0), set, showing: 1, 3)
-        #expect(self.recorded(stage).filter { $0.contains("days_left") }.map { $0.suffix(6) } == [" 200.0", " 200.0"])
-        stage.clock.advance(by: 86_400)
-        try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
-        let lines = self.recorded(stage)
+        let fixture = PinFixture(set)
+        try fixture.observe(.matched(pin: 0, position: 0), set, showing: 1, 3)
+        #expect(
+            self.recorded(fixture).filter { $0.contains("days_left") }.map { $0.suffix(6) } == [" 200.0", " 200.0"]
+        )
+        fixture.clock.advance(by: 86_400)
+        try fixture.observe(.matched(pin: 0, position: 0), set, showing: 1)
+        let lines = self.recorded(fixture)
         #expect(lines.count == 3 && lines.last?.hasSuffix("position=\"0\"} 199.0") == true)
     }
 
     @Test func `the gauges of a host that is gone disappear, those of the others stay`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": nil])
-        for provider in ["staff", "guests"] { try stage.survey([.stub(1)], of: provider) }
-        #expect(self.recorded(stage).count == 4)
-        stage.watch.adopt(["guests": nil])
-        let lines = self.recorded(stage)
+        let fixture = PinFixture(["staff": PinPolicy(standard: set), "guests": nil])
+        for provider in ["staff", "guests"] { try fixture.survey([.stub(1)], of: provider) }
+        #expect(self.recorded(fixture).count == 4)
+        fixture.watch.adopt(["guests": nil])
+        let lines = self.recorded(fixture)
         #expect(lines.count == 1 && lines.first?.contains("provider=\"guests\"") == true)
         #expect(!self.registry.text().contains("gatehouse_pin_"))
-        stage.watch.adopt([:])
-        #expect(self.recorded(stage).isEmpty)
+        fixture.watch.adopt([:])
+        #expect(self.recorded(fixture).isEmpty)
     }
 
     @Test func `a host that comes back has its gauges again`() throws {
-        let stage = PinFixture(["staff": nil])
-        try stage.survey([.stub(1)])
-        let lines = self.recorded(stage)
-        stage.watch.adopt([:])
-        #expect(self.recorded(stage).isEmpty)
-        stage.watch.adopt(["staff": nil])
-        try stage.survey([.stub(1)])
-        #expect(self.recorded(stage) == lines && !lines.isEmpty)
+        let fixture = PinFixture(["staff": nil])
+        try fixture.survey([.stub(1)])
+        let lines = self.recorded(fixture)
+        fixture.watch.adopt([:])
+        #expect(self.recorded(fixture).isEmpty)
+        fixture.watch.adopt(["staff": nil])
+        try fixture.survey([.stub(1)])
+        #expect(self.recorded(fixture) == lines && !lines.isEmpty)
     }
 }
 
@@ -108,10 +110,10 @@ extension PrometheusRegistry {
         let registry = PrometheusRegistry()
         let (set, reporting) = (try PinSet.stub(1, 2, match: .chain), try PinSet.stub(1, mode: .report))
         try withMetricsFactory(registry) {
-            let stage = PinFixture(["a": PinPolicy(standard: set), "b": PinPolicy(standard: reporting)])
-            for _ in 0..<2 { try stage.observe(.matched(pin: 1, position: 3), set, of: "a", showing: 5, 6, 7, 2) }
-            try stage.observe(.mismatched, set, of: "a", showing: 9)
-            try stage.observe(.mismatched, reporting, of: "b", showing: 9)
+            let fixture = PinFixture(["a": PinPolicy(standard: set), "b": PinPolicy(standard: reporting)])
+            for _ in 0..<2 { try fixture.observe(.matched(pin: 1, position: 3), set, of: "a", showing: 5, 6, 7, 2) }
+            try fixture.observe(.mismatched, set, of: "a", showing: 9)
+            try fixture.observe(.mismatched, reporting, of: "b", showing: 9)
         }
         let (a, b) = ("provider=\"a\",host=\"id.example.com\"", "provider=\"b\",host=\"id.example.com\"")
         let match = "gatehouse_pin_matches_total{\(a),pin=\"\(try Pin.stub(2))\",position=\"3\"} 2"
@@ -124,9 +126,9 @@ extension PrometheusRegistry {
         let registry = PrometheusRegistry()
         try withMetricsFactory(registry) {
             let set = try PinSet.stub(1)
-            let stage = PinFixture(set)
+            let fixture = PinFixture(set)
             for number in 0..<70 {
-                try stage.observe(.matched(pin: 0, position: 0), set, at: "h\(number).example.com", showing: 1)
+                try fixture.observe(.matched(pin: 0, position: 0), set, at: "h\(number).example.com", showing: 1)
             }
         }
         #expect(registry.lines.count == 64)

@@ -69,12 +69,12 @@ import Testing
     @Test func `a host with pins shows its chain, what they demand and what they said last`() throws {
         let end = PinFixture.start.advanced(by: .days(40))
         let set = try PinSet.stub(2, 9, match: .chain, expires: end)
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 8)
-        stage.clock.advance(by: 5)
-        try stage.observe(.matched(pin: 0, position: 1), set, showing: 1, 2)
-        stage.clock.advance(by: 5)
-        let json = try #require(stage.watch.hostsJSON.array?.first)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 8)
+        fixture.clock.advance(by: 5)
+        try fixture.observe(.matched(pin: 0, position: 1), set, showing: 1, 2)
+        fixture.clock.advance(by: 5)
+        let json = try #require(fixture.watch.hostsJSON.array?.first)
         let chain = [(1, JSON.null), (2, .int(1))].enumerated().map { position, row -> JSON in
             [
                 "position": .int(Int64(position)), "subject": "CN=id.example.com",
@@ -93,9 +93,9 @@ import Testing
     private static func text(_ key: UInt8) -> String { (try? Pin.stub(key)).map { "\($0)" } ?? "" }
 
     @Test func `a host without pins shows its chain only`() throws {
-        let stage = PinFixture(["staff": nil])
+        let fixture = PinFixture(["staff": nil])
         let nameless = ProviderCertificate.stub(nil, "", left: .seconds(-1))
-        try stage.survey([nameless])
+        try fixture.survey([nameless])
         let certificate: JSON = [
             "position": .int(0), "subject": "", "public_key_sha256": .null, "days_left": .int(-1), "pin": .null,
         ]
@@ -103,25 +103,25 @@ import Testing
             "provider": "staff", "host": "https://id.example.com", "chain": [certificate],
             "surveyed_at": .int(PinFixture.start.seconds),
         ]
-        #expect(stage.watch.hostsJSON == [.object(members)])
+        #expect(fixture.watch.hostsJSON == [.object(members)])
     }
 
     @Test func `a refused host, an expired set and a list are shown as such`() throws {
         let end = PinFixture.start.advanced(by: .seconds(60))
         let set = try PinSet.stub(1, expires: end, expired: .refuse, preset: "google-roots")
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 9)
-        stage.clock.advance(by: 60)
-        let json = try #require(stage.watch.hostsJSON.array?.first)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 9)
+        fixture.clock.advance(by: 60)
+        let json = try #require(fixture.watch.hostsJSON.array?.first)
         #expect(json["refused"] == true && json["preset"] == "google-roots" && json["demand"] == "refuse")
         #expect(json["mode"] == "enforce" && json["matched_at"] == .null)
     }
 
     @Test func `hosts are in the order of their names`() throws {
-        let stage = PinFixture(["staff": nil, "guests": nil])
-        for host in ["b.example.com", "a.example.com"] { try stage.survey([.stub(1)], at: host) }
-        try stage.survey([.stub(1)], at: "c.example.com", of: "guests")
-        let hosts = stage.watch.hostsJSON.array?.compactMap { $0["host"]?.string }
+        let fixture = PinFixture(["staff": nil, "guests": nil])
+        for host in ["b.example.com", "a.example.com"] { try fixture.survey([.stub(1)], at: host) }
+        try fixture.survey([.stub(1)], at: "c.example.com", of: "guests")
+        let hosts = fixture.watch.hostsJSON.array?.compactMap { $0["host"]?.string }
         #expect(hosts == ["https://c.example.com", "https://a.example.com", "https://b.example.com"])
     }
 }

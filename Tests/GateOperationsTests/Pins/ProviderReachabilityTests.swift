@@ -13,12 +13,15 @@ import Testing
 @Suite struct ProviderReachabilityTests {
     private static let host = "id.staff.example"
     /// What is thrown at whoever wants to sign in at `staff`, whose pins these are.
-    private func refusal(_ stage: PinFixture, _ pins: PinPolicy?, of provider: String = "staff") async throws -> String?
-    {
-        let line = try CurlTransport(to: provider, trust: ProviderTrust(pins: pins), clock: stage.clock.clock)
+    private func refusal(
+        _ fixture: PinFixture,
+        _ pins: PinPolicy?,
+        of provider: String = "staff"
+    ) async throws -> String? {
+        let line = try CurlTransport(to: provider, trust: ProviderTrust(pins: pins), clock: fixture.clock.clock)
         line.shutdown()
         let board = ProviderTransports([provider: line])
-        let reach = ProviderReachability(of: provider, watch: stage.watch, transports: board)
+        let reach = ProviderReachability(of: provider, watch: fixture.watch, transports: board)
         let clock = TestClock()
         let transport = FakeProviders(clock: clock)
         let party = try RelyingParty.fake(provider, over: transport, clock: clock.clock)
@@ -39,28 +42,28 @@ import Testing
     @Test func `nobody is sent to a provider while a host of it shows no pinned key`() async throws {
         let set = try PinSet.stub(1)
         let pins = PinPolicy(standard: set)
-        let stage = PinFixture(["staff": pins, "guests": pins])
-        try stage.observe(.mismatched, set, at: Self.host, showing: 9)
-        #expect(try await self.refusal(stage, pins) == "provider.pin_mismatch")
-        #expect(try await self.refusal(stage, pins, of: "guests") == nil)
-        try stage.observe(.matched(pin: 0, position: 0), set, at: Self.host, showing: 1)
-        #expect(try await self.refusal(stage, pins) == nil)
+        let fixture = PinFixture(["staff": pins, "guests": pins])
+        try fixture.observe(.mismatched, set, at: Self.host, showing: 9)
+        #expect(try await self.refusal(fixture, pins) == "provider.pin_mismatch")
+        #expect(try await self.refusal(fixture, pins, of: "guests") == nil)
+        try fixture.observe(.matched(pin: 0, position: 0), set, at: Self.host, showing: 1)
+        #expect(try await self.refusal(fixture, pins) == nil)
     }
 
     @Test func `a host that the provider does not call keeps nobody away`() async throws {
         let set = try PinSet.stub(1)
         let pins = PinPolicy(standard: set)
-        let stage = PinFixture(["staff": pins])
-        try stage.observe(.mismatched, set, at: "old.staff.example", showing: 9)
-        #expect(try await self.refusal(stage, pins) == nil)
+        let fixture = PinFixture(["staff": pins])
+        try fixture.observe(.mismatched, set, at: "old.staff.example", showing: 9)
+        #expect(try await self.refusal(fixture, pins) == nil)
     }
 
     @Test func `where pins report a mismatch stops nobody`() async throws {
         let set = try PinSet.stub(1, mode: .report)
         let pins = PinPolicy(standard: set)
-        let stage = PinFixture(["staff": pins])
-        try stage.observe(.mismatched, set, at: Self.host, showing: 9)
-        #expect(try await self.refusal(stage, pins) == nil)
+        let fixture = PinFixture(["staff": pins])
+        try fixture.observe(.mismatched, set, at: Self.host, showing: 9)
+        #expect(try await self.refusal(fixture, pins) == nil)
     }
 
     @Test(
@@ -74,9 +77,9 @@ import Testing
     ) async throws {
         let end = PinFixture.start.advanced(by: .days(40))
         let pins = PinPolicy(standard: try PinSet.stub(1, expires: end, expired: expired))
-        let stage = PinFixture(["staff": pins])
-        stage.clock.advance(by: 40 * 86_400 + second)
-        #expect(try await self.refusal(stage, pins) == code)
+        let fixture = PinFixture(["staff": pins])
+        fixture.clock.advance(by: 40 * 86_400 + second)
+        #expect(try await self.refusal(fixture, pins) == code)
     }
 
     @Test func `nobody is sent to a provider one of whose hosts has no pins while pins are enforced`() async throws {
@@ -98,20 +101,20 @@ import Testing
         over providers: [String],
         changing change: (inout ProviderSettings) -> Void = { _ in }
     ) async throws -> PinFixture {
-        let stage = PinFixture(["staff": nil, "guests": nil])
+        let fixture = PinFixture(["staff": nil, "guests": nil])
         var lines: [String: CurlTransport] = [:]
         for provider in providers {
             let line = try CurlTransport(to: provider, trust: ProviderTrust())
             line.shutdown()
             lines[provider] = line
         }
-        let scan = PinScan(watch: stage.watch, transports: ProviderTransports(lines))
+        let scan = PinScan(watch: fixture.watch, transports: ProviderTransports(lines))
         await scan.run(
             try ["staff", "guests"].map {
                 try RelyingParty.fake($0, over: self.providers, clock: self.clock.clock, changing: change)
             }
         )
-        return stage
+        return fixture
     }
 
     @Test func `what a first sign-in needs is fetched ahead`() async throws {
@@ -133,7 +136,7 @@ import Testing
     }
 
     @Test func `of a host that was not reached nothing is known`() async throws {
-        let stage = try await self.scan(over: ["staff"])
-        #expect(stage.hosts.isEmpty && stage.lines.all.isEmpty)
+        let fixture = try await self.scan(over: ["staff"])
+        #expect(fixture.hosts.isEmpty && fixture.lines.all.isEmpty)
     }
 }

@@ -16,20 +16,20 @@ import Testing
     )
     func `a mismatch is as urgent as what it leads to`(mode: PinSet.Mode, severity: SecurityEvent.Severity) throws {
         let set = try PinSet.stub(1, mode: mode)
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 8, 9)
-        let event = try #require(stage.events.first)
-        #expect(event.name == .mismatch && event.severity == severity && event.at == stage.clock.now)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 8, 9)
+        let event = try #require(fixture.events.first)
+        #expect(event.name == .mismatch && event.severity == severity && event.at == fixture.clock.now)
         #expect(event.provider == "staff" && event.host == PinFixture.host)
         #expect(try event.presented == [.stub(8), .stub(9)])
     }
 
     @Test func `a mismatch presents what was shown with it, not what was shown before`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
-        try stage.observe(.mismatched, set)
-        #expect(stage.events.map(\.presented) == [[]])
+        let fixture = PinFixture(set)
+        try fixture.observe(.matched(pin: 0, position: 0), set, showing: 1)
+        try fixture.observe(.mismatched, set)
+        #expect(fixture.events.map(\.presented) == [[]])
     }
 
     @Test(
@@ -44,92 +44,92 @@ import Testing
         isTold: Bool
     ) throws {
         let set = try PinSet.stub(1, 2, 3, preset: preset)
-        let stage = PinFixture(set)
-        for pin in pins { try stage.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1)) }
-        #expect(stage.events.map(\.name) == (isTold ? [.backupMatched] : []))
+        let fixture = PinFixture(set)
+        for pin in pins { try fixture.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1)) }
+        #expect(fixture.events.map(\.name) == (isTold ? [.backupMatched] : []))
         let words = "pin \((pins.last ?? 0) + 1) of 3"
-        #expect(stage.events.allSatisfy { $0.severity == .warning && $0.detail.contains(words) })
+        #expect(fixture.events.allSatisfy { $0.severity == .warning && $0.detail.contains(words) })
     }
 
     @Test func `a mismatch in between does not hide that a host went over to a later pin`() throws {
         let set = try PinSet.stub(1, 2)
-        let stage = PinFixture(set)
-        try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
-        try stage.observe(.mismatched, set, showing: 9)
-        try stage.observe(.matched(pin: 1, position: 0), set, showing: 2)
-        #expect(stage.events.map(\.name) == [.mismatch, .backupMatched])
+        let fixture = PinFixture(set)
+        try fixture.observe(.matched(pin: 0, position: 0), set, showing: 1)
+        try fixture.observe(.mismatched, set, showing: 9)
+        try fixture.observe(.matched(pin: 1, position: 0), set, showing: 2)
+        #expect(fixture.events.map(\.name) == [.mismatch, .backupMatched])
     }
 
     @Test(arguments: [1, 599])
     func `a mismatch that goes on is told once in ten minutes`(seconds: Int64) throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
-        stage.clock.advance(by: seconds)
-        try stage.observe(.mismatched, set, showing: 9)
-        #expect(stage.events.count == 1 && stage.lines.events.count == 1)
-        stage.clock.advance(by: 600 - seconds)
-        for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
-        #expect(stage.events.count == 2 && stage.lines.events.count == 2)
+        let fixture = PinFixture(set)
+        for _ in 0..<3 { try fixture.observe(.mismatched, set, showing: 9) }
+        fixture.clock.advance(by: seconds)
+        try fixture.observe(.mismatched, set, showing: 9)
+        #expect(fixture.events.count == 1 && fixture.lines.events.count == 1)
+        fixture.clock.advance(by: 600 - seconds)
+        for _ in 0..<3 { try fixture.observe(.mismatched, set, showing: 9) }
+        #expect(fixture.events.count == 2 && fixture.lines.events.count == 2)
     }
 
     @Test func `a match in between does not make the same mismatch news`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 9)
-        try stage.observe(.matched(pin: 0, position: 0), set, showing: 1)
-        try stage.observe(.mismatched, set, showing: 9)
-        #expect(stage.events.count == 1)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 9)
+        try fixture.observe(.matched(pin: 0, position: 0), set, showing: 1)
+        try fixture.observe(.mismatched, set, showing: 9)
+        #expect(fixture.events.count == 1)
     }
 
     @Test func `another host and another provider are told at once`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
-        try stage.observe(.mismatched, set, showing: 9)
-        try stage.observe(.mismatched, set, at: "api.example.com", showing: 9)
-        try stage.observe(.mismatched, set, of: "guests", showing: 9)
-        #expect(stage.events.count == 3)
+        let fixture = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        try fixture.observe(.mismatched, set, showing: 9)
+        try fixture.observe(.mismatched, set, at: "api.example.com", showing: 9)
+        try fixture.observe(.mismatched, set, of: "guests", showing: 9)
+        #expect(fixture.events.count == 3)
     }
 
     @Test func `a host with ever new keys does not fill the log`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        for key in 10..<60 as Range<UInt8> { try stage.observe(.mismatched, set, showing: key) }
-        #expect(stage.events.count == 1 && stage.lines.events.count == 1)
+        let fixture = PinFixture(set)
+        for key in 10..<60 as Range<UInt8> { try fixture.observe(.mismatched, set, showing: key) }
+        #expect(fixture.events.count == 1 && fixture.lines.events.count == 1)
     }
 
     @Test func `a clock that is set back does not silence what happens then`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 9)
-        stage.clock.advance(by: -86_400)
-        for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
-        #expect(stage.events.count == 2)
-        stage.clock.advance(by: 600)
-        try stage.observe(.mismatched, set, showing: 9)
-        #expect(stage.events.count == 3)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 9)
+        fixture.clock.advance(by: -86_400)
+        for _ in 0..<3 { try fixture.observe(.mismatched, set, showing: 9) }
+        #expect(fixture.events.count == 2)
+        fixture.clock.advance(by: 600)
+        try fixture.observe(.mismatched, set, showing: 9)
+        #expect(fixture.events.count == 3)
     }
 
     @Test func `of each provider the last 20 events are kept, so that none hides those of another`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
-        try stage.observe(.mismatched, set, of: "guests", showing: 9)
-        for number in 0..<25 { try stage.observe(.mismatched, set, at: "h\(number).example.com", showing: 9) }
+        let fixture = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
+        try fixture.observe(.mismatched, set, of: "guests", showing: 9)
+        for number in 0..<25 { try fixture.observe(.mismatched, set, at: "h\(number).example.com", showing: 9) }
         let hosts = (5..<25).map { Optional("h\($0).example.com") }
-        #expect(stage.events.map(\.host) == [PinFixture.host] + hosts)
-        #expect(stage.events.first?.provider == "guests")
+        #expect(fixture.events.map(\.host) == [PinFixture.host] + hosts)
+        #expect(fixture.events.first?.provider == "guests")
     }
 
     @Test func `the last 100 events of all providers are shown, the newest first`() throws {
         let set = try PinSet.stub(1)
         let names = (0..<6).map { "p\($0)" }
-        let stage = PinFixture(Dictionary(uniqueKeysWithValues: names.map { ($0, PinPolicy(standard: set)) }))
+        let fixture = PinFixture(Dictionary(uniqueKeysWithValues: names.map { ($0, PinPolicy(standard: set)) }))
         for number in 0..<20 {
             for name in names {
-                try stage.observe(.mismatched, set, at: "h\(number).example.com", of: name, showing: 9)
+                try fixture.observe(.mismatched, set, at: "h\(number).example.com", of: name, showing: 9)
             }
         }
-        let shown = try #require(stage.watch.eventsJSON.array).compactMap { event -> String? in
+        let shown = try #require(fixture.watch.eventsJSON.array).compactMap { event -> String? in
             guard let host = event["host"]?.string, let provider = event["provider"]?.string else { return nil }
             return "\(host) \(provider)"
         }
@@ -140,20 +140,20 @@ import Testing
     @Test func `the events of a provider that is removed are not shown any more`() throws {
         let set = try PinSet.stub(1)
         let policies: [String: PinPolicy?] = ["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)]
-        let stage = PinFixture(policies)
-        for provider in ["staff", "guests"] { try stage.observe(.mismatched, set, of: provider, showing: 9) }
-        stage.watch.adopt(["guests": PinPolicy(standard: set)])
-        #expect(stage.events.map(\.provider) == ["guests"])
+        let fixture = PinFixture(policies)
+        for provider in ["staff", "guests"] { try fixture.observe(.mismatched, set, of: provider, showing: 9) }
+        fixture.watch.adopt(["guests": PinPolicy(standard: set)])
+        #expect(fixture.events.map(\.provider) == ["guests"])
     }
 
     @Test func `of a provider that was removed and comes back, what goes on is told and shown anew`() throws {
         let set = try PinSet.stub(1)
-        let stage = PinFixture(set)
-        try stage.observe(.mismatched, set, showing: 9)
-        stage.watch.adopt([:])
-        stage.watch.adopt(["staff": PinPolicy(standard: set)])
-        try stage.observe(.mismatched, set, showing: 9)
-        #expect(stage.events.map(\.name) == [.mismatch] && stage.lines.events.count == 2)
+        let fixture = PinFixture(set)
+        try fixture.observe(.mismatched, set, showing: 9)
+        fixture.watch.adopt([:])
+        fixture.watch.adopt(["staff": PinPolicy(standard: set)])
+        try fixture.observe(.mismatched, set, showing: 9)
+        #expect(fixture.events.map(\.name) == [.mismatch] && fixture.lines.events.count == 2)
     }
 
     @Test func `an event has its members in JSON, and no host if it is about all`() throws {
@@ -187,10 +187,10 @@ import Testing
         level: Logger.Level
     ) throws {
         let set = try PinSet.stub(1, mode: mode)
-        let stage = PinFixture(["staff": PinPolicy(standard: set)])
-        let before = stage.lines.all.count
-        try stage.observe(.mismatched, set, at: "id.example.com", showing: 8, 9)
-        let lines = stage.lines.all.dropFirst(before)
+        let fixture = PinFixture(["staff": PinPolicy(standard: set)])
+        let before = fixture.lines.all.count
+        try fixture.observe(.mismatched, set, at: "id.example.com", showing: 8, 9)
+        let lines = fixture.lines.all.dropFirst(before)
         let line = try #require(lines.first)
         #expect(lines.count == 1 && line.message == "security event" && line.level == level)
         #expect(line.values["event"] == "pin.mismatch" && line.values["severity"] == "\(level)")
@@ -220,8 +220,8 @@ import Testing
         let registry = PrometheusRegistry()
         try withMetricsFactory(registry) {
             let set = try PinSet.stub(1)
-            let stage = PinFixture(set)
-            for _ in 0..<3 { try stage.observe(.mismatched, set, showing: 9) }
+            let fixture = PinFixture(set)
+            for _ in 0..<3 { try fixture.observe(.mismatched, set, showing: 9) }
         }
         let line = "gatehouse_security_events_total{event=\"pin.mismatch\",severity=\"critical\"} 1"
         #expect(registry.lines.contains(line))

@@ -45,7 +45,7 @@ final class StatusReport: OperationsSource {
         ServerMetrics.requestsInFlight.gauge().record(await self.gateway.loops.requestsInFlight())
         self.recordOverload()
         if let sessions = await self.sessionCount() { ServerMetrics.sessions.gauge().record(sessions) }
-        ServerMetrics.storeFault.gauge().record(self.gateway.storeFault() == nil ? 0 : 1)
+        ServerMetrics.storeFault.gauge().record(self.gateway.storeFailure() == nil ? 0 : 1)
         self.gateway.pinWatch.record()
         for provider in self.gateway.state.withLock({ $0.runtime.providers }) { self.record(provider) }
         self.gateway.certificates.record()
@@ -117,7 +117,7 @@ final class StatusReport: OperationsSource {
             "overload": self.overload(),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil),
-            "store_fault": self.gateway.storeFault().map { .string($0.rawValue) } ?? .null,
+            "store_fault": self.gateway.storeFailure().map { .string($0.rawValue) } ?? .null,
             "upstreams": .array(
                 await self.upstreamStatus().map { StatusReport.json($0.app, $0.status) }
             ),
@@ -127,7 +127,7 @@ final class StatusReport: OperationsSource {
         ]
     }
 
-    /// The number of stored sessions; nil when the store cannot answer.
+    /// The number of stored sessions; nil when the store does not respond.
     private func sessionCount() async -> Int? {
         try? await self.gateway.state.withLock { $0.runtime }.sessions.count(now: WallClock.system.now)
     }
