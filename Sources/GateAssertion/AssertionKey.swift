@@ -24,7 +24,7 @@ package struct AssertionKey: Sendable {
             self.init(key)
             return
         }
-        throw Failure(.internalError, "assertion.no_key", "the random source gives no usable key")
+        throw Failure(.assertionNoKey, "the random source gives no usable key")
     }
 
     /// Parses a private key in PEM: PKCS#8 or SEC 1, curve P-256; nil for anything else.
@@ -55,7 +55,7 @@ package struct AssertionKey: Sendable {
     /// RFC 7518 §3.4.
     func signature(of bytes: [UInt8]) throws(Failure) -> [UInt8] {
         guard let signature = try? self.key.signature(for: bytes) else {
-            throw Failure(.internalError, "assertion.not_signed", "the key \(self.id) cannot sign")
+            throw Failure(.assertionNotSigned, "the key \(self.id) cannot sign")
         }
         return Array(signature.rawRepresentation)
     }

@@ -47,7 +47,7 @@ package struct AssertionKeys: Sendable {
             let pem = try PrivateFile.read(file, limit: self.maxFileBytes)
             guard let key = AssertionKey(pem: pem) else {
                 let advice = "is not a P-256 private key in PEM (PKCS#8); correct it or move it away"
-                throw Failure(.internalError, "assertion.bad_key_file", "\(file) \(advice)")
+                throw Failure(.assertionBadKeyFile, "\(file) \(advice)")
             }
             guard !keys.contains(where: { $0.id == key.id }) else { continue }
             keys.append(key)
@@ -66,12 +66,12 @@ package struct AssertionKeys: Sendable {
     /// The key files, latest modification first.
     private static func files(in folder: String) throws(Failure) -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw Failure(.internalError, "file.unusable", "\(folder) cannot be read")
+            throw Failure(.fileUnusable, "\(folder) cannot be read")
         }
         let files = names.filter { $0.hasSuffix(".pem") && !$0.hasPrefix(".") }.map { "\(folder)/\($0)" }
         guard files.count <= self.maxKeys else {
             let detail = "\(folder) has \(files.count) keys, more than \(self.maxKeys); remove the oldest"
-            throw Failure(.internalError, "assertion.too_many_keys", detail)
+            throw Failure(.assertionTooManyKeys, detail)
         }
         let dated = files.map { (changed: self.changed($0), file: $0) }
         return dated.sorted { ($0.changed, $0.file) > ($1.changed, $1.file) }.map(\.file)

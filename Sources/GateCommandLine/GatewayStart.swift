@@ -24,7 +24,7 @@ package func started(
     do throws(Failure) {
         return try await Gateway.start(result, options: options, logger: logger)
     } catch {
-        let advice = error.code == "listener.bind" ? "; choose another address with \(whereToListen)" : ""
+        let advice = error.reason == .listenerBind ? "; choose another address with \(whereToListen)" : ""
         printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
         throw ExitCode(1)
     }

@@ -45,6 +45,6 @@ package enum DemoCatalogue {
         if let provider = self.all.first(where: { $0.name == name }) { return provider }
         let hint = SpellingSuggestion.nearest(name, self.names)
         let list = "the providers are \(self.names.joined(separator: ", "))\(orAll ? ", or all" : "")"
-        throw Failure(.malformedRequest, "demo.provider", "there is no simulated provider '\(name)'\(hint); \(list)")
+        throw Failure(.demoProvider, "there is no simulated provider '\(name)'\(hint); \(list)")
     }
 }

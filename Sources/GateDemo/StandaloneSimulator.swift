@@ -31,7 +31,7 @@ package struct StandaloneOptions: Sendable {
         for name in self.quirks where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
             let list = "the quirks of \(provider.name) are \(known.joined(separator: ", "))"
-            throw Failure(.malformedRequest, "demo.quirk", "\(provider.name) has no quirk '\(name)'\(hint); \(list)")
+            throw Failure(.demoQuirk, "\(provider.name) has no quirk '\(name)'\(hint); \(list)")
         }
         return try DemoQuirks(self.quirks)
     }
@@ -93,7 +93,7 @@ package final class StandaloneSimulator: Sendable {
         try context.client.writeFiles()
         server.serve(context)
         guard let traits = provider.traits(context).first else {
-            throw Failure(.internalError, "demo.provider", "\(provider.name) has no tenant")
+            throw Failure(.demoProvider, "\(provider.name) has no tenant")
         }
         let section = provider.section(context, caFile: caFile, pins: authority.pins)
         return StandaloneSimulator(server: server, context: context, traits: traits, caFile: caFile, section: section)

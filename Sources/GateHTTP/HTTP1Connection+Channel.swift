@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -146,7 +147,7 @@ extension HTTP1Connection {
         switch self.phase {
         case .head, .body:
             guard !isStalled || self.phaseDeadline <= now else { return self.giveUp(resets: true) }
-            self.refuse(WireRejection(408, "wire.too_slow"))
+            self.refuse(WireRejection(.wireTooSlow))
         case .idle where self.isStillTaking():
             self.stallDeadline = .distantFuture
             self.phaseDeadline = now + .seconds(1)

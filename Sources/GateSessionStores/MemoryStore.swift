@@ -139,13 +139,13 @@ package final class MemoryStore: SessionStore {
     }
 
     private func full(_ what: String) -> Failure {
-        Failure(.overloaded, "session.store_full", "the memory store is full: \(self.capacity) \(what)")
+        Failure(.sessionStoreFull, "the memory store is full: \(self.capacity) \(what)")
     }
 }
 
 extension Failure {
     /// The store is unavailable, which implies nothing about any session.
     static func unavailable(_ detail: String) -> Failure {
-        Failure(.overloaded, "session.store_unavailable", detail)
+        Failure(.sessionStoreUnavailable, detail)
     }
 }

@@ -190,7 +190,7 @@ extension SQLiteStore {
         }
         guard !isNewer else {
             let advice = "was written by a newer Gatehouse; run that version, or name another file in sessions.store"
-            throw Failure(.overloaded, "session.store_newer", "\(path) \(advice)")
+            throw Failure(.sessionStoreNewer, "\(path) \(advice)")
         }
         return pool
     }
@@ -224,7 +224,7 @@ extension SQLiteStore {
         guard isDamaged else { return .unavailable("\(path) cannot be opened: \(error)") }
         let advice =
             "move it away to start without sessions (every user signs in again), or restore a backup"
-        return Failure(.overloaded, "session.store_damaged", "\(path) is damaged or not a session database; \(advice)")
+        return Failure(.sessionStoreDamaged, "\(path) is damaged or not a session database; \(advice)")
     }
 }
 
@@ -338,7 +338,7 @@ extension SQLiteStore {
     /// Throws if a call waited too long for earlier calls.
     private static func checkTurn(_ deadline: ContinuousClock.Instant) throws {
         guard ContinuousClock.now < deadline else {
-            throw Failure(.overloaded, "session.store_busy", "other calls took too long")
+            throw Failure(.sessionStoreBusy, "other calls took too long")
         }
     }
 

@@ -7,8 +7,11 @@ package import GateCore
 /// None has a `Domain`, so each belongs to one host; over https the `__Host-` prefix makes the browser insist on it
 /// (RFC 6265bis §4.1.3.2).
 package struct GatewayCookie: Sendable, Hashable {
-    /// The time limit of a sign-in attempt or a session transfer, in seconds.
-    package static let attemptSeconds = 600
+    /// How long the browser keeps the cookie of a sign-in attempt, in seconds: longer than the attempt lasts, so that a late
+    /// callback is reported as expired instead of unknown.
+    package static let attemptSeconds = 3600
+    /// How long a session transfer may take, in seconds.
+    package static let transferSeconds = 600
     /// The maximum number of open sign-in attempts, and of open session transfers on one host, of a browser.
     package static let maxAttempts = 5
 
@@ -50,7 +53,7 @@ package struct GatewayCookie: Sendable, Hashable {
     /// The cookie that binds one session transfer to the browser; nil if the tag is malformed.
     package static func sessionTransfer(_ tag: String, at origin: Origin) -> GatewayCookie? {
         guard GatewayCookie.isTag(tag.utf8) else { return nil }
-        return GatewayCookie("\(GatewayCookie.transferBase)\(tag)", at: origin, seconds: GatewayCookie.attemptSeconds)
+        return GatewayCookie("\(GatewayCookie.transferBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
     }
 
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.

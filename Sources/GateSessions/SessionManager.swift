@@ -185,7 +185,7 @@ extension SessionManager {
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
-            throw Failure(.malformedRequest, "handover.spent", "the code was used before")
+            throw Failure(.sessionTransferSpent, "the code was used before")
         }
         let claim = try code.claim(at: origin, cookie: cookie)
         return try await self.issue(from: claim.ticket, of: gatewayHost, to: code.origin.host, now: now)
@@ -276,7 +276,7 @@ extension SessionManager {
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
         guard !sealed.isEmpty else {
-            throw Failure(.internalError, "session.not_sealed", "the session cannot be sealed: no gateway secret")
+            throw Failure(.sessionNotSealed, "the session cannot be sealed: no gateway secret")
         }
         let record = SessionRecord(
             key: key,

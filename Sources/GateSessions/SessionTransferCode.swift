@@ -75,11 +75,11 @@ package struct SessionTransferCode: Sendable, Hashable {
         cookie: (some Collection<UInt8>)?
     ) throws(Failure) -> SessionTransferClaim {
         guard origin == self.origin else {
-            throw Failure(.malformedRequest, "handover.wrong_origin", "a code for \(self.origin) was sent to \(origin)")
+            throw Failure(.sessionTransferWrongOrigin, "a code for \(self.origin) was sent to \(origin)")
         }
         guard let held = cookie.flatMap({ SessionTransferBinding($0) }), constantTimeEquals(held.hash, self.binding)
         else {
-            throw Failure(.malformedRequest, "handover.other_browser", "the code does not belong to this browser")
+            throw Failure(.sessionTransferOtherBrowser, "the code does not belong to this browser")
         }
         return SessionTransferClaim(code: self)
     }

@@ -27,7 +27,7 @@ final class UntaggedTicketLimiter: Sendable {
         }
         guard isAdmitted else {
             let detail = "over \(UntaggedTicketLimiter.perSecond) look-ups a second of tickets without a tag"
-            throw Failure(.overloaded, "session.bare_tickets", detail)
+            throw Failure(.sessionUntaggedTickets, detail)
         }
     }
 }

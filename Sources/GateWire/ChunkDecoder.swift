@@ -63,7 +63,7 @@ package struct ChunkDecoder: Sendable {
                 return buffer.readSlice(length: count).map(Part.data) ?? .more
             case .dataEnd:
                 guard buffer.readableBytes >= 2 else { return .more }
-                guard buffer.readInteger(as: UInt16.self) == 0x0D0A else { throw self.rejection("chunk.no_line_end") }
+                guard buffer.readInteger(as: UInt16.self) == 0x0D0A else { throw self.rejection(.chunkNoLineEnd) }
                 self.state = .size
             case .trailers(let bytes):
                 guard try self.skipTrailer(from: &buffer, after: bytes) else { return .more }
@@ -77,7 +77,7 @@ package struct ChunkDecoder: Sendable {
         guard let line = try self.sizeLine(buffer.readableBytesUInt8Span) else { return nil }
         buffer.moveReaderIndex(forwardBy: line.length)
         self.overhead += Int64(line.length) + 2
-        guard self.overhead <= 16 * self.payload + 64 * 1024 else { throw self.rejection("chunk.overhead") }
+        guard self.overhead <= 16 * self.payload + 64 * 1024 else { throw self.rejection(.chunkOverhead) }
         return line.size
     }
 
@@ -86,28 +86,28 @@ package struct ChunkDecoder: Sendable {
         var value: UInt64 = 0
         var position = 0
         while position < span.count, let digit = PercentEncoding.value(of: span[position]) {
-            guard position < 16 else { throw self.rejection("chunk.size") }
+            guard position < 16 else { throw self.rejection(.chunkSize) }
             value = value << 4 | UInt64(digit)
             position += 1
         }
         if position > 0, position < span.count, self.isLenient, ";\t ".utf8.contains(span[position]) {
             while position < span.count, ByteClass.isValue(span[position]) {
-                guard position < ChunkDecoder.maxSizeLine else { throw self.rejection("chunk.extension") }
+                guard position < ChunkDecoder.maxSizeLine else { throw self.rejection(.chunkExtension) }
                 position += 1
             }
         }
         guard position < span.count else { return nil }
         guard span[position] == 0x0D, position > 0 else {
             switch span[position] {
-            case UInt8(ascii: ";"): throw self.rejection("chunk.extension")
-            case 0x0A: throw self.rejection("wire.bare_lf")
-            default: throw self.rejection("chunk.size")
+            case UInt8(ascii: ";"): throw self.rejection(.chunkExtension)
+            case 0x0A: throw self.rejection(.wireBareLF)
+            default: throw self.rejection(.chunkSize)
             }
         }
         guard position + 1 < span.count else { return nil }
-        guard span[position + 1] == 0x0A else { throw self.rejection("chunk.size") }
+        guard span[position + 1] == 0x0A else { throw self.rejection(.chunkSize) }
         guard let size = Int64(exactly: value) else {
-            throw WireRejection(self.status == 400 ? 413 : self.status, "chunk.too_large")
+            throw WireRejection(.chunkTooLarge, status: self.status == 400 ? 413 : self.status)
         }
         return (size, position + 2)
     }
@@ -126,25 +126,25 @@ package struct ChunkDecoder: Sendable {
         )
         switch try scanner.line(of: buffer.readableBytesUInt8Span, at: 0) {
         case .more:
-            guard buffer.readableBytes <= limits.fieldBytes else { throw self.rejection("chunk.trailer_too_large") }
+            guard buffer.readableBytes <= limits.fieldBytes else { throw self.rejection(.chunkTrailerTooLarge) }
             return false
         case .end(let length):
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .done
         case .folded:
-            throw self.rejection("wire.field_name")
+            throw self.rejection(.wireFieldName)
         case .field(let field):
             let length = Int(field.end)
             let framesMessage = field.name == .contentLength || field.name == .transferEncoding || field.name == .host
-            guard self.isLenient || !framesMessage else { throw self.rejection("chunk.trailer_field") }
-            guard bytes + length <= limits.bytes else { throw self.rejection("chunk.trailer_too_large") }
+            guard self.isLenient || !framesMessage else { throw self.rejection(.chunkTrailerField) }
+            guard bytes + length <= limits.bytes else { throw self.rejection(.chunkTrailerTooLarge) }
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .trailers(bytes: bytes + length)
         }
         return true
     }
 
-    private func rejection(_ reason: StaticString) -> WireRejection { WireRejection(self.status, reason) }
+    private func rejection(_ reason: Failure.Reason) -> WireRejection { WireRejection(reason, status: self.status) }
 
     private static let names = FieldNames()
 }

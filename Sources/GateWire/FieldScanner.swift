@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// Parses the field lines of a head in one pass, checking every byte.
 struct FieldScanner {
     /// The next line.
@@ -29,7 +31,7 @@ struct FieldScanner {
         guard start < bytes.count else { return .more }
         if bytes[start] == 0x0D {
             guard start + 1 < bytes.count else { return .more }
-            guard bytes[start + 1] == 0x0A else { throw WireRejection(self.status, "wire.bare_cr") }
+            guard bytes[start + 1] == 0x0A else { throw WireRejection(.wireBareCR, status: self.status) }
             return .end(start + 2)
         }
         var position = start
@@ -47,16 +49,16 @@ struct FieldScanner {
         guard position < bytes.count else { return .more }
         if position == start, bytes[start] == 0x20 || bytes[start] == 0x09 { return .folded }
         guard bytes[position] == UInt8(ascii: ":"), position > start else {
-            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
+            throw WireRejection(bytes[position] == 0x0A ? .wireBareLF : .wireFieldName, status: self.status)
         }
         let nameEnd = position
         guard let value = try self.value(of: bytes, at: nameEnd + 1) else { return .more }
-        guard value.next - start <= self.limits.fieldBytes else { throw WireRejection(431, "wire.field_too_large") }
+        guard value.next - start <= self.limits.fieldBytes else { throw WireRejection(.wireFieldTooLarge) }
         let name =
             isPlain || !self.isRequest
             ? self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
             : self.names.meaning(ofIrregular: bytes.extracting(start..<nameEnd))
-        guard let name else { throw WireRejection(self.status, "wire.field_name") }
+        guard let name else { throw WireRejection(.wireFieldName, status: self.status) }
         return .field(
             FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
@@ -81,10 +83,10 @@ struct FieldScanner {
         }
         guard position + 1 < bytes.count else {
             guard position < bytes.count, bytes[position] != 0x0D else { return nil }
-            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_value")
+            throw WireRejection(bytes[position] == 0x0A ? .wireBareLF : .wireFieldValue, status: self.status)
         }
         guard bytes[position] == 0x0D, bytes[position + 1] == 0x0A else {
-            throw WireRejection(self.status, self.reason(for: bytes[position]))
+            throw WireRejection(self.reason(for: bytes[position]), status: self.status)
         }
         var end = position
         while end > first, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 {
@@ -109,11 +111,11 @@ struct FieldScanner {
         return position
     }
 
-    private func reason(for byte: UInt8) -> StaticString {
+    private func reason(for byte: UInt8) -> Failure.Reason {
         switch byte {
-        case 0x0A: "wire.bare_lf"
-        case 0x0D: "wire.bare_cr"
-        default: "wire.field_value"
+        case 0x0A: .wireBareLF
+        case 0x0D: .wireBareCR
+        default: .wireFieldValue
         }
     }
 }

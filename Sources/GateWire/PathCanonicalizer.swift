@@ -82,7 +82,7 @@ struct PathCanonicalizer {
     private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRejection) -> Bool {
         let name = segment.prefix { $0 != UInt8(ascii: ";") }
         guard (1...2).contains(name.count), name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
-        guard name.count == segment.count else { throw .malformed("path.dots_with_parameter") }
+        guard name.count == segment.count else { throw .malformed(.pathDotsWithParameter) }
         return true
     }
 
@@ -92,16 +92,16 @@ struct PathCanonicalizer {
         while position < path.count {
             let byte = path[position]
             guard byte == UInt8(ascii: "%") else {
-                guard byte != UInt8(ascii: "\\") else { throw .malformed("path.backslash") }
+                guard byte != UInt8(ascii: "\\") else { throw .malformed(.pathBackslash) }
                 self.append(raw: byte)
                 decoded.append(byte)
                 position += 1
                 continue
             }
             guard let value = PercentEncoding.escaped(at: position, in: path) else {
-                throw .malformed("path.bad_escape")
+                throw .malformed(.pathBadEscape)
             }
-            guard value >= 0x20, value != 0x7F else { throw .malformed("path.control_character") }
+            guard value >= 0x20, value != 0x7F else { throw .malformed(.pathControlCharacter) }
             if PercentEncoding.isUnreserved(value) {
                 self.output.append(value)
             } else {
@@ -110,7 +110,7 @@ struct PathCanonicalizer {
             decoded.append(value)
             position += 3
         }
-        guard String(validating: decoded, as: UTF8.self) != nil else { throw .malformed("path.not_utf8") }
+        guard String(validating: decoded, as: UTF8.self) != nil else { throw .malformed(.pathNotUTF8) }
         return self.output
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// The start line: method, target and version, each at its offset.
 ///
 /// RFC 9112 §3.
@@ -30,10 +32,10 @@ struct RequestLine {
         var position = 0
         while position < bytes.count, ByteClass.isToken(bytes[position]) {
             position += 1
-            guard position <= RequestLine.maxMethodBytes else { throw WireRejection(501, "request.method_too_long") }
+            guard position <= RequestLine.maxMethodBytes else { throw WireRejection(.requestMethodTooLong) }
         }
         guard position < bytes.count else { return nil }
-        guard bytes[position] == 0x20, position > 0 else { throw .malformed("request.start_line") }
+        guard bytes[position] == 0x20, position > 0 else { throw .malformed(.requestStartLine) }
         let methodEnd = position
         position += 1
         let targetStart = position
@@ -45,13 +47,13 @@ struct RequestLine {
             position += 1
         }
         guard position < bytes.count else { return nil }
-        guard position - targetStart <= limits.targetBytes else { throw WireRejection(414, "wire.target_too_long") }
+        guard position - targetStart <= limits.targetBytes else { throw WireRejection(.wireTargetTooLong) }
         guard bytes[position] == 0x20, position > targetStart else {
-            throw .malformed(bytes[position] == UInt8(ascii: "#") ? "request.fragment" : "request.target")
+            throw .malformed(bytes[position] == UInt8(ascii: "#") ? .requestFragment : .requestTarget)
         }
         self.target = targetStart..<position
         let version = position + 1
-        guard version + 10 <= bytes.count else { throw .malformed("request.version") }
+        guard version + 10 <= bytes.count else { throw .malformed(.requestVersion) }
         try self.readVersion(bytes, at: version)
         self.method = try RequestLine.method(bytes, 0..<methodEnd)
         return version + 10
@@ -63,15 +65,15 @@ struct RequestLine {
     private mutating func readVersion(_ bytes: Span<UInt8>, at start: Int) throws(WireRejection) {
         var position = start
         for byte in "HTTP/".utf8 {
-            guard bytes[position] == byte else { throw .malformed("request.version") }
+            guard bytes[position] == byte else { throw .malformed(.requestVersion) }
             position += 1
         }
         let (major, minor) = (bytes[start + 5], bytes[start + 7])
         guard ByteClass.isDigit(major), bytes[start + 6] == UInt8(ascii: "."), ByteClass.isDigit(minor) else {
-            throw .malformed("request.version")
+            throw .malformed(.requestVersion)
         }
-        guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed("request.start_line") }
-        guard major == UInt8(ascii: "1") else { throw WireRejection(505, "request.version_not_supported") }
+        guard bytes[start + 8] == 0x0D, bytes[start + 9] == 0x0A else { throw .malformed(.requestStartLine) }
+        guard major == UInt8(ascii: "1") else { throw WireRejection(.requestVersionNotSupported) }
         self.minorVersion = minor == UInt8(ascii: "0") ? 0 : 1
     }
 
@@ -84,7 +86,7 @@ struct RequestLine {
         }
         let text = String(decoding: range.map { bytes[$0] }, as: UTF8.self)
         if let method = RequestMethod(rawValue: text) { return method }
-        guard RequestMethod.isForbidden(text) else { throw WireRejection(501, "request.method_unknown") }
-        throw WireRejection(405, "request.method_not_allowed")
+        guard RequestMethod.isForbidden(text) else { throw WireRejection(.requestMethodUnknown) }
+        throw WireRejection(.requestMethodNotAllowed)
     }
 }

@@ -59,9 +59,9 @@ package struct RequestParser: Sendable {
     private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRejection) -> Bool {
         guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else { return false }
         guard first == 0x0D else { return true }
-        guard !self.skippedEmptyLine else { throw .malformed("wire.empty_lines") }
+        guard !self.skippedEmptyLine else { throw .malformed(.wireEmptyLines) }
         guard let pair = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) else { return false }
-        guard pair == 0x0D0A else { throw .malformed("wire.empty_lines") }
+        guard pair == 0x0D0A else { throw .malformed(.wireEmptyLines) }
         self.skippedEmptyLine = true
         buffer.moveReaderIndex(forwardBy: 2)
         // A second one is rejected at once, not only when more bytes arrive.
@@ -77,12 +77,12 @@ package struct RequestParser: Sendable {
         var position = max(1, self.searched)
         while position < span.count {
             if span[position] == 0x0A {
-                guard span[position - 1] == 0x0D else { throw .malformed("wire.bare_lf") }
+                guard span[position - 1] == 0x0D else { throw .malformed(.wireBareLF) }
                 if position >= 3, span[position - 2] == 0x0A { return true }
             }
             position += 1
         }
-        guard span.first(0) != 0x0A else { throw .malformed("wire.bare_lf") }
+        guard span.first(0) != 0x0A else { throw .malformed(.wireBareLF) }
         self.searched = span.count
         guard span.count <= self.limits.bytes else { throw self.overflow(span) }
         return false
@@ -90,10 +90,10 @@ package struct RequestParser: Sendable {
 
     private func overflow(_ span: Span<UInt8>) -> WireRejection {
         let method = span.extracting(first: RequestLine.maxMethodBytes + 1)
-        guard !method.isToken else { return WireRejection(501, "request.method_too_long") }
+        guard !method.isToken else { return WireRejection(.requestMethodTooLong) }
         for index in 0..<min(span.count, self.limits.targetBytes + 16) where span[index] == 0x0D {
-            return WireRejection(431, "wire.head_too_large")
+            return WireRejection(.wireHeadTooLarge)
         }
-        return WireRejection(414, "wire.target_too_long")
+        return WireRejection(.wireTargetTooLong)
     }
 }

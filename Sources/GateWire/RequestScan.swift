@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import NIOCore
 
 /// The pass over a complete request head.
@@ -29,14 +30,14 @@ struct RequestScan {
             case .more:
                 return nil
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRejection(431, "wire.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(.wireHeadTooLarge) }
                 return end
             case .folded:
-                throw .malformed("wire.field_name")
+                throw .malformed(.wireFieldName)
             case .field(let field):
-                guard self.fields.count < self.limits.fields else { throw WireRejection(431, "wire.too_many_fields") }
+                guard self.fields.count < self.limits.fields else { throw WireRejection(.wireTooManyFields) }
                 guard Int(field.end) > position, Int(field.end) <= self.limits.bytes else {
-                    throw WireRejection(431, "wire.head_too_large")
+                    throw WireRejection(.wireHeadTooLarge)
                 }
                 self.fields.append(field)
                 position = Int(field.end)
@@ -51,14 +52,14 @@ struct RequestScan {
         if singletons.hasSeveralCookies {
             message = message.joiningCookies()
             guard message.fields.last.map({ $0.lineRange.count <= self.limits.fieldBytes }) ?? true else {
-                throw WireRejection(431, "wire.field_too_large")
+                throw WireRejection(.wireFieldTooLarge)
             }
         }
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
         let found = try singletons.authority(of: message, known: known)
         if found !== known { known = found }
         guard target.agrees(with: found.authority, scheme: self.scheme) else {
-            throw .malformed("request.host_differs_from_target")
+            throw .malformed(.requestHostDiffersFromTarget)
         }
         let framing = try singletons.framing(of: message, minorVersion: self.line.minorVersion)
         return RequestHead(

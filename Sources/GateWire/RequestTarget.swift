@@ -17,7 +17,7 @@ struct RequestTarget {
         var range = line.target
         self.isAsterisk = range.count == 1 && bytes[range.lowerBound] == UInt8(ascii: "*")
         guard !self.isAsterisk else {
-            guard line.method == .options else { throw .malformed("request.target") }
+            guard line.method == .options else { throw .malformed(.requestTarget) }
             (self.path, self.query, self.authority) = (.received(range.lowerBound..<range.lowerBound), nil, nil)
             return
         }
@@ -62,12 +62,12 @@ struct RequestTarget {
         scheme: String
     ) throws(WireRejection) -> (authority: (host: String, port: Int), length: Int) {
         let start = scheme + "://"
-        guard text.lowercased().hasPrefix(start) else { throw .malformed("request.target") }
+        guard text.lowercased().hasPrefix(start) else { throw .malformed(.requestTarget) }
         let rest = text.dropFirst(start.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard let sides = WebURL.split(authority: authority),
             let origin = Origin(scheme: scheme, host: sides.host, port: sides.port)
-        else { throw .malformed("request.target") }
+        else { throw .malformed(.requestTarget) }
         return ((origin.host, origin.port), start.utf8.count + authority.utf8.count)
     }
 }

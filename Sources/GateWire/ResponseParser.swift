@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 package import NIOCore
 
 /// Parses the response heads of an upstream connection; ambiguous ones are rejected with 502.
@@ -36,10 +37,10 @@ package struct ResponseParser: Sendable {
             }
             scan = result.scan
         } catch {
-            throw error.status == 431 ? WireRejection(502, "upstream.head_too_large") : error
+            throw error.status == 431 ? WireRejection(.upstreamHeadTooLarge) : error
         }
         guard let scan, let bytes = buffer.readSlice(length: scan.end) else {
-            guard buffer.readableBytes <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
+            guard buffer.readableBytes <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
             return nil
         }
         let message = MessageHead(bytes: bytes, fields: scan.fields)
@@ -95,14 +96,14 @@ package struct ResponseParser: Sendable {
             case .more:
                 return .more
             case .folded:
-                guard !fields.isEmpty else { throw WireRejection(502, "wire.field_name") }
+                guard !fields.isEmpty else { throw WireRejection(.wireFieldName, status: 502) }
                 return .folded
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
                 return .complete(Scan(start: line, end: end, fields: fields))
             case .field(let field):
                 guard fields.count < self.limits.fields, Int(field.end) > position else {
-                    throw WireRejection(502, "upstream.head_too_large")
+                    throw WireRejection(.upstreamHeadTooLarge)
                 }
                 fields.append(field)
                 position = Int(field.end)
@@ -119,18 +120,18 @@ package struct ResponseParser: Sendable {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)
         guard codings <= 1, lengths == 0 || codings == 0, lengths <= 1 || message.hasConsistentLength else {
-            throw WireRejection(502, "upstream.framing")
+            throw WireRejection(.upstreamFraming)
         }
         let noBody = method == .head || line.status < 200 || line.status == 204 || line.status == 304
         if let coding = message.first(.transferEncoding) {
             guard line.minorVersion == 1, message.spells(coding.valueRange, "chunked") else {
-                throw WireRejection(502, "upstream.coding")
+                throw WireRejection(.upstreamCoding)
             }
             return noBody ? .none : .chunked
         }
         guard let field = message.first(.contentLength) else { return noBody ? .none : .untilClose }
         guard let length = contentLength(in: message, field.valueRange) else {
-            throw WireRejection(502, "upstream.length")
+            throw WireRejection(.upstreamLength)
         }
         return noBody || length == 0 ? .none : .length(length)
     }
@@ -151,7 +152,7 @@ private struct StatusLine {
         var position = 0
         for byte in "HTTP/1.".utf8 {
             guard position < bytes.count else { return nil }
-            guard bytes[position] == byte else { throw WireRejection(502, "upstream.start_line") }
+            guard bytes[position] == byte else { throw WireRejection(.upstreamStartLine) }
             position += 1
         }
         var end = 7
@@ -160,17 +161,17 @@ private struct StatusLine {
         }
         guard end + 1 < bytes.count else { return nil }
         guard end >= 12, bytes[end] == 0x0D, bytes[end + 1] == 0x0A, bytes[8] == 0x20 else {
-            throw WireRejection(502, "upstream.start_line")
+            throw WireRejection(.upstreamStartLine)
         }
         guard end == 12 || bytes[12] == 0x20, bytes[7] == UInt8(ascii: "0") || bytes[7] == UInt8(ascii: "1") else {
-            throw WireRejection(502, "upstream.start_line")
+            throw WireRejection(.upstreamStartLine)
         }
         var status = 0
         for index in 9..<12 {
-            guard ByteClass.isDigit(bytes[index]) else { throw WireRejection(502, "upstream.start_line") }
+            guard ByteClass.isDigit(bytes[index]) else { throw WireRejection(.upstreamStartLine) }
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        guard (100...999).contains(status) else { throw WireRejection(502, "upstream.status") }
+        guard (100...999).contains(status) else { throw WireRejection(.upstreamStatus) }
         return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
     }
 }

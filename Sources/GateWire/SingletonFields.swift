@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import NIOCore
 
 /// The singleton fields of a request (RFC 9110 §5.5), from which host, framing and persistence follow.
@@ -43,12 +44,12 @@ struct SingletonFields {
             }
             guard repeated else { continue }
             switch field.name {
-            case .host: throw .malformed("request.repeated_host")
-            case .contentLength: throw .malformed("framing.repeated_length")
-            case .transferEncoding: throw .malformed("framing.repeated_coding")
+            case .host: throw .malformed(.requestRepeatedHost)
+            case .contentLength: throw .malformed(.framingRepeatedLength)
+            case .transferEncoding: throw .malformed(.framingRepeatedCoding)
             case .cookie: self.hasSeveralCookies = true
             case .authorization, .expect, .origin, .secFetchMode, .secFetchSite:
-                throw .malformed("request.repeated_field")
+                throw .malformed(.requestRepeatedField)
             default: continue
             }
         }
@@ -58,10 +59,10 @@ struct SingletonFields {
     ///
     /// RFC 9112 §3.2.
     func authority(of message: MessageHead, known: CachedAuthority?) throws(WireRejection) -> CachedAuthority {
-        guard let field = self.host else { throw .malformed("request.no_host") }
+        guard let field = self.host else { throw .malformed(.requestNoHost) }
         let raw = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
         if let known, known.isSpelled(raw) { return known }
-        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed("request.host") }
+        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed(.requestHost) }
         return CachedAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
     }
 
@@ -70,15 +71,15 @@ struct SingletonFields {
     /// RFC 9112 §6.3, with every ambiguous case rejected.
     func framing(of message: MessageHead, minorVersion: Int) throws(WireRejection) -> BodyFraming {
         if let coding {
-            guard self.length == nil else { throw .malformed("framing.length_and_coding") }
-            guard minorVersion == 1 else { throw .malformed("framing.coding_in_http_1_0") }
+            guard self.length == nil else { throw .malformed(.framingLengthAndCoding) }
+            guard minorVersion == 1 else { throw .malformed(.framingCodingInHTTP10) }
             // A tab next to the word is legal, but some servers take it for a part of the word.
             let hasTab = message.slice(coding.lineRange).contains(0x09)
-            guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed("framing.coding") }
+            guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed(.framingCoding) }
             return .chunked
         }
         guard let length else { return .none }
-        guard let value = contentLength(in: message, length.valueRange) else { throw .malformed("framing.length") }
+        guard let value = contentLength(in: message, length.valueRange) else { throw .malformed(.framingLength) }
         return value == 0 ? .none : .length(value)
     }
 
@@ -97,12 +98,12 @@ struct SingletonFields {
     /// - Throws: 417 for any other expectation.
     func expectsContinue(_ message: MessageHead, minorVersion: Int) throws(WireRejection) -> Bool {
         guard let field = self.expectation else { return false }
-        guard message.spells(field.valueRange, "100-continue") else { throw WireRejection(417, "request.expectation") }
+        guard message.spells(field.valueRange, "100-continue") else { throw WireRejection(.requestExpectation) }
         return minorVersion == 1
     }
 
     private static func rejectHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
-        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed("wire.field_value") }
+        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed(.wireFieldValue) }
     }
 }
 

@@ -72,22 +72,26 @@ struct CheckCommand: AsyncParsableCommand {
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Prints the JSON Schema of the configuration file, or a reference generated from the program."
+        abstract: "Prints the JSON Schema of the configuration file, or a reference as Markdown."
     )
 
-    @Flag(help: "Print the reference table of all keys as Markdown instead.")
+    @Flag(help: "Print the reference of all keys as Markdown instead, as in docs/configuration.md.")
     var reference = false
 
-    @Flag(help: "Print the reference of all metrics as Markdown instead.")
+    @Flag(help: "Print the reference of all error codes as Markdown instead, which is docs/errors.md.")
+    var errors = false
+
+    @Flag(help: "Print the reference of all metrics as Markdown instead, which is docs/metrics.md.")
     var metrics = false
 
     func validate() throws {
-        guard !self.reference || !self.metrics else {
-            throw ValidationError("--reference and --metrics exclude each other")
+        guard [self.reference, self.errors, self.metrics].count(where: \.self) <= 1 else {
+            throw ValidationError("use one of --reference, --errors and --metrics")
         }
     }
 
     func run() throws {
+        guard !self.errors else { return commandOutput.write(FailureReference.markdown) }
         guard !self.metrics else { return commandOutput.write(MetricsDocument.markdown) }
         commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
     }

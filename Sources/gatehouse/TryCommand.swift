@@ -46,7 +46,7 @@ struct TryCommand: AsyncParsableCommand {
         do throws(Failure) {
             test = try await TestSignIn.begin(settings, host: self.host, port: self.port)
         } catch {
-            let advice = error.code == "listener.bind" ? "; choose another port with --port" : ""
+            let advice = error.reason == .listenerBind ? "; choose another port with --port" : ""
             printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
             throw ExitCode(1)
         }

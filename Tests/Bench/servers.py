@@ -3,6 +3,8 @@
 
 import json
 import os
+import shutil
+import signal
 import sys
 from contextlib import contextmanager
 from itertools import count
@@ -111,6 +113,17 @@ class Environment:
 
     def stop(self):
         self.children.stop_all()
+
+    def clean_up(self):
+        """Stops everything and removes the folder, unless it is to be kept."""
+        # A second Ctrl-C must not leave anything running.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            signal.signal(number, signal.SIG_IGN)
+        self.stop()
+        if self.options.keep:
+            print(f"kept: {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Beside:

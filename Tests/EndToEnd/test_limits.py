@@ -12,7 +12,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import PROGRAM, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
+from support.gateway import ENVIRONMENT, NO_LIMITS, PROGRAM, Gateway, oidc, public_echo, run
 from support.load import Load, closed, descriptors, processor_seconds
 from support.processes import Process, certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -29,7 +29,7 @@ def make(tmp_path, provider_server, realm):
     made = []
 
     def start(limits=None, timeouts=None, descriptors=None, listeners=(), **gateway):
-        apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+        apps = public_echo(app)
         settings = {**gateway, "limits": limits or {}, "timeouts": timeouts or {}}
         one = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, gateway=settings, listeners=listeners)
         one.app = app
@@ -44,7 +44,7 @@ def make(tmp_path, provider_server, realm):
 
     yield start
     for one in made:
-        one.stop()
+        one.leave()
     app.close()
 
 
@@ -81,17 +81,9 @@ def served(port, source=None):
 @pytest.fixture
 def hold():
     """Lets the app of a gateway respond below /public/held once the test ends or sets `go`."""
-    go = threading.Event()
-
-    def act(connection, received):
-        connection.body(received)
-        go.wait(30)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        return True
-
     def held(gateway, count, source=None):
         """This many connections with a request in progress each."""
-        gateway.app.script("/public/held", act)
+        held.go = held.go or gateway.app.hold("/public/held")
         before = len(gateway.app.seen("/public/held"))
         opened = [connect(gateway.port, source) for _ in range(count)]
         for wire in opened:
@@ -99,9 +91,10 @@ def hold():
         gateway.app.wait_for("/public/held", before + count)
         return opened
 
-    held.go = go
+    held.go = None
     yield held
-    go.set()
+    if held.go:
+        held.go.set()
 
 
 def test_connections_have_a_limit(make, hold):
@@ -254,30 +247,18 @@ def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
         wire.close()
 
 
-def test_requests_in_flight_have_a_limit(make):
+def test_requests_in_flight_have_a_limit(make, hold):
     """503 with Retry-After and jitter; those in flight go on."""
     loops = len(os.sched_getaffinity(0))
     gateway = make({"requests_in_flight": loops})
-    go = threading.Event()
-
-    def act(connection, received):
-        connection.body(received)
-        go.wait(30)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        return True
-
-    gateway.app.script("/public/held", act)
-    held = [Wire(gateway.port) for _ in range(loops)]
-    for wire in held:
-        wire.send(b"GET /public/held HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-    gateway.app.wait_for("/public/held", loops)
+    held = hold(gateway, loops)
     waits = set()
     for _ in range(12):
         response = request(gateway.port, "/public/x")
         assert response.status == 503 and response.json["error"] == "gateway.too_many_requests"
         waits.add(int(response.get("retry-after")))
     assert waits <= set(range(1, 11)) and len(waits) > 1
-    go.set()
+    hold.go.set()
     assert [wire.response().status for wire in held] == [200] * loops
     assert request(gateway.port, "/public/x").status == 200
     for wire in held:

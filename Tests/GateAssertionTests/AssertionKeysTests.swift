@@ -76,7 +76,7 @@ import Testing
         let file = "\(self.keys)/\(keys.signing.id).pem"
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         let failure = #expect(throws: Failure.self) { try AssertionKeys.load(folder: self.keys) }
-        #expect(failure?.code == "file.too_open")
+        #expect(failure?.reason == .fileTooOpen)
         #expect(failure?.detail.contains("chmod 600 '\(file)'") == true)
     }
 
@@ -109,7 +109,7 @@ import Testing
             _ = try AssertionKeys.add(to: self.keys)
         }
         let failure = #expect(throws: Failure.self) { try AssertionKeys.load(folder: self.keys) }
-        #expect(failure?.code == "assertion.too_many_keys")
+        #expect(failure?.reason == .assertionTooManyKeys)
     }
 
     @Test func `a random source without entropy gives no key`() {

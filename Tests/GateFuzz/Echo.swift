@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateHTTP
 import GateWire
 import NIOCore
@@ -82,7 +83,7 @@ final class Echo: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason) }
+    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason.code) }
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateWire
 import NIOCore
 
@@ -45,7 +46,7 @@ enum HTTP2FieldsFuzzTarget {
             let isSame = again.message.fields.count == head.message.fields.count
             return isSame ? nil : "the response has other fields"
         } catch {
-            return "the response is rejected: \(error.reason)"
+            return "the response is rejected: \(error.reason.code)"
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateWire
 import NIOCore
 
@@ -17,7 +18,7 @@ enum Rewriting {
             guard let read = try parser.head(from: &buffer) else { return "the written head is not complete" }
             again = read
         } catch {
-            return "the written head is rejected: \(error.reason)"
+            return "the written head is rejected: \(error.reason.code)"
         }
         guard buffer.readableBytes == 0 else { return "the written head ends too early" }
         guard again.message.count(.contentLength) + again.message.count(.transferEncoding) <= 1 else {

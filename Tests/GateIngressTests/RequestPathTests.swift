@@ -69,7 +69,7 @@ import Testing
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
-        let failure = Failure(.overloaded, "session.store_unavailable", "")
+        let failure = Failure(.sessionStoreUnavailable, "")
         #expect(gateway.verdict(head, lookup: .unavailable(failure)) == "refused session.store_unavailable")
     }
 

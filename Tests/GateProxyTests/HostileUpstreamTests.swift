@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateProxy
 import GateWire
 import NIOCore
@@ -71,14 +72,14 @@ import Testing
         let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer((0..<9).map { _ in answer("103 Early Hints", "") }.joined())
-        #expect(sink.problem == .refused(WireRejection(502, "upstream.unexpected_interim")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(.upstreamUnexpectedInterim)) && !stage.isOpen)
     }
 
     @Test func `S-62 an upgrade that nobody asked for is refused`() throws {
         let stage = try UpstreamFixture()
         let sink = stage.request()
         try stage.answer(answer("101 Switching Protocols", "Upgrade: websocket\r\nConnection: upgrade"))
-        #expect(sink.problem == .refused(WireRejection(502, "upstream.unexpected_interim")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(.upstreamUnexpectedInterim)) && !stage.isOpen)
     }
 
     @Test func `S-64 a second answer closes the connection and reaches nobody`() throws {
@@ -127,6 +128,6 @@ import Testing
         for _ in 0..<300 where sink.problem == nil {
             try stage.answer("X: \(String(repeating: "y", count: 1000))\r\n")
         }
-        #expect(sink.problem == .refused(WireRejection(502, "upstream.head_too_large")) && !stage.isOpen)
+        #expect(sink.problem == .refused(WireRejection(.upstreamHeadTooLarge)) && !stage.isOpen)
     }
 }

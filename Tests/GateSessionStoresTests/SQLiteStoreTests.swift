@@ -101,7 +101,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: "\(self.folder.path)/state", withIntermediateDirectories: true)
         try Data(repeating: UInt8(ascii: "x"), count: 8192).write(to: URL(filePath: self.path))
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
-        #expect(failure?.code == "session.store_damaged")
+        #expect(failure?.reason == .sessionStoreDamaged)
         #expect(failure?.detail.contains(self.path) == true)
         #expect(failure?.detail.contains("move it away") == true)
         #expect(try Data(contentsOf: URL(filePath: self.path)).count == 8192)
@@ -115,7 +115,7 @@ import Testing
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9-future')") }
         try queue.close()
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
-        #expect(failure?.code == "session.store_newer")
+        #expect(failure?.reason == .sessionStoreNewer)
     }
 
     @Test func `a folder at the path of the file is reported`() throws {
@@ -135,7 +135,7 @@ import Testing
             try await small.insert(large)
         }
         #expect(failure?.kind == .overloaded)
-        #expect(failure?.code == "session.store_unavailable")
+        #expect(failure?.reason == .sessionStoreUnavailable)
         let found = try await self.manager(small).session(for: issued.ticket, host: "gate.example.com", now: noon)
         #expect(found == issued.session)
     }

@@ -198,7 +198,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         await store.store.close()
         let failure = await #expect(throws: Failure.self) { try await store.store.record(for: record(1).key) }
         #expect(failure?.kind == .overloaded)
-        #expect(failure?.code == "session.store_unavailable")
+        #expect(failure?.reason == .sessionStoreUnavailable)
         await #expect(throws: Failure.self) { try await store.store.check() }
     }
 
@@ -207,7 +207,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         try await store.insert(record(1))
         try await store.insert(record(2))
         let failure = await #expect(throws: Failure.self) { try await store.insert(record(3)) }
-        #expect(failure?.code == "session.store_full")
+        #expect(failure?.reason == .sessionStoreFull)
         #expect(failure?.kind == .overloaded)
         #expect(try await count(store) == 2)
         try await store.remove(record(1).key)

@@ -94,7 +94,7 @@ final class ScriptedStore: SessionStore {
 
     func close() async {}
 
-    private var outage: Failure { Failure(.overloaded, "session.store_unavailable", "scripted") }
+    private var outage: Failure { Failure(.sessionStoreUnavailable, "scripted") }
 
     private func write(_ body: (inout State) -> Void) throws(Failure) {
         try self.state.withLock { (state) throws(Failure) in

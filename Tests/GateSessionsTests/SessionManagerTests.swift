@@ -139,7 +139,7 @@ import Testing
             try await fixture.manager.session(for: issued.ticket, host: self.gatewayHost, now: noon)
         }
         #expect(failure?.kind == .overloaded)
-        #expect(failure?.code == "session.store_unavailable")
+        #expect(failure?.reason == .sessionStoreUnavailable)
     }
 
     @Test func `a store that cannot be written admits existing sessions only`() async throws {

@@ -129,7 +129,7 @@ import Testing
         let failure = await #expect(throws: Failure.self) {
             try await self.redeem(code)
         }
-        #expect(failure?.code == "handover.spent")
+        #expect(failure?.reason == .sessionTransferSpent)
         #expect(self.fixture.store.state.withLock { $0.records.count } == 2)
     }
 
@@ -188,7 +188,7 @@ import Testing
         let code = self.code(for: try await self.fixture.signedIn().ticket)
         let origin = try #require(Origin(scheme: scheme, host: host, port: port))
         let failure = #expect(throws: Failure.self) { try code.claim(at: origin, cookie: self.binding.text.utf8) }
-        #expect(failure?.code == "handover.wrong_origin")
+        #expect(failure?.reason == .sessionTransferWrongOrigin)
     }
 
     @Test func `a session that ended before its code is redeemed is not transferred`() async throws {

@@ -66,7 +66,7 @@ import Testing
                 _ = try await fixture.manager.session(for: forged, host: "gate.example.com", now: noon)
             }
         }
-        #expect(failure?.code == "session.bare_tickets" && failure?.kind == .overloaded)
+        #expect(failure?.reason == .sessionUntaggedTickets && failure?.kind == .overloaded)
         // Those who have signed in since do not notice.
         #expect(try await fixture.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
     }

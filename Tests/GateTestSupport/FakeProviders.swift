@@ -46,7 +46,7 @@ package final class FakeProviders: ProviderTransport {
                 "access_token": "at", "token_type": "Bearer", "id_token": .string(self.token(claims, of: issuer)),
             ]
             return self.json(token)
-        default: throw Failure(.providerFailed, "provider.unavailable", "nothing is at \(request.address)")
+        default: throw Failure(.providerUnavailable, "nothing is at \(request.address)")
         }
     }
 

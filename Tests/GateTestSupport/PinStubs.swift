@@ -3,11 +3,14 @@
 package import GateCore
 package import GateProviderHTTP
 
+/// A stub that cannot be made; a mistake in the test.
+package struct StubError: Error {}
+
 extension Pin {
     /// The hash of the key with that number.
     package static func stub(_ key: UInt8) throws -> Pin {
         guard let pin = Pin([UInt8](repeating: key, count: Pin.length)) else {
-            throw Failure(.internalError, "test.pin", "no pin")
+            throw StubError()
         }
         return pin
     }

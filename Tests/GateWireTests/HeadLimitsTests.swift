@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import Testing
 
@@ -47,7 +48,7 @@ import Testing
     @Test func `S-55 an incomplete head is rejected once it is too large`() {
         var parser = RequestParser.plain()
         var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\nA: ")
-        #expect(throws: WireRejection(431, "wire.head_too_large")) {
+        #expect(throws: WireRejection(.wireHeadTooLarge)) {
             for _ in 0..<33 {
                 buffer.writeRepeatingByte(UInt8(ascii: "b"), count: 1024)
                 #expect(buffer.readableBytes <= 33 * 1024 + 64)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import Testing
 
@@ -81,6 +82,6 @@ import Testing
     }
 
     @Test func `a rejection has no received text`() {
-        #expect(WireRejection.malformed("request.target") == WireRejection(400, "request.target"))
+        #expect(WireRejection.malformed(.requestTarget) == WireRejection(.requestTarget))
     }
 }

@@ -66,8 +66,7 @@ package struct DemoQuirks: Sendable, Hashable {
         let known = DemoQuirk.all.map(\.name)
         for name in names where !known.contains(name) {
             throw Failure(
-                .malformedRequest,
-                "demo.quirk",
+                .demoQuirk,
                 "there is no quirk '\(name)'\(SpellingSuggestion.nearest(name, known))"
             )
         }

@@ -13,7 +13,7 @@ enum LoopbackClient {
         let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         let promise = channel.eventLoop.makePromise(of: [UInt8].self)
         let deadline = channel.eventLoop.scheduleTask(in: .seconds(5)) {
-            promise.fail(Failure(.upstreamTimedOut, "demo.fetch", "no response from port \(port)"))
+            promise.fail(Failure(.demoFetchTimedOut, "no response from port \(port)"))
         }
         defer {
             deadline.cancel()
@@ -61,6 +61,6 @@ private final class LoopbackResponse: ChannelInboundHandler {
     }
 
     private func fail(_ reason: String) {
-        self.promise.fail(Failure(.upstreamFailed, "demo.fetch", reason))
+        self.promise.fail(Failure(.demoFetch, reason))
     }
 }

@@ -46,7 +46,7 @@ final class DemoServer: Sendable {
             let isInUse = (error as? IOError)?.errnoCode == EADDRINUSE
             let reason = isInUse ? "is in use" : "cannot be opened: \(error)"
             let advice = option.isEmpty ? "" : "; choose another with \(option)"
-            throw Failure(.internalError, "demo.port", "port \(port)\(purpose) \(reason)\(advice)")
+            throw Failure(.demoPort, "port \(port)\(purpose) \(reason)\(advice)")
         }
     }
 

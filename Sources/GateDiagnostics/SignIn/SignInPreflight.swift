@@ -73,7 +73,7 @@ package enum SignInPreflight {
     /// A transport that makes no calls.
     private struct NoTransport: ProviderTransport {
         func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-            throw Failure(.internalError, "transport.no_resources", "no provider is called here")
+            throw Failure(.transportNoResources, "no provider is called here")
         }
     }
 }

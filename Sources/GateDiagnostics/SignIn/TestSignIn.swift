@@ -99,12 +99,11 @@ package final class TestSignIn: Sendable {
     /// A provider that rejects such a callback shows the operator its own error page.
     private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
         guard settings.baseURL == nil, let origin = WebURL(base)?.origin,
-            let reason = settings.type.redirects.complaint(about: origin)
+            let reason = settings.type.redirects.rejection(of: origin)
         else { return }
         let title = settings.type.title
         throw Failure(
-            .malformedRequest,
-            "provider.redirect",
+            .providerRedirect,
             "\(title) cannot be tried, since it would reject the callback on \(origin): \(reason); sign in at the "
                 + "running gateway instead, and see its log"
         )
@@ -170,7 +169,7 @@ extension TestSignIn {
 
     private func begin() async -> Response {
         do throws(Failure) {
-            let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
+            let (location, attempt) = try await self.party.authorization(returnPath: .root, replacedTicket: nil)
             self.attempt.withLock { $0 = attempt }
             // RFC 9110 §15.4.4.
             return Response(303, fields: [.location: location, .referrerPolicy: "no-referrer"])

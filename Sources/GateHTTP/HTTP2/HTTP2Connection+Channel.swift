@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -104,7 +105,7 @@ extension HTTP2Connection {
         }
         if self.headDeadline <= now {
             self.headDeadline = .distantFuture
-            self.count(WireRejection(408, "wire.too_slow"))
+            self.count(WireRejection(.wireTooSlow))
             self.terminate(.enhanceYourCalm)
         }
         if self.shutdownDeadline <= now { self.farewellIsOver(now) }

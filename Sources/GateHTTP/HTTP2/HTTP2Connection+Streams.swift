@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 internal import NIOCore
@@ -43,7 +44,7 @@ extension HTTP2Connection {
             return
         }
         guard !self.open.contains(where: { $0.id == stream }), !self.closedEarly.contains(stream) else { return }
-        self.count(.malformed("wire.stream_order"))
+        self.count(.malformed(.wireStreamOrder))
         self.terminate(.protocolError)
     }
 
@@ -116,7 +117,7 @@ extension HTTP2Connection {
     func headRefused(_ id: Int32) {
         self.headDeadline = .distantFuture
         self.closedEarly.insert(id)
-        self.count(.malformed("wire.field_block"))
+        self.count(.malformed(.wireFieldBlock))
     }
 
     /// Counts a refusal to which nothing can be answered.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateWire
 internal import NIOCore
 
@@ -219,7 +220,7 @@ extension HTTP2Stream {
             return
         }
         self.responder.cancel()
-        self.respond(self.responder.answer(to: WireRejection(408, "wire.too_slow")))
+        self.respond(self.responder.answer(to: WireRejection(.wireTooSlow)))
     }
 
     /// The answer has gone out whole; if the request is still coming, nobody wants the rest.

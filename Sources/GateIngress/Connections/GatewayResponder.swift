@@ -73,10 +73,9 @@ extension GatewayResponder {
     private func refuseForLoad() {
         let failure =
             self.loop.stage.refusesRequests
-            ? Failure(.overloaded, "gateway.overloaded", "memory or file descriptors are nearly used up")
+            ? Failure(.gatewayOverloaded, "memory or file descriptors are nearly used up")
             : Failure(
-                .overloaded,
-                "gateway.too_many_requests",
+                .gatewayTooManyRequests,
                 "\(self.runtime.limits.requests) requests are in flight"
             )
         self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
@@ -128,8 +127,7 @@ extension GatewayResponder {
     /// RFC 9110 §15.5.6.
     private func refuseMethod(of request: RequestHead, on route: RuntimeRoute) {
         let failure = Failure(
-            .methodNotAllowed,
-            "route.method",
+            .routeMethod,
             "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
         )
         var answer = self.runtime.rendering.answer(to: failure, for: ClientKind(request))
@@ -152,7 +150,7 @@ extension GatewayResponder {
         guard self.connection != nil else { return }
         self.heldBytes += body.readableBytes
         guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
-            let failure = Failure(.tooLarge, "request.body_too_large", "over \(EndpointRequest.maxBody) bytes")
+            let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
             self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
             return
         }
@@ -188,7 +186,7 @@ extension GatewayResponder {
     }
 
     func answer(to refusal: WireRejection) -> Response {
-        self.runtime.metrics.rejected(refusal.reason)
+        self.runtime.metrics.rejected(refusal.reason.code)
         return self.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 
@@ -345,7 +343,7 @@ extension GatewayResponder {
         then next: @escaping (GatewayResponder, Value) -> Void
     ) {
         guard self.loop[keyPath: count] < limit else {
-            let failure = Failure(.overloaded, "gateway.too_many_waiting", "\(limit) requests wait already")
+            let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests wait already")
             self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
             return
         }
@@ -431,12 +429,12 @@ extension GatewayResponder {
         }
         guard rule.admits(request) else {
             let origin = request.message.value(.origin) ?? "no origin"
-            return .refused(self.refusal(.forbidden, "request.cross_site_websocket", "opened by \(origin)"))
+            return .refused(self.refusal(.requestCrossSiteWebSocket, "opened by \(origin)"))
         }
         let session = isProtected ? RequestPath(runtime: self.runtime, loop: self.loop).liveSession(of: request) : nil
         if let session, self.loop.tunnels.count(of: session.familyKey) >= GatewayResponder.maxTunnelsPerSession {
             let detail = "the session has \(GatewayResponder.maxTunnelsPerSession) open"
-            return .refused(self.refusal(.tooMany, "request.too_many_websockets", detail))
+            return .refused(self.refusal(.requestTooManyWebSockets, detail))
         }
         let authorization = TunnelAuthorization(
             request: request,
@@ -451,10 +449,9 @@ extension GatewayResponder {
     private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
         switch fault {
         case .malformed(let why):
-            return self.refusal(.malformedRequest, "request.websocket", why)
+            return self.refusal(.requestWebSocket, why)
         case .version:
-            var answer = self.refusal(.malformedRequest, "request.websocket_version", "the version is not 13")
-            answer.head.status = HTTPResponse.Status(code: 426)
+            var answer = self.refusal(.requestWebSocketVersion, "the version is not 13")
             answer.head.headerFields[.secWebSocketVersion] = "13"
             // RFC 9110 §15.5.22.
             answer.head.headerFields[.upgrade] = "websocket"
@@ -465,11 +462,11 @@ extension GatewayResponder {
 
     /// Neither the gateway's own addresses take WebSockets, nor apps that are not asked.
     private func refuseWebSocket(at place: String = "the gateway itself") {
-        self.answer(self.refusal(.malformedRequest, "request.no_websocket", "\(place) takes no WebSockets"))
+        self.answer(self.refusal(.requestNoWebSocket, "\(place) takes no WebSockets"))
     }
 
-    private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Response {
-        self.runtime.rendering.answer(to: Failure(kind, code, detail), for: self.visitor)
+    private func refusal(_ reason: Failure.Reason, _ detail: String) -> Response {
+        self.runtime.rendering.answer(to: Failure(reason, detail), for: self.visitor)
     }
 }
 

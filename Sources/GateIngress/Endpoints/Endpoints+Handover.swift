@@ -13,14 +13,14 @@ extension Endpoints {
         if !self.isAtGate(request), let text = request.query?["code"] {
             return try await self.takeHandover(text, request)
         }
-        throw Failure(.malformedRequest, "handover.parameters", "neither a request nor a code")
+        throw Failure(.sessionTransferParameters, "neither a request nor a code")
     }
 
     /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
     private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
-        else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
+        else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
         guard !request.wantsOtherAccount, let ticket = request.ticket,
             let session = try await self.session(of: request),
@@ -43,7 +43,7 @@ extension Endpoints {
     /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
     private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let code = SessionTransferCode(sealed: text, by: self.runtime.sealer, now: request.now) else {
-            throw Failure(.malformedRequest, "handover.code", "the code is not ours or too old")
+            throw Failure(.sessionTransferCode, "the code is not ours or too old")
         }
         let cookie = GatewayCookie.sessionTransfer(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?

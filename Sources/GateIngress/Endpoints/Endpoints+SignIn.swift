@@ -46,7 +46,7 @@ extension Endpoints {
     /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
     func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
-        let isBusy = failure.kind == .overloaded && failure.code.hasPrefix("provider.")
+        let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
         guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
         let attempt =
             parts[1] == EndpointPath.callback.rawValue
@@ -61,16 +61,16 @@ extension Endpoints {
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
         guard let provider = self.runtime.provider(id) else {
-            throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
+            throw Failure(.providerNone, "no provider has the name that was asked for")
         }
         guard request.isNavigation else {
-            throw Failure(.forbidden, "request.not_navigation", "a sign-in begins when a person opens its address")
+            throw Failure(.requestNotNavigation, "a sign-in begins when a person opens its address")
         }
         try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
         try self.runtime.signIns.enter(within: self.runtime.limits.signIns)
         defer { self.runtime.signIns.leave() }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         do throws(Failure) {
             try await provider.reach.admit(provider.relyingParty)
         } catch {
@@ -81,13 +81,13 @@ extension Endpoints {
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
-            handover: isCrossSite ? request.ticket?.text : nil,
+            replacedTicket: isCrossSite ? request.ticket?.text : nil,
             offersOtherAccounts: request.wantsOtherAccount
         )
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
-            throw Failure(.internalError, "openid.attempt_id", "an attempt without a proper id")
+            throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
         var answer = Rendering.redirect(to: location)
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
@@ -100,14 +100,14 @@ extension Endpoints {
     /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
         guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
-            throw Failure(.noSuchRoute, "provider.none", "a callback for a provider that there is not")
+            throw Failure(.providerNone, "a callback for a provider that there is not")
         }
-        guard let answer else { throw Failure(.malformedRequest, "openid.callback", "the callback is no form") }
+        guard let answer else { throw Failure(.openIDCallback, "the callback is no form") }
         guard let attempt = self.attempt(named: answer, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
             signIn = try await provider.relyingParty.signIn(
@@ -116,8 +116,13 @@ extension Endpoints {
                 looksUpGroups: self.runtime.needsGroups(of: id)
             )
         } catch {
-            guard error.code != "openid.attempt_spent" else {
-                return try await self.withoutAttempt(request, to: attempt.returnPath)
+            switch error.reason {
+            case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
+            case .openIDAttemptExpired:
+                if try await self.session(of: request) != nil {
+                    return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
+                }
+            default: break
             }
             self.runtime.metrics.signIn(provider: id, result: error.code)
             throw error
@@ -133,7 +138,7 @@ extension Endpoints {
         var profile = signIn.profile
         self.runtime.keepGroups(of: &profile)
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
-        let spent = Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
+        let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
         if let destination, case .denied(let refusal) = destination.route.decision(for: profile) {
             guard try await self.runtime.sessions.spend(once) else { throw spent }
@@ -153,7 +158,7 @@ extension Endpoints {
         guard
             let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
         else { throw spent }
-        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
+        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
@@ -169,7 +174,7 @@ extension Endpoints {
         guard try await self.session(of: request) == nil else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(path)")
         }
-        throw Failure(.malformedRequest, "openid.attempt_lost", "no attempt of this browser belongs to the callback")
+        throw Failure(.openIDAttemptLost, "no attempt of this browser belongs to the callback")
     }
 
     /// The attempt that the callback's `state` names, if this browser holds it.
@@ -179,7 +184,7 @@ extension Endpoints {
         }
         guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
         let text = String(decoding: value, as: UTF8.self)
-        return self.runtime.attempts.open(text, cookie: cookie.name, at: request.now)
+        return self.runtime.attempts.open(text, cookie: cookie.name)
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.

@@ -235,7 +235,7 @@ extension UpstreamExchange {
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
-            return self.refuseTunnel(Failure(.upstreamFailed, "upstream.websocket", "\(place) did not switch"))
+            return self.refuseTunnel(Failure(.upstreamWebSocket, "\(place) did not switch"))
         }
         self.status = head.status
         var framing = head.framing
@@ -344,12 +344,12 @@ extension UpstreamExchange {
         if let objection = offer.rejectionReason(for: head) {
             let place = "\(self.route.name) at \(self.targetText)"
             self.refuseTunnel(
-                Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")
+                Failure(.upstreamWebSocket, "\(place) broke the handshake: \(objection)")
             )
             return
         }
         guard !tunnel.isRefused else {
-            self.refuseTunnel(Failure(.signInRequired, "session.none", "the session ended during the handshake"))
+            self.refuseTunnel(Failure(.sessionNone, "the session ended during the handshake"))
             return
         }
         tunnel.open(over: link)

@@ -23,7 +23,7 @@ package struct RequestLog: Sendable {
     /// A failed sign-in names its provider, as it is called in the file.
     func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
         // What the operator switched on is no reason to worry, and must not hide what is.
-        let isMaintenance = failure.code == "route.maintenance"
+        let isMaintenance = failure.reason == .routeMaintenance
         let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
         let key = LogLimiter.Key(kind: kind, isPage: isPage)
         guard let hidden = self.limiter.admit(key) else { return }
@@ -46,7 +46,7 @@ package struct RequestLog: Sendable {
             return
         }
         var metadata: Logger.Metadata = [
-            "code": "\(refusal.reason)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
+            "code": "\(refusal.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
             "incident": "\(incident)", "status": "\(refusal.status)",
         ]
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }

@@ -58,7 +58,7 @@ package final class CertificateWatch: Sendable {
             level: finding.severity.logLevel,
             "listener certificate",
             metadata: [
-                "event": "\(finding.name.rawValue)", "severity": "\(finding.severity.rawValue)",
+                "event": "\(finding.name.code)", "severity": "\(finding.severity.rawValue)",
                 "listener": "\(finding.listener)",
                 "file": "\(PrintableText.escaped(finding.file ?? "all", limit: 500))",
                 "detail": "\(PrintableText.escaped(finding.detail, limit: 500))",
@@ -92,7 +92,7 @@ package final class CertificateWatch: Sendable {
                         "findings": .array(
                             findings.filter { $0.listener == listener.address }.map { finding in
                                 [
-                                    "event": .string(finding.name.rawValue),
+                                    "event": .string(finding.name.code),
                                     "severity": .string(finding.severity.rawValue),
                                     "file": finding.file.map { .string($0) } ?? .null,
                                     "detail": .string(finding.detail),
@@ -126,7 +126,7 @@ extension CertificateWatch.State {
             let counts = CertificateFinding.Name.allCases.map { name in
                 GaugeSample(
                     OperationsMetrics.listenerCertificateFindings,
-                    [listener.address, name.rawValue],
+                    [listener.address, name.code],
                     Int64(findings.count { $0.listener == listener.address && $0.name == name })
                 )
             }

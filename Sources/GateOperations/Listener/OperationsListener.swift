@@ -35,7 +35,7 @@ package enum OperationsListener {
             sweep.start(on: loop)
             return NIOLoopBound(sweep, eventLoop: loop)
         }.get()
-        guard let sweep else { throw Failure(.internalError, "listener.operations", "no event loop") }
+        guard let sweep else { throw Failure(.listenerOperations, "no event loop") }
         let names = FieldNames()
         var bounds = ConnectionLimiter.Bounds()
         bounds.connections = maxConnections

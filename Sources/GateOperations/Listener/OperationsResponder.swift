@@ -68,5 +68,5 @@ package final class OperationsResponder: Responder {
     package func downstreamWritabilityChanged(isWritable: Bool) {}
 
     /// Implements `Responder`.
-    package func answer(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason)\n") }
+    package func answer(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason.code)\n") }
 }

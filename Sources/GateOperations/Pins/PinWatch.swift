@@ -182,7 +182,7 @@ package final class PinWatch: Sendable {
         case .mismatched:
             let mode = handshake.isEnforced ? "enforce" : "report"
             OperationsMetrics.pinMismatches.counter(provider, host, mode).increment()
-        case .unasked: break
+        case .notChecked: break
         }
     }
 
@@ -226,7 +226,7 @@ extension PinnedHost {
         case .mismatched:
             self.mismatchedAt = now
             let words = "none of its keys is pinned"
-            let failure = Failure(.providerFailed, "provider.pin_mismatch", "\(key.origin): \(words)")
+            let failure = Failure(.providerPinMismatch, "\(key.origin): \(words)")
             self.failure = handshake.isEnforced ? failure : nil
             let help =
                 handshake.isEnforced
@@ -241,7 +241,7 @@ extension PinnedHost {
                 detail: "\(words); \(help)",
                 at: now
             )
-        case .unasked:
+        case .notChecked:
             return nil
         }
     }

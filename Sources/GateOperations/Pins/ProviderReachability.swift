@@ -37,7 +37,7 @@ package final class ProviderReachability: Sendable {
     /// - Parameter party: The code flow with the provider, which knows its hosts.
     /// - Throws: `provider.pin_mismatch` while a host that it needs shows no pinned key, and what else the pins forbid.
     package func admit(_ party: RelyingParty) async throws(Failure) {
-        guard self.watch.hasPins(self.provider), let line = try? self.transports.line(to: self.provider) else {
+        guard self.watch.hasPins(self.provider), let line = try? self.transports.transport(to: self.provider) else {
             return
         }
         // Without metadata no sign-in can begin; the next call for them reports why.
@@ -52,7 +52,7 @@ package final class ProviderReachability: Sendable {
     /// Opens a connection to the token endpoint while the user is at the provider, unless one waits already.
     package func warm(_ party: RelyingParty) async {
         guard let token = try? await party.called().first else { return }
-        await (try? self.transports.line(to: self.provider))?.warm(token.origin)
+        await (try? self.transports.transport(to: self.provider))?.warm(token.origin)
     }
 
     /// The probe that is in progress or has just ended, or a new one.

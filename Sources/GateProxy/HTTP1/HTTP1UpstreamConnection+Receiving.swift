@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -45,7 +46,7 @@ extension HTTP1UpstreamConnection {
         guard !head.isInterim else {
             // 101 would begin a tunnel; nobody has asked for one here.
             guard head.status != 101, interim < self.limits.interim else {
-                throw WireRejection(502, "upstream.unexpected_interim")
+                throw WireRejection(.upstreamUnexpectedInterim)
             }
             self.phase = .head(interim: interim + 1)
             if head.status == 103 { self.sink?.upstreamReceivedEarlyHints(head) }

@@ -116,7 +116,7 @@ package final class Gateway: Sendable {
         logger: Logger
     ) async throws(Failure) -> Gateway {
         guard let configuration = result.configuration else {
-            throw Failure(.internalError, "gateway.configuration", "the configuration has errors")
+            throw Failure(.gatewayConfiguration, "the configuration has errors")
         }
         _ = PrometheusRegistry.shared
         AllocatorSetting.apply()
@@ -366,7 +366,7 @@ extension Gateway {
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
-                throw Failure(.internalError, "gateway.configuration", result.firstError)
+                throw Failure(.gatewayConfiguration, result.firstError)
             }
             let plans = try RuntimeBuilder.plans(for: configuration)
             let runtime = try await self.builder.runtime(for: configuration)

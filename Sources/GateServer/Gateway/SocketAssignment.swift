@@ -25,8 +25,7 @@ struct SocketAssignment {
             else {
                 let given = left.map(\.description).joined(separator: ", ")
                 throw Failure(
-                    .internalError,
-                    "listener.no_socket",
+                    .listenerNoSocket,
                     "no socket was passed for \(address); there is left: \(given.isEmpty ? "none" : given)"
                 )
             }
@@ -34,8 +33,7 @@ struct SocketAssignment {
         }
         guard left.isEmpty else {
             throw Failure(
-                .internalError,
-                "listener.unwanted_socket",
+                .listenerUnwantedSocket,
                 "nothing in the file listens on \(left.map(\.description).joined(separator: ", "))"
             )
         }

@@ -164,8 +164,7 @@ actor RuntimeBuilder {
         let bytes = try PrivateFile.read(path, limit: 4096)
         guard bytes.count >= 32 else {
             throw Failure(
-                .internalError,
-                "gateway.secret",
+                .gatewaySecret,
                 "\(path) holds less than 32 bytes; remove it to make another"
             )
         }
@@ -228,9 +227,9 @@ actor RuntimeBuilder {
             spent: self.spent
         ) { failure in
             log.providerFailed(failure, provider: settings.id)
-            switch failure.code {
-            case "provider.groups_incomplete": ServerMetrics.groupsIncomplete.counter(settings.id).increment()
-            case "provider.userinfo_unavailable": ServerMetrics.userinfoUnavailable.counter(settings.id).increment()
+            switch failure.reason {
+            case .providerGroupsIncomplete: ServerMetrics.groupsIncomplete.counter(settings.id).increment()
+            case .providerUserinfoUnavailable: ServerMetrics.userinfoUnavailable.counter(settings.id).increment()
             default: ServerMetrics.providerFailures.counter(settings.id).increment()
             }
         }

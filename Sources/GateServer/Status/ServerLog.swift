@@ -18,7 +18,7 @@ struct ServerLog: Sendable {
             self.logger.error(
                 "sign-out not written yet",
                 metadata: [
-                    "code": "session.revocation_pending", "pending": "\(pending)",
+                    "code": "\(Failure.Reason.sessionRevocationPending.code)", "pending": "\(pending)",
                     "detail": "\(ServerLog.plain("the session has ended, and \(restart): \(reason)"))",
                 ]
             )
@@ -39,7 +39,7 @@ struct ServerLog: Sendable {
         self.logger.error(
             "session store \(failure.rawValue)",
             metadata: [
-                "code": "session.store_fault", "fault": "\(failure.rawValue)",
+                "code": "\(Failure.Reason.sessionStoreFileFailure.code)", "fault": "\(failure.rawValue)",
                 "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
             ]
         )
@@ -72,7 +72,7 @@ struct ServerLog: Sendable {
                 level: isEnforced ? .critical : .warning,
                 "upstream pin mismatch",
                 metadata: [
-                    "code": "upstream.pin_mismatch", "target": "\(target)", "refused": "\(isEnforced)",
+                    "code": "\(Failure.Reason.upstreamPinMismatch.code)", "target": "\(target)", "refused": "\(isEnforced)",
                     "presented": "\(ServerLog.plain(keys))",
                 ]
             )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import NIOCore
 
 /// Writes HTTP/2 fields as the field lines of an HTTP/1.1 head, checking each.
@@ -39,29 +40,29 @@ final class FieldLineWriter {
 
     /// Checks that the counted fields and this one are within the limits.
     func checkLimits(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard self.decoded <= self.limits.bytes else { throw .rejected(WireRejection(431, "wire.head_too_large")) }
+        guard self.decoded <= self.limits.bytes else { throw .rejected(WireRejection(.wireHeadTooLarge)) }
         guard self.fields.count < self.limits.fields else {
-            throw .rejected(WireRejection(431, "wire.too_many_fields"))
+            throw .rejected(WireRejection(.wireTooManyFields))
         }
         guard name.count + value.count + 4 <= self.limits.fieldBytes else {
-            throw .rejected(WireRejection(431, "wire.field_too_large"))
+            throw .rejected(WireRejection(.wireFieldTooLarge))
         }
     }
 
     /// Checks a name and returns its meaning.
     func meaning(of name: Span<UInt8>) throws(HTTP2FieldsRejection) -> FieldName {
-        guard !name.isEmpty else { throw .malformed("wire.field_name") }
+        guard !name.isEmpty else { throw .malformed(.wireFieldName) }
         var hash = FieldNames.seed
         var isPlain = true
         for index in name.indices {
             let byte = name[index]
-            guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed("wire.field_name") }
+            guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed(.wireFieldName) }
             if !ByteClass.isPlainName(byte) { isPlain = false }
             hash = FieldNames.step(hash, byte)
         }
         guard isPlain || !self.isRequest else {
             guard let meaning = self.names.meaning(ofIrregular: name) else {
-                throw .rejected(WireRejection(400, "wire.field_name"))
+                throw .rejected(WireRejection(.wireFieldName))
             }
             return meaning
         }
@@ -72,11 +73,11 @@ final class FieldLineWriter {
     func check(_ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
         guard let last = value.indices.last else { return }
         guard !FieldLineWriter.isSpace(value[0]), !FieldLineWriter.isSpace(value[last]) else {
-            throw .malformed("wire.field_space")
+            throw .malformed(.wireFieldSpace)
         }
         var position = FieldScanner.skipPlain(value, from: 0)
         while position < value.count {
-            guard ByteClass.isValue(value[position]) else { throw .malformed("wire.field_value") }
+            guard ByteClass.isValue(value[position]) else { throw .malformed(.wireFieldValue) }
             position += 1
         }
     }
@@ -110,7 +111,7 @@ final class FieldLineWriter {
     func finish() throws(HTTP2FieldsRejection) -> MessageHead {
         self.bytes.writeStaticString("\r\n")
         guard self.bytes.readableBytes <= self.limits.bytes else {
-            throw .rejected(WireRejection(431, "wire.head_too_large"))
+            throw .rejected(WireRejection(.wireHeadTooLarge))
         }
         let message = MessageHead(bytes: self.bytes, fields: self.fields)
         self.bytes = ByteBuffer()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// Why HTTP/2 fields are rejected.
 package struct HTTP2FieldsRejection: Error, Sendable, Hashable {
     /// The status and reason, as of an HTTP/1.1 head.
@@ -15,7 +17,7 @@ package struct HTTP2FieldsRejection: Error, Sendable, Hashable {
     }
 
     /// Fields that two parsers could take for different messages.
-    static func malformed(_ reason: StaticString) -> HTTP2FieldsRejection {
-        HTTP2FieldsRejection(rejection: WireRejection(400, reason), isMalformed: true)
+    static func malformed(_ reason: Failure.Reason) -> HTTP2FieldsRejection {
+        HTTP2FieldsRejection(rejection: .malformed(reason), isMalformed: true)
     }
 }

@@ -112,9 +112,9 @@ extension HTTP2RequestHeadBuilder {
         try self.lines.checkLimits(name, value)
         switch meaning {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
-            throw .malformed("wire.connection_field")
+            throw .malformed(.wireConnectionField)
         case .te:
-            guard value.spells("trailers") else { throw .malformed("wire.connection_field") }
+            guard value.spells("trailers") else { throw .malformed(.wireConnectionField) }
             self.lines.write(name, value, as: meaning)
         case .cookie:
             self.takeCookie(value)
@@ -126,35 +126,35 @@ extension HTTP2RequestHeadBuilder {
     }
 
     private func takePseudo(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard self.line == nil else { throw .malformed("wire.pseudo_field") }
+        guard self.line == nil else { throw .malformed(.wirePseudoField) }
         try self.lines.check(value)
         // Before the value is noted, so that only values within the limits are.
         try self.lines.checkLimits(name, value)
         let start = self.pseudoValues.readableBytes
         let range = start..<(start + value.count)
         if name.spells(":path") {
-            guard self.pseudo.path == nil, !value.isEmpty else { throw .malformed("wire.pseudo_field") }
+            guard self.pseudo.path == nil, !value.isEmpty else { throw .malformed(.wirePseudoField) }
             guard value.count <= self.limits.targetBytes else {
-                throw .rejected(WireRejection(414, "wire.target_too_long"))
+                throw .rejected(WireRejection(.wireTargetTooLong))
             }
             self.pseudo.path = range
         } else if name.spells(":method") {
-            guard self.pseudo.method == nil else { throw .malformed("wire.pseudo_field") }
+            guard self.pseudo.method == nil else { throw .malformed(.wirePseudoField) }
             guard value.count <= RequestLine.maxMethodBytes else {
-                throw .rejected(WireRejection(501, "request.method_too_long"))
+                throw .rejected(WireRejection(.requestMethodTooLong))
             }
             self.pseudo.method = range
         } else if name.spells(":authority") {
-            guard self.pseudo.authority == nil else { throw .malformed("wire.pseudo_field") }
+            guard self.pseudo.authority == nil else { throw .malformed(.wirePseudoField) }
             self.pseudo.authority = range
         } else if name.spells(":scheme") {
-            guard self.pseudo.scheme == nil else { throw .malformed("wire.pseudo_field") }
+            guard self.pseudo.scheme == nil else { throw .malformed(.wirePseudoField) }
             self.pseudo.scheme = value.spells(self.scheme)
         } else if self.takesWebSockets, name.spells(":protocol") {
-            guard !self.pseudo.isWebSocket, value.spells("websocket") else { throw .malformed("wire.pseudo_field") }
+            guard !self.pseudo.isWebSocket, value.spells("websocket") else { throw .malformed(.wirePseudoField) }
             self.pseudo.isWebSocket = true
         } else {
-            throw .malformed("wire.pseudo_field")
+            throw .malformed(.wirePseudoField)
         }
         self.pseudoValues.append(value)
     }
@@ -180,14 +180,14 @@ extension HTTP2RequestHeadBuilder {
     ///
     /// RFC 9113 §8.3.1.
     private func compare(host: Span<UInt8>) throws(HTTP2FieldsRejection) {
-        guard !self.hasHost else { throw .rejected(.malformed("request.repeated_host")) }
+        guard !self.hasHost else { throw .rejected(.malformed(.requestRepeatedHost)) }
         self.hasHost = true
         guard let range = self.pseudo.authority else { return }
         let early = self.pseudoValues
         let authority = early.readableBytesUInt8Span.extracting(range)
         guard !authority.isEqual(to: host) else { return }
         guard let one = RequestAuthority(authority.text), let other = RequestAuthority(host.text), one == other else {
-            throw .rejected(.malformed("request.host_differs_from_target"))
+            throw .rejected(.malformed(.requestHostDiffersFromTarget))
         }
     }
 }
@@ -198,15 +198,15 @@ extension HTTP2RequestHeadBuilder {
     /// The start line, written before the first regular field, or at the end.
     private func openedLine() throws(HTTP2FieldsRejection) -> RequestLine {
         if let line { return line }
-        guard let method = self.pseudo.method else { throw .malformed("wire.pseudo_field") }
+        guard let method = self.pseudo.method else { throw .malformed(.wirePseudoField) }
         let values = self.pseudoValues
         let early = values.readableBytesUInt8Span
-        guard early.extracting(method).isToken else { throw .rejected(.malformed("request.start_line")) }
+        guard early.extracting(method).isToken else { throw .rejected(.malformed(.requestStartLine)) }
         let known = try self.known(early, method)
         guard let path = self.pseudo.path, let isOurScheme = self.pseudo.scheme else {
-            throw .malformed("wire.pseudo_field")
+            throw .malformed(.wirePseudoField)
         }
-        guard isOurScheme else { throw .rejected(.malformed("request.scheme")) }
+        guard isOurScheme else { throw .rejected(.malformed(.requestScheme)) }
         let isPlain = try self.check(path: early.extracting(path))
         let line = self.write(known, path, isPlain: isPlain)
         self.line = line
@@ -218,7 +218,7 @@ extension HTTP2RequestHeadBuilder {
     /// RFC 8441 §5.
     private func known(_ early: Span<UInt8>, _ method: Range<Int>) throws(HTTP2FieldsRejection) -> RequestMethod {
         guard !self.pseudo.isWebSocket else {
-            guard early.extracting(method).spells("CONNECT") else { throw .malformed("wire.pseudo_field") }
+            guard early.extracting(method).spells("CONNECT") else { throw .malformed(.wirePseudoField) }
             return .get
         }
         do {
@@ -233,12 +233,12 @@ extension HTTP2RequestHeadBuilder {
     /// - Returns: Whether it has only characters that RFC 3986 allows.
     private func check(path: Span<UInt8>) throws(HTTP2FieldsRejection) -> Bool {
         guard path[0] == UInt8(ascii: "/") || path.spells("*") else {
-            throw .rejected(.malformed("request.target"))
+            throw .rejected(.malformed(.requestTarget))
         }
         var isPlain = true
         for index in path.indices where !ByteClass.isTarget(path[index]) {
             guard ByteClass.isLenientTarget(path[index]) else {
-                throw .rejected(.malformed(path[index] == UInt8(ascii: "#") ? "request.fragment" : "request.target"))
+                throw .rejected(.malformed(path[index] == UInt8(ascii: "#") ? .requestFragment : .requestTarget))
             }
             isPlain = false
         }
@@ -273,10 +273,10 @@ extension HTTP2RequestHeadBuilder {
         var framing = try singletons.framing(of: message, minorVersion: 1)
         if self.pseudo.isWebSocket {
             guard !endsStream, message.first(.contentLength) == nil else {
-                throw .malformed("framing.body_not_allowed")
+                throw .malformed(.framingBodyNotAllowed)
             }
         } else if endsStream {
-            guard framing == .none else { throw .malformed("framing.length") }
+            guard framing == .none else { throw .malformed(.framingLength) }
         } else if framing == .none, message.first(.contentLength) == nil {
             framing = .chunked
         }

@@ -41,10 +41,7 @@ package final class HTTP2ResponseHeadBuilder {
         do {
             try self.take(name, value)
         } catch {
-            self.rejection = WireRejection(
-                502,
-                error.rejection.status == 431 ? "upstream.head_too_large" : "upstream.field"
-            )
+            self.rejection = WireRejection(error.rejection.status == 431 ? .upstreamHeadTooLarge : .upstreamField)
         }
     }
 
@@ -57,7 +54,7 @@ package final class HTTP2ResponseHeadBuilder {
     /// - Throws: The first rejection.
     package func finish(for method: RequestMethod, endsStream: Bool) throws(WireRejection) -> ResponseHead {
         let message = try self.message()
-        guard self.status != 0 else { throw WireRejection(502, "upstream.status") }
+        guard self.status != 0 else { throw WireRejection(.upstreamStatus) }
         return ResponseHead(
             message: message,
             status: self.status,
@@ -85,7 +82,7 @@ package final class HTTP2ResponseHeadBuilder {
         do {
             return try self.lines.finish()
         } catch {
-            throw WireRejection(502, "upstream.head_too_large")
+            throw WireRejection(.upstreamHeadTooLarge)
         }
     }
 
@@ -94,13 +91,13 @@ package final class HTTP2ResponseHeadBuilder {
             try self.takeStatus(name, value)
             return
         }
-        guard self.isTrailer || self.status != 0 else { throw .malformed("wire.pseudo_field") }
+        guard self.isTrailer || self.status != 0 else { throw .malformed(.wirePseudoField) }
         try self.lines.check(value)
         let meaning = try self.lines.meaning(of: name)
         try self.lines.checkLimits(name, value)
         switch meaning {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .upgrade, .http2Settings:
-            throw .malformed("wire.connection_field")
+            throw .malformed(.wireConnectionField)
         case .managed, .contentLength, .host, .cookie, .setCookie, .authorization, .content, .contentType,
             .contentLocation,
             .location, .caching, .date:
@@ -113,14 +110,14 @@ package final class HTTP2ResponseHeadBuilder {
 
     private func takeStatus(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(HTTP2FieldsRejection) {
         guard !self.isTrailer, self.status == 0, name.spells(":status"), value.count == 3 else {
-            throw .malformed("wire.pseudo_field")
+            throw .malformed(.wirePseudoField)
         }
         var status = 0
         for index in 0..<3 {
-            guard ByteClass.isDigit(value[index]) else { throw .malformed("wire.pseudo_field") }
+            guard ByteClass.isDigit(value[index]) else { throw .malformed(.wirePseudoField) }
             status = status * 10 + Int(value[index] - UInt8(ascii: "0"))
         }
-        guard (100...999).contains(status), status != 101 else { throw .malformed("wire.pseudo_field") }
+        guard (100...999).contains(status), status != 101 else { throw .malformed(.wirePseudoField) }
         self.status = status
         self.lines.bytes.writeStaticString("HTTP/1.1 ")
         self.lines.bytes.append(value)
@@ -132,14 +129,14 @@ package final class HTTP2ResponseHeadBuilder {
         for method: RequestMethod,
         endsStream: Bool
     ) throws(WireRejection) -> BodyFraming {
-        guard message.hasConsistentLength else { throw WireRejection(502, "upstream.framing") }
+        guard message.hasConsistentLength else { throw WireRejection(.upstreamFraming) }
         let noBody = method == .head || self.status < 200 || self.status == 204 || self.status == 304
         guard let field = message.first(.contentLength) else { return noBody || endsStream ? .none : .chunked }
         guard let length = contentLength(in: message, field.valueRange) else {
-            throw WireRejection(502, "upstream.length")
+            throw WireRejection(.upstreamLength)
         }
         if noBody || length == 0 { return .none }
-        guard !endsStream else { throw WireRejection(502, "upstream.length") }
+        guard !endsStream else { throw WireRejection(.upstreamLength) }
         return .length(length)
     }
 }

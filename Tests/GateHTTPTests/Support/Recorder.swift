@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateHTTP
 import GateWire
 import NIOCore
@@ -48,8 +49,8 @@ final class Recorder: Responder {
     func downstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
 
     func answer(to refusal: WireRejection) -> Response {
-        self.events.append("refused \(refusal.reason)")
-        return .text(refusal.status, refusal.reason)
+        self.events.append("refused \(refusal.reason.code)")
+        return .text(refusal.status, refusal.reason.code)
     }
 
     /// Answers each complete request with its target in angle brackets.

@@ -122,7 +122,7 @@ extension RouteTrafficTests {
         ("GET /%77iki/%61", "GET /a HTTP/1.1"), ("GET /wiki//evil.example/x", "GET /evil.example/x HTTP/1.1"),
         ("GET /wiki/a/../%2e%2e/wiki/b", "GET /b HTTP/1.1"), ("GET /wiki/%20", "GET /%20 HTTP/1.1"),
     ])
-    func `K3 the prefix is taken off the canonical path, once`(start: String, line: String) throws {
+    func `K-03 the prefix is taken off the canonical path, once`(start: String, line: String) throws {
         for path in ["/wiki", "/wiki/"] {
             let gateway = try self.gateway { app in
                 app.route.path = path

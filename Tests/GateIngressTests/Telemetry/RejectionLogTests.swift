@@ -11,26 +11,24 @@ import Testing
 @Suite struct RejectionLogTests {
     @Test(
         arguments: [
-            (Failure.Kind.noSuchRoute, "route.none", "info"), (.signInRequired, "sign_in_required", "info"),
-            (.malformedRequest, "a.b", "info"), (.forbidden, "a.b", "info"), (.overloaded, "route.maintenance", "info"),
-            (.overloaded, "a.b", "warning"), (.internalError, "a.b", "error"),
-        ] as [(Failure.Kind, StaticString, String)]
+            (.routeNone, "info"), (.signInRequired, "info"), (.openIDCallback, "info"), (.policyRefused, "info"),
+            (.routeMaintenance, "info"), (.gatewayOverloaded, "warning"), (.providerUnknown, "error"),
+        ] as [(Failure.Reason, String)]
     )
     func `Z-05: each rejection is logged with incident, code and reason`(
-        kind: Failure.Kind,
-        code: StaticString,
+        reason: Failure.Reason,
         level: String
     ) throws {
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         for wantsPage in [true, false] {
             let answer = gateway.runtime.rendering.answer(
-                to: Failure(kind, code, "why"),
+                to: Failure(reason, "why"),
                 for: ClientKind(wantsPage: wantsPage)
             )
             let line = try #require(lines.all.last)
             let incident = try #require(line.values["incident"])
-            #expect("\(line.level)" == level && line.values["code"] == "\(code)" && line.values["detail"] == "why")
+            #expect("\(line.level)" == level && line.values["code"] == reason.code && line.values["detail"] == "why")
             #expect(answer.text.contains(incident))
         }
     }
@@ -73,8 +71,8 @@ import Testing
     @Test(arguments: ["\u{9B}2J", "\u{202E}", "\n", "\u{2028}"])
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
-        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        let failure = Failure(.forbidden, "request.cross_site_websocket", "opened by https://\(hostile)evil.example")
+        let gateway = try GatewayFixture(log: lines.log)
+        let failure = Failure(.requestCrossSiteWebSocket, "opened by https://\(hostile)evil.example")
         _ = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))

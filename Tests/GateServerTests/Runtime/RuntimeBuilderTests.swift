@@ -114,6 +114,6 @@ import Testing
         let failure = await #expect(throws: Failure.self) {
             _ = try await fixture.builder.runtime(for: configuration)
         }
-        #expect(failure?.code == "gateway.secret" && failure?.detail.contains(path) == true)
+        #expect(failure?.reason == .gatewaySecret && failure?.detail.contains(path) == true)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import Testing
 
@@ -63,7 +64,7 @@ struct FieldSection: Sendable, CustomTestStringConvertible {
         do {
             return String(buffer: try self.head(limits).message.bytes)
         } catch {
-            return "\(error.isMalformed ? "reset" : "\(error.rejection.status)") \(error.rejection.reason)"
+            return "\(error.isMalformed ? "reset" : "\(error.rejection.status)") \(error.rejection.reason.code)"
         }
     }
 }

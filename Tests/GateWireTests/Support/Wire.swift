@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import NIOCore
 import Testing
 
@@ -98,7 +99,7 @@ func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> ParseRe
         do {
             if let head = try parser.head(from: &buffer) { return .head(head.summary) }
         } catch {
-            return .rejected(error.status, error.reason)
+            return .rejected(error.status, error.reason.code)
         }
     }
     return .incomplete
