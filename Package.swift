@@ -90,9 +90,17 @@ let house: [(target: String, imports: [String])] = [
         ]
     ),
     (
+        "GateHeaders",
+        [
+            "GateConfiguration", "GateSessions", "GateAssertion", "GateHTTP", "GatePolicy", "GateWire", "GateCore",
+            "HTTPTypes", "NIOCore",
+        ]
+    ),
+    (
         "GateIngress",
         [
-            "GateOperations", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion",
+            "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions",
+            "GateAssertion",
             "GateHTTP",
             "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
             "Mustache", "NIOCore",

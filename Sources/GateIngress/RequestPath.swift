@@ -2,33 +2,34 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GatePolicy
 internal import GateSessions
 internal import GateWire
 internal import NIOCore
 
-/// What becomes of a request.
+/// The decision on a request.
 enum Verdict {
-    /// It is refused; the failure says how.
+    /// It is rejected with a failure.
     case refused(Failure)
-    /// The gateway answers it at one of its own addresses.
+    /// It is for an endpoint of the gateway.
     case ownEndpoint
-    /// It is answered here and now.
+    /// The gateway responds at once with a status.
     case answered(status: Int)
     /// The route does not take the method.
     case wrongMethod(RuntimeRoute)
-    /// Nothing can be said before the session of this ticket has been looked up.
+    /// The session of this ticket has to be looked up first.
     case needsSession(Ticket)
-    /// Somebody has to sign in for this route first.
+    /// The route needs a session that the request does not have.
     case signInNeeded(RuntimeRoute)
     /// It goes to the app, with these identity lines; none on what is open to all.
     case forwarded(RuntimeRoute, identity: ByteBuffer?)
 }
 
-/// The life of a request, straight down, in an order that no configuration can change.
+/// The life of a request, top to bottom, in an order that no configuration can change.
 ///
 /// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
-/// event loop without waiting; what needs waiting for is a verdict of its own, after which the path is walked again.
+/// event loop without waiting; a look-up is a verdict, after which the path runs again.
 struct RequestPath {
     let runtime: RuntimeConfiguration
     let loop: LoopState
@@ -38,14 +39,14 @@ struct RequestPath {
     /// - Parameters:
     ///   - request: The checked head.
     ///   - tls: What TLS settled, nil for a plain connection.
-    ///   - lookup: The answer to an earlier ``Verdict/needsSession(_:)``.
-    ///   - isAnew: Whether the decision and the identity are to be made anew; for the second try of a request.
+    ///   - lookup: The result of an earlier ``Verdict/needsSession(_:)``.
+    ///   - isRetry: Whether the request is authorized again and gets a new assertion; for a retry.
     /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
     func verdict(
         for request: RequestHead,
         over tls: NegotiatedTLS?,
         lookup: SessionLookup? = nil,
-        isAnew: Bool = false
+        isRetry: Bool = false
     ) -> Verdict {
         // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
@@ -84,7 +85,7 @@ struct RequestPath {
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
         case .found(let session):
-            if isAnew { session.forgetStanding(on: route) }
+            if isRetry { session.forgetStanding(on: route) }
             return self.verdict(for: request, on: route, session: session)
         }
     }
@@ -116,7 +117,7 @@ struct RequestPath {
 
 extension RequestPath {
     private func noSuchApp(_ host: String) -> Verdict {
-        .refused(Failure(.routeNone, "no app answers for this path on \(host)"))
+        .refused(Failure(.routeNone, "no app is configured for this path on \(host)"))
     }
 
     /// Whether the path is one of the gateway's own: `/oauth2` and all below it.
@@ -227,8 +228,8 @@ extension RequestPath {
 
 /// What looking up a session in the store has led to; the session itself is in the loop's cache.
 enum SessionLookup {
-    /// The store has answered.
+    /// The store has responded.
     case done
-    /// The store could not answer, which is not the same as "no session".
+    /// The store did not respond, which is not the same as "no session".
     case unavailable(Failure)
 }

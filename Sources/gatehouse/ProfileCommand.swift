@@ -62,7 +62,7 @@ struct ProfileCommand: ParsableCommand {
         case .foreign:
             throw Failure(.idTokenIssuer, "the token is of another issuer than the provider's")
         case .tenantRefused:
-            throw Failure(.providerTenant, "people of the token's tenant may not sign in")
+            throw Failure(.providerTenant, "users of the token's tenant may not sign in")
         }
     }
 

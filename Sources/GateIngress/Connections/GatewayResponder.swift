@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateNet
 internal import GatePolicy
 internal import GateSessions
@@ -9,27 +10,27 @@ internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
 
-/// Carries out what the ``RequestPath`` says of each request of one client connection or stream; confined to its event loop.
+/// Carries out the ``RequestPath``'s verdict on each request of one client connection or stream; confined to its event loop.
 final class GatewayResponder: Responder {
     private let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
     private let tls: NegotiatedTLS?
 
-    /// Where the answer goes, as long as a request is under way.
+    /// Where the response goes; nil while no request is in progress.
     private var connection: (any DownstreamExchange)?
     private var request: RequestHead?
     private var runtime: RuntimeConfiguration
     private var way: ForwardedHead.Way
     private var givenID: RequestID?
-    /// Counts the requests, so that the answer to an earlier question is not taken for one to a later.
+    /// Counts the requests, so that a late result is not taken for that of a later request.
     private var turn = 0
     private var task: Task<Void, Never>?
     private var began = NIODeadline.now()
 
     /// What goes to the app and back; nil unless a request is being forwarded.
     private var exchange: UpstreamExchange?
-    /// Body bytes that have come before anybody could take them.
+    /// Body bytes that arrived before they could be passed on.
     private var held: [ByteBuffer] = []
     private var heldBytes = 0
     private var isRequestComplete = false
@@ -69,7 +70,7 @@ extension GatewayResponder {
         self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
     }
 
-    /// More requests are in flight than may be, or so much memory is used that there must be none.
+    /// Rejects a request because too many are in flight or because of the overload stage.
     private func refuseForLoad() {
         let failure =
             self.loop.stage.refusesRequests
@@ -112,8 +113,8 @@ extension GatewayResponder {
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             if self.isRequestComplete { self.answerOwnEndpoint() }
         case .forwarded(let route, let identity):
-            // To an extended CONNECT every 2xx would say that a tunnel is open, RFC 8441 §5.
-            guard !request.isExtendedConnect || (route.webSocket != nil && route.directAnswer == nil) else {
+            // For an extended CONNECT every 2xx means that a tunnel is open, RFC 8441 §5.
+            guard !request.isExtendedConnect || (route.webSocket != nil && route.directResponse == nil) else {
                 return self.refuseWebSocket(at: route.name)
             }
             guard !self.answersDirectly(request, on: route, isOpen: identity == nil) else { return }
@@ -172,7 +173,7 @@ extension GatewayResponder {
     }
 
     func tunnelEnded() {
-        // Whoever ends before there is a tunnel wants none.
+        // A client that ends its side before there is a tunnel wants none.
         guard let exchange else {
             self.connection?.cut()
             return
@@ -190,7 +191,7 @@ extension GatewayResponder {
         return self.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 
-    /// Sends an answer of our own and ends the request.
+    /// Sends a response of the gateway and ends the request.
     private func answer(_ answer: Response) {
         guard let connection else { return }
         var answer = answer
@@ -203,7 +204,7 @@ extension GatewayResponder {
         connection.respond(answer)
     }
 
-    /// Whether a request is a gRPC call of an app that is known to speak HTTP/2, and not merely said to be one.
+    /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
     private func isCall(_ request: RequestHead) -> Bool {
         GRPC.isCall(request)
             && RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)?.speaksHTTP2 == true
@@ -268,11 +269,11 @@ extension GatewayResponder {
 // MARK: Responses without the app
 
 extension GatewayResponder {
-    /// Answers a request that is not to be forwarded, because the route says so or because its body is too long.
+    /// Responds to a request that is not forwarded, because of the route's direct response or because its body is too long.
     ///
-    /// - Returns: Whether it was answered.
+    /// - Returns: Whether it responded.
     private func answersDirectly(_ request: RequestHead, on route: RuntimeRoute, isOpen: Bool) -> Bool {
-        if let direct = route.directAnswer {
+        if let direct = route.directResponse {
             let answer = direct.answer(to: request, isOpen: isOpen)
             self.answer(answer, on: route)
             return true
@@ -282,7 +283,7 @@ extension GatewayResponder {
         return true
     }
 
-    /// Sends an answer of our own that counts as one of the route.
+    /// Sends a response of the gateway that counts as one of the route.
     private func answer(_ answer: Response, on route: RuntimeRoute) {
         let spent = (NIODeadline.now() - self.began).nanoseconds
         route.metrics.answered(answer.head.status.code, nanoseconds: spent)
@@ -291,7 +292,7 @@ extension GatewayResponder {
 }
 
 extension GatewayResponder {
-    /// Answers a request that may not pass.
+    /// Rejects a request.
     private func refuse(_ failure: Failure, _ request: RequestHead) {
         let visitor = ClientKind(request)
         var context = PageContext()
@@ -313,7 +314,7 @@ extension GatewayResponder {
         context.place = PageContext.Place(origin: route.route.origin, path: back)
     }
 
-    /// Sends a browser without a fitting session to sign in, and tells a script that it needs one.
+    /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
     private func invite(_ request: RequestHead, to route: RuntimeRoute) {
         let (way, proxies) = (self.way, self.runtime.trustedProxies)
         self.answer(
@@ -331,11 +332,11 @@ extension GatewayResponder {
 extension GatewayResponder {
     /// How many requests of one loop may wait for the store.
     private static let maxLookUps = 2000
-    /// How many may wait at the gateway's own addresses, mostly for a provider; fewer, so that a provider that hangs
-    /// leaves room for everybody who is signed in.
+    /// How many may wait at endpoints, mostly for a provider; fewer, so that a provider that hangs does not affect users
+    /// who are signed in.
     private static let maxEndpointRequests = 1000
 
-    /// Does something that takes time, then goes on with its result on this loop, unless the client has gone.
+    /// Runs something that takes time, then goes on with its result on this loop, unless the client has gone.
     private func wait<Value: Sendable>(
         counting count: ReferenceWritableKeyPath<LoopState, Int>,
         upTo limit: Int,
@@ -343,7 +344,7 @@ extension GatewayResponder {
         then next: @escaping (GatewayResponder, Value) -> Void
     ) {
         guard self.loop[keyPath: count] < limit else {
-            let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests wait already")
+            let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests are waiting")
             self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
             return
         }
@@ -378,7 +379,7 @@ extension GatewayResponder {
         }
     }
 
-    /// The store has answered: the path is walked again, with what it said.
+    /// The store has responded: the request path runs again with the result.
     private func resume(_ ticket: Ticket, _ result: Result<Session?, Failure>) {
         guard let request else { return }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
@@ -397,7 +398,7 @@ extension GatewayResponder {
         let own = EndpointRequest(request, body: body, way: self.way, runtime: self.runtime, now: self.loop.clock.now)
         let loop = self.loop.loop
         let bound = NIOLoopBound((state: self.loop, sessions: self.runtime.sessions), eventLoop: loop)
-        // Most browsers come back at once and on the same connection: the store need not be asked what it was just told.
+        // Most browsers come back at once and on the same connection: the new session need not be read from the store.
         let endpoints = Endpoints(runtime: self.runtime) { issued in
             loop.execute { bound.value.state.remember(issued.session, of: issued.ticket, in: bound.value.sessions) }
         }
@@ -419,7 +420,7 @@ extension GatewayResponder {
     /// What a request that may enter asks for.
     private func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
         guard let rule = route.webSocket, WebSocketHandshake.isRequested(by: request) else { return .none }
-        // Whatever comes behind a handshake is no request.
+        // The bytes after a handshake are not a request.
         self.connection?.closeAfterResponse()
         let offer: WebSocketHandshake
         do throws(WebSocketHandshake.Rejection) {
@@ -460,9 +461,9 @@ extension GatewayResponder {
         }
     }
 
-    /// Neither the gateway's own addresses take WebSockets, nor apps that are not asked.
+    /// Neither endpoints nor apps without 'websocket' accept WebSockets.
     private func refuseWebSocket(at place: String = "the gateway itself") {
-        self.answer(self.refusal(.requestNoWebSocket, "\(place) takes no WebSockets"))
+        self.answer(self.refusal(.requestNoWebSocket, "\(place) accepts no WebSockets"))
     }
 
     private func refusal(_ reason: Failure.Reason, _ detail: String) -> Response {
@@ -473,7 +474,7 @@ extension GatewayResponder {
 // MARK: What an exchange asks for
 
 extension GatewayResponder: UpstreamExchangeDelegate {
-    /// The id of the request that is under way: a trusted proxy's, or one that it gets when it is first needed.
+    /// The id of the request: a trusted proxy's, or a new one, made when it is first needed.
     var requestID: RequestID {
         if let givenID { return givenID }
         let loop = self.loop
@@ -491,7 +492,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         RequestPath(runtime: self.runtime, loop: self.loop).sessionKey(of: exchange.request)
     }
 
-    /// Who the person is, signed anew for a second try; nil if the person may not enter any more.
+    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
     func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         guard
@@ -499,7 +500,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
                 for: exchange.request,
                 over: self.tls,
                 lookup: .done,
-                isAnew: true
+                isRetry: true
             ), again === exchange.route
         else { return nil }
         return identity

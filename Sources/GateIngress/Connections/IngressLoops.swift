@@ -63,7 +63,7 @@ package final class IngressLoops: Sendable {
     ///   - way: What TLS negotiated.
     ///   - redirects: Whether every request is redirected to https.
     /// - Returns: The handler, the only one of its channel.
-    /// - Throws: `ioOnClosedChannel` if the loop is none of these.
+    /// - Throws: `ioOnClosedChannel` if the loop does not belong to the group.
     package func connection(
         on loop: any EventLoop,
         of client: ClientIP,
@@ -114,7 +114,7 @@ extension IngressLoops {
         }
     }
 
-    /// Does what a stage of overload demands.
+    /// Puts an overload stage into effect.
     package func enter(_ stage: OverloadStage) {
         for bound in self.states {
             bound.eventLoop.execute { bound.value.enter(stage) }
@@ -207,7 +207,7 @@ extension IngressLoops {
     ///
     /// - Parameters:
     ///   - time: The time.
-    ///   - timer: An event loop that is none of these.
+    ///   - timer: An event loop outside the group.
     /// - Returns: Whether all did.
     package func respond(within time: TimeAmount, timer: any EventLoop) async -> Bool {
         for bound in self.states {

@@ -8,7 +8,7 @@ internal import NIOCore
 
 /// Redirects each request for a host of ours to the same URL with https; confined to its connection's event loop.
 ///
-/// Nothing else is served on such a listener. Other hosts get 404, so that a `Host` that somebody made up leads nowhere.
+/// Nothing else is served on such a listener. Other hosts get 404, so that a forged `Host` leads nowhere.
 final class RedirectResponder: Responder {
     private let loop: LoopState
     private var connection: (any DownstreamExchange)?

@@ -2,7 +2,7 @@
 
 internal import GateWire
 
-/// The gateway's own addresses, by the name behind `/oauth2/`.
+/// The endpoints, by the name after `/oauth2/`.
 enum EndpointPath: String, CaseIterable {
     /// The page that offers the accepted providers.
     case signIn = "sign_in"
@@ -12,13 +12,13 @@ enum EndpointPath: String, CaseIterable {
     case callback
     /// Ends the session.
     case signOut = "sign_out"
-    /// The profile of the signed-in person.
+    /// The profile of the signed-in user.
     case userinfo
     /// The apps that the user may open.
     case apps
-    /// Carries a session from the gate to an app's own host.
+    /// Transfers a session from the gateway's host to an app's host.
     case handover
-    /// Leads on to an address that was too long to travel through a sign-in.
+    /// Redirects to a URL that was too long for a sign-in.
     case resume = "return"
     /// The keys that verify assertions.
     case keys = "jwks.json"
@@ -38,7 +38,7 @@ enum EndpointPath: String, CaseIterable {
         }
     }
 
-    /// Whether the answer waits for nobody, so that it can be given however many wait for a provider.
+    /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .keys, .style, .icon: true

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateHeaders
 internal import GateSessions
 internal import GateWire
 
-/// A request for one of the gateway's own addresses, complete with its body.
+/// A request for an endpoint, with its complete body.
 struct EndpointRequest: Sendable {
-    /// The largest body that an address of ours takes, in bytes.
+    /// The largest body that an endpoint accepts, in bytes.
     static let maxBody = 16 * 1024
 
     let method: RequestMethod
     /// The canonical path.
     let path: String
-    /// The query; nil if it is no form.
+    /// The query; nil if it is not a form.
     let query: Form?
-    /// The body as a form; nil if it is none.
+    /// The body as a form; nil if it is not one.
     let form: Form?
     /// The origin that was asked: the gate's or an app's.
     let origin: Origin
     let cookies: CookieHeader
     let visitor: ClientKind
     let now: Instant
-    /// The address of the client, as far as it is believed.
+    /// The IP of the client, as far as it is trusted.
     let client: IPAddress?
-    /// Whether a person opened the address, as far as the browser says: it is no part of another page, nothing that a
-    /// script fetches and nothing that is fetched ahead. https://www.w3.org/TR/fetch-metadata/
+    /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
+    /// script's request, not a prefetch. https://www.w3.org/TR/fetch-metadata/
     let isNavigation: Bool
     /// The ticket in the one well-formed session cookie of ours, or nil.
     let ticket: Ticket?
@@ -66,7 +67,7 @@ struct EndpointRequest: Sendable {
         }
     }
 
-    /// Whether the browser says, or does not deny, that a page of ours sent it.
+    /// Whether a page of the gateway sent it, as far as the browser reports.
     var comesFromOurPages: Bool {
         switch self.fetchSite {
         case "same-origin", "none": return true
@@ -75,7 +76,7 @@ struct EndpointRequest: Sendable {
         }
     }
 
-    /// What a provider has the browser bring back: the form that it posts, or the query.
+    /// What the provider sent through the browser: the posted form, or the query.
     var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
 
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.

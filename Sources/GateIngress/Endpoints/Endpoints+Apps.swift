@@ -54,7 +54,7 @@ extension Endpoints {
 
 extension RuntimeRoute {
     /// Whether it is something to open, and not a text that the gateway returns itself.
-    fileprivate var isListed: Bool { self.directAnswer.map(\.isRedirect) ?? true }
+    fileprivate var isListed: Bool { self.directResponse.map(\.isRedirect) ?? true }
 
     /// The address of its front page.
     fileprivate var address: String { "\(self.route.origin)\(self.route.path)" }

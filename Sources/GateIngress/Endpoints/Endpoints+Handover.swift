@@ -5,7 +5,7 @@ internal import GateHTTP
 internal import GateSessions
 
 extension Endpoints {
-    /// The two ends of a hand-over: the gate answers an app host's request with a code, the app's host takes the code.
+    /// Both sides of a session transfer: the gateway's host issues a code, the app's host redeems it.
     func handover(_ request: EndpointRequest) async throws(Failure) -> Response {
         if self.isAtGate(request), let text = request.query?["request"] {
             return try await self.answerHandover(text, request)
@@ -16,7 +16,7 @@ extension Endpoints {
         throw Failure(.sessionTransferParameters, "neither a request nor a code")
     }
 
-    /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
+    /// On the gateway's host: a browser with a session gets a code for the app's host, every other signs in first.
     private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
@@ -40,7 +40,7 @@ extension Endpoints {
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
     }
 
-    /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
+    /// On the app's host: the code is redeemed once, by the browser that asked, and becomes a session of this host.
     private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let code = SessionTransferCode(sealed: text, by: self.runtime.sealer, now: request.now) else {
             throw Failure(.sessionTransferCode, "the code is not ours or too old")

@@ -6,7 +6,7 @@ internal import GatePolicy
 internal import GateSessions
 
 extension Endpoints {
-    /// Where the user was going when a request for an endpoint failed; nil if the request does not tell.
+    /// Where the user was going when a request for an endpoint failed; nil if the request does not name it.
     func place(of request: EndpointRequest) -> PageContext.Place? {
         let origin = request.origin
         switch self.address(of: request) {
@@ -46,7 +46,7 @@ extension Endpoints {
         return nil
     }
 
-    /// The route of the app that a return path leads to, also when the way goes through a hand-over or a reference.
+    /// The route of the app that a return path leads to, also through a session transfer or a reference.
     func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
         guard let request = self.handoverRequest(in: path, now: now) else {
             return self.route(host: self.runtime.publicOrigin.host, path: path, now: now)

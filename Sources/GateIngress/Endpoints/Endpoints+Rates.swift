@@ -6,8 +6,8 @@ internal import GateHTTP
 extension Endpoints {
     /// A callback from a client whose sign-ins do not fail too often.
     ///
-    /// Only what the browser sent wrongly counts as its failure: neither a provider that is down nor a person who may not
-    /// enter is a sign of guessing.
+    /// Only a wrong request of the browser counts as a failure: neither a provider that is down nor a denied user is a
+    /// sign of guessing.
     func guardedCallback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
         try signIns.refuseIfFailing(request.client, within: bounds)

@@ -43,7 +43,7 @@ extension Endpoints {
         }
     }
 
-    /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
+    /// The other providers to sign in with, if the provider has failed; none otherwise.
     func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
         let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
@@ -61,10 +61,10 @@ extension Endpoints {
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
         guard let provider = self.runtime.provider(id) else {
-            throw Failure(.providerNone, "no provider has the name that was asked for")
+            throw Failure(.providerNone, "no provider has this name")
         }
         guard request.isNavigation else {
-            throw Failure(.requestNotNavigation, "a sign-in begins when a person opens its address")
+            throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
         }
         try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
         try self.runtime.signIns.enter(within: self.runtime.limits.signIns)
@@ -97,12 +97,12 @@ extension Endpoints {
         return answer
     }
 
-    /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
+    /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
         guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
-            throw Failure(.providerNone, "a callback for a provider that there is not")
+            throw Failure(.providerNone, "a callback for an unknown provider")
         }
-        guard let answer else { throw Failure(.openIDCallback, "the callback is no form") }
+        guard let answer else { throw Failure(.openIDCallback, "the callback is not a form") }
         guard let attempt = self.attempt(named: answer, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
@@ -169,7 +169,7 @@ extension Endpoints {
         return answer
     }
 
-    /// A callback whose attempt is lost or spent: whoever has a session goes on, everybody else is told to start anew.
+    /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
     private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
         guard try await self.session(of: request) == nil else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(path)")

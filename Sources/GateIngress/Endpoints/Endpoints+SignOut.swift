@@ -7,11 +7,11 @@ internal import GateSessions
 internal import HTTPTypes
 
 extension Endpoints {
-    /// An ID token longer than this many bytes is left out of the address of a provider's sign-out: servers bound the
-    /// length of addresses, and `client_id` suffices.
+    /// An ID token longer than this many bytes is left out of the URL of a provider's sign-out: servers limit the length
+    /// of URLs, and `client_id` suffices.
     private static let longestHint = 4096
 
-    /// The page with the button; a mere link must not sign anybody out.
+    /// The page with the button; a mere link must not sign the user out.
     func signOutPage(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard let session = try await self.session(of: request) else { return self.signedOutPage(request) }
         let path = request.returnPath
@@ -67,7 +67,7 @@ extension Endpoints {
         return answer
     }
 
-    /// Ends the session also if the browser goes away meanwhile: in a task of its own, which nobody cancels.
+    /// Ends the session even if the browser disconnects meanwhile: in a separate task that is not cancelled.
     private func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         let sessions = self.runtime.sessions
         let work = Task { () async -> Result<Session?, Failure> in

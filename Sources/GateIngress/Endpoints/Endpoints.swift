@@ -7,13 +7,13 @@ internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 
-/// The gateway's own addresses, all below `/oauth2`.
+/// The endpoints, all below `/oauth2`.
 struct Endpoints: Sendable {
     let runtime: RuntimeConfiguration
-    /// Told of each session that begins, before the browser is.
+    /// Called with each new session, before the browser gets its response.
     var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
-    /// The answer to a request for one of them.
+    /// The response to a request for one of them.
     func answer(to request: EndpointRequest) async -> Response {
         do throws(Failure) {
             return try await self.route(request)
@@ -39,7 +39,7 @@ struct Endpoints: Sendable {
         return self.runtime.provider(parts[1])?.id
     }
 
-    /// Whether the answer waits for nobody.
+    /// Whether the response needs no provider and no store.
     func isImmediate(_ request: EndpointRequest) -> Bool {
         self.address(of: request)?.isImmediate ?? true
     }
@@ -52,7 +52,7 @@ struct Endpoints: Sendable {
     private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
-        else { throw Failure(.endpointNone, "the gateway has no address of this name") }
+        else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
         switch address {
         case .signIn: return self.signIn(request)
@@ -71,13 +71,13 @@ struct Endpoints: Sendable {
         }
     }
 
-    /// What the path says behind `/oauth2/`.
+    /// The segments of the path after `/oauth2/`.
     func steps(of request: EndpointRequest) -> [String] {
         let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return steps.dropFirst(2).map { String(Substring($0)) }
     }
 
-    /// Says which methods the address takes.
+    /// Rejects the method and lists those of the endpoint.
     ///
     /// RFC 9110 §15.5.6.
     private func wrongMethod(_ request: EndpointRequest, at address: EndpointPath) -> Response {
@@ -101,7 +101,7 @@ struct Endpoints: Sendable {
         request.origin.host == self.runtime.publicOrigin.host
     }
 
-    /// The profile of the signed-in person.
+    /// The profile of the signed-in user.
     ///
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
     private func userinfo(_ request: EndpointRequest) async throws(Failure) -> Response {

@@ -7,11 +7,11 @@ internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 
-/// What somebody without a fitting session is told: people are sent to sign in, scripts get 401.
+/// The response to a request without an accepted session: browsers are redirected to the sign-in, scripts get 401.
 struct SignInRedirect {
     let runtime: RuntimeConfiguration
 
-    /// The answer to a request for a route that needs a session.
+    /// The response to a request for a route that needs a session.
     ///
     /// - Parameters:
     ///   - request: The request; one that revalidates what a cache has is redirected as any other.
@@ -27,7 +27,7 @@ struct SignInRedirect {
         return self.redirect(to: path, on: route.route.origin, route: route, cookies: cookies)
     }
 
-    /// Sends a browser to sign in and then back to a place on an origin of ours.
+    /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
     func redirect(
         to path: ReturnPath,
         on origin: Origin,
@@ -51,7 +51,7 @@ struct SignInRedirect {
         return "\(self.runtime.publicOrigin)/oauth2/sign_in?\(query)"
     }
 
-    /// Sends a browser from an app's own host to the gate; the cookie set here binds what comes back to this browser.
+    /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
     private func handOver(
         _ path: ReturnPath,
         on origin: Origin,
@@ -72,7 +72,7 @@ struct SignInRedirect {
         return answer
     }
 
-    /// The answer for scripts, with the address that a person would have to open.
+    /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
         let isRead = request.method == .get || request.method == .head
         let asked = isRead ? ReturnPath(request.target) : nil
@@ -104,8 +104,7 @@ extension RuntimeConfiguration {
         return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
     }
 
-    /// Where a request's browser is to come back to: the path that was asked for, or that of the app if the request was
-    /// none that may be repeated.
+    /// Where the browser comes back to: the requested path, or that of the app if the request must not be repeated.
     func returnPath(
         of request: RequestHead,
         on route: RuntimeRoute,

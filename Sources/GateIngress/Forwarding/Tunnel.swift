@@ -16,8 +16,8 @@ protocol TunnelDelegate: AnyObject {
 /// A WebSocket between a client and an app: bytes both ways, for as long as the session lives that opened it; confined to
 /// one event loop.
 ///
-/// Whoever cannot take more makes the other side stop reading. Frames are counted, not read, so that a close frame of the
-/// gateway's own can be put between two others.
+/// Back-pressure: a side that cannot write more stops reading on the other. Frames are counted, not read, so that the
+/// gateway can insert a close frame between two others.
 final class Tunnel {
     private enum Phase {
         /// The app has not agreed yet.
@@ -41,11 +41,11 @@ final class Tunnel {
     private var lastMove = NIODeadline.now()
     /// When to decide again whether it may stay open.
     private var checkAt = NIODeadline.distantFuture
-    /// Until when the matter must be over.
+    /// When a tunnel that is ending is cut.
     private var endBy = NIODeadline.distantFuture
     /// Whether the session has ended before the app agreed.
     private(set) var isRefused = false
-    /// How many checks in a row the store could not answer.
+    /// How many checks in a row the store did not respond to.
     private var unanswered = 0
     /// After so many checks in a row without a response of the store the tunnel ends.
     private static let maxUnanswered = 5
@@ -75,7 +75,7 @@ final class Tunnel {
         if case .open = self.phase { true } else { false }
     }
 
-    /// Whether bytes of the app still have a way to go.
+    /// Whether bytes of the app are still passed on.
     var takesFromApp: Bool {
         switch self.phase {
         case .open, .ending: true
@@ -160,7 +160,7 @@ extension Tunnel {
         self.finish()
     }
 
-    /// The client will send no more: the app is told and may end what it has begun.
+    /// The client will send no more: the app gets an end of input and may finish.
     func clientEnded() {
         guard self.isOpen else { return }
         self.endBy = .now() + Tunnel.endTime

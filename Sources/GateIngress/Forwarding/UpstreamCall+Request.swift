@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateHeaders
 internal import GateProxy
 internal import GateWire
 
@@ -9,7 +10,7 @@ extension UpstreamRequest {
         let message = request.message
         self.takesTrailers = message.first(.te).map { message.spells($0.valueRange, "trailers") } ?? false
         guard GRPC.isCall(request) else { return }
-        // A call is of HTTP/2 on both sides, and its answer has trailers.
+        // A gRPC call uses HTTP/2 on both sides, and its response has trailers.
         self.takesTrailers = true
         self.budget = GRPC.timeout(of: request)
     }

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateNet
 internal import GateProxy
 internal import GateWire
@@ -28,9 +29,9 @@ protocol UpstreamExchangeDelegate: AnyObject {
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure)
 }
 
-/// One request on its way to an app, and the answer on its way back; confined to one event loop.
+/// One request to an app and the response to it; confined to one event loop.
 ///
-/// Bodies pass as they arrive: whoever cannot take more makes the other side stop reading.
+/// Bodies are streamed with back-pressure: a side that cannot write more stops reading on the other.
 final class UpstreamExchange: UpstreamSink {
     let route: RuntimeRoute
     private let way: Upstream
@@ -55,10 +56,10 @@ final class UpstreamExchange: UpstreamSink {
     private var hasAnswered = false
     private var isOver = false
     private var triesLeft = 1
-    /// How often the request may still go to another target because nothing listened at the one before.
+    /// How often the request may still go to another target because a target was unreachable.
     private var detoursLeft = 2
     private var status = 0
-    /// How many more bytes of the body may come; a length that was told has been looked at before.
+    /// How many more bytes of the body are accepted; a declared length was checked before.
     private var bodyLeft: Int64
 
     init(
@@ -165,7 +166,7 @@ extension UpstreamExchange {
         self.link?.resumeReading()
     }
 
-    /// The body is longer than it may be: the app is left, and the client told if that is still possible.
+    /// Rejects a body that is too long: the request to the app is cancelled, and the client gets an error if none has begun.
     private func refuseBody() {
         self.cancel()
         guard self.hasAnswered else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
@@ -313,7 +314,7 @@ extension UpstreamExchange {
         self.delegate.exchangeFailed(self, failure)
     }
 
-    /// Once, where the rule and the budget allow it, and only if the person may still enter: who it is is signed anew.
+    /// Retries once, where the configuration and the retry budget allow it, and only if the user is still authorized.
     private func tryAgain(after problem: UpstreamFailure, wasReused: Bool) -> Bool {
         let isDetour = self.way.mayTryOtherTarget(after: problem)
         guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasAnswered else { return false }
@@ -338,7 +339,7 @@ extension UpstreamExchange {
 // MARK: Tunnels
 
 extension UpstreamExchange {
-    /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
+    /// The app has responded with `101`: the tunnel begins, if the response completes this handshake.
     private func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
         guard let tunnel, let link else { return }
         if let objection = offer.rejectionReason(for: head) {
@@ -360,7 +361,7 @@ extension UpstreamExchange {
         self.connection.resumeReading()
     }
 
-    /// The handshake has led to nothing: both sides are told.
+    /// The handshake has failed: the app is cancelled and the client gets an error.
     private func refuseTunnel(_ failure: Failure) {
         let link = self.link
         self.tunnel?.leave()
@@ -377,7 +378,7 @@ extension UpstreamExchange {
         return self.head(head, with: lines)
     }
 
-    /// The head of the answer that begins a tunnel.
+    /// The head of the response that opens a tunnel.
     private func tunnelHead(_ answer: ResponseHead) -> ByteBuffer {
         var head = ForwardedHead.answer(
             answer,
@@ -392,7 +393,7 @@ extension UpstreamExchange {
         guard self.request.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
         }
-        // RFC 8441 §5: over HTTP/2 the answer is 200.
+        // RFC 8441 §5: over HTTP/2 the response is 200.
         head.setString("200", at: head.readerIndex + "HTTP/1.1 ".utf8.count)
         return head
     }

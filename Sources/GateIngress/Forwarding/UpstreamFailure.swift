@@ -5,7 +5,7 @@ internal import GateProxy
 internal import GateWire
 
 extension Failure {
-    /// What a problem with an app's target means for its visitors.
+    /// The failure of a request whose target failed.
     init(_ problem: UpstreamFailure, of app: String, at target: UpstreamAddress) {
         let place = "\(app) at \(target)"
         switch problem {
@@ -22,15 +22,15 @@ extension Failure {
         case .refusedStream:
             self.init(.upstreamRefusedStream, "\(place) did not take the request")
         case .closedBeforeResponse:
-            self.init(.upstreamClosed, "\(place) closed the connection without an answer")
+            self.init(.upstreamClosed, "\(place) closed the connection without a response")
         case .closedInResponse:
-            self.init(.upstreamCut, "\(place) closed the connection in the middle of an answer")
+            self.init(.upstreamCut, "\(place) closed the connection in the middle of a response")
         case .timedOut:
-            self.init(.upstreamTimedOut, "\(place) did not answer in time")
+            self.init(.upstreamTimedOut, "\(place) did not respond in time")
         case .clientDeadlineExceeded:
             self.init(.upstreamOutOfTime, "\(place) took longer than the client allowed")
         case .refused(let refusal):
-            self.init(.upstreamRefused, "\(place) sent what is no HTTP answer: \(refusal.reason.code)")
+            self.init(.upstreamRefused, "\(place) did not send a valid HTTP response: \(refusal.reason.code)")
         }
     }
 }

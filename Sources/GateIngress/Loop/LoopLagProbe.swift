@@ -3,13 +3,13 @@
 package import NIOCore
 internal import Synchronization
 
-/// Measures how late an event loop does what is due: a tick every 100 ms tells by how much it came late.
+/// Measures the lag of an event loop: how late a tick every 100 ms is.
 ///
-/// The loop ticks; anybody may read.
+/// The loop ticks; any thread may read.
 package final class LoopLagProbe: Sendable {
     /// How often the loop ticks.
     static let interval = TimeAmount.milliseconds(100)
-    /// How late a tick is before somebody should know.
+    /// The lag from which a tick is logged.
     static let alarming = TimeAmount.milliseconds(100)
     /// The lag from which the gateway counts as overloaded.
     package static let overloadLag = TimeAmount.milliseconds(500)

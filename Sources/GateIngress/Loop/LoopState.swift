@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateNet
 internal import GateProxy
 internal import GateSessions
@@ -24,7 +25,7 @@ final class LoopState {
     private(set) var isDraining = false
     /// How short of memory and descriptors the process is.
     private(set) var stage = OverloadStage.calm
-    /// Whether answers end their connections, because the gateway drains or is short of memory or descriptors.
+    /// Whether connections close after their next response, because the gateway drains or is short of memory or descriptors.
     private(set) var endsConnections = false
     /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
     private(set) var maxInFlight = Int.max
@@ -39,14 +40,14 @@ final class LoopState {
     private var wallTick = NIODeadline.now()
     /// Requests that wait for the store.
     var lookUps = 0
-    /// Requests that wait at the gateway's own addresses.
+    /// Requests that wait at endpoints.
     var ownRequests = 0
-    /// Requests between their head and the end of their answer.
+    /// Requests between their head and the end of their response.
     var inFlight = 0
     private let factory: UpstreamFactory
     private var upstreams: [UpstreamPlan: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
-    /// Memory for heads and other small pieces of output.
+    /// Buffers for heads and other small pieces of output.
     let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
@@ -72,9 +73,9 @@ final class LoopState {
         self.weigh()
     }
 
-    /// Begins what a loop does by itself: watching deadlines and showing that it is alive.
+    /// Starts the loop's own work: deadlines and lag ticks.
     ///
-    /// - Parameter blocked: Told by how much a turn was too long.
+    /// - Parameter blocked: Called with the lag when a turn took too long.
     func start(blocked: @escaping @Sendable (TimeAmount) -> Void) {
         self.sweep.start(on: self.loop)
         self.lagProbe.begin(at: .now())
@@ -86,7 +87,7 @@ final class LoopState {
         }
     }
 
-    /// Does what a stage of overload demands of a loop.
+    /// Puts an overload stage into effect.
     func enter(_ stage: OverloadStage) {
         self.stage = stage
         self.weigh()
@@ -98,7 +99,7 @@ final class LoopState {
         self.maxInFlight = self.stage.refusesRequests ? 0 : share
     }
 
-    /// The way to a route's app; found by the route's position, which costs no hash.
+    /// The upstream of a route; found by the route's position, which costs no hash.
     func upstream(for route: RuntimeRoute) -> Upstream {
         let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
         if let known, known.route === route { return known.upstream }
@@ -132,7 +133,7 @@ final class LoopState {
         self.tick = tick
     }
 
-    /// Remembers what the store said, or was told, of a session.
+    /// Caches a session that was read from the store or written to it.
     func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
@@ -164,7 +165,7 @@ final class LoopState {
     /// Ends all tunnels, because the gateway stops.
     func endTunnels() { self.tunnels.endAll(.goingAway) }
 
-    /// Ends connections with their next answer; idle ones are left for ``endIdle(for:max:)``.
+    /// Closes connections after their next response; idle ones are left for ``endIdle(for:max:)``.
     func drain() {
         self.isDraining = true
         self.weigh()
@@ -191,14 +192,14 @@ final class LoopState {
         return left
     }
 
-    /// Requests under way, and answers that clients still have to take.
+    /// Requests in flight, and responses that clients still have to read.
     var unfinished: Int {
         var total = self.inFlight
         self.sweep.forEach((any ClientConnection).self) { total += $0.isSending ? 1 : 0 }
         return total
     }
 
-    /// Ends everything at once.
+    /// Closes everything at once.
     func cutAll() {
         self.sweep.forEach((any ClientConnection).self) { $0.cut() }
         for upstream in self.upstreams.values {

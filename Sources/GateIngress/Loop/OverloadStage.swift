@@ -6,16 +6,16 @@ package enum OverloadStage: Int, Sendable, Comparable, CaseIterable {
     case calm
     /// From 80 %: idle connections are kept for a shorter time.
     case hurried
-    /// From 85 %: nobody new signs in, while those who are signed in go on.
+    /// From 85 %: new sign-ins are rejected; users who are signed in are not affected.
     case guarded
-    /// From 90 %: connections end with their next answer, and HTTP/2 has fewer streams.
+    /// From 90 %: connections close after their next response, and HTTP/2 has fewer streams.
     case closing
-    /// From 95 %: no connection is accepted, and readiness is gone.
+    /// From 95 %: no connection is accepted, and the gateway is not ready.
     case holding
-    /// From 98 %: every request is refused.
+    /// From 98 %: every request is rejected.
     case shedding
 
-    /// The share of a bound from which the stage holds.
+    /// The share of a limit from which the stage applies.
     package var threshold: Double {
         switch self {
         case .calm: 0

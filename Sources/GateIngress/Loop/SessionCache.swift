@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateHeaders
 internal import GatePolicy
 internal import GateProxy
 internal import GateSessions
@@ -49,10 +50,10 @@ struct CookieKey: Hashable {
 
 /// The sessions that one event loop has seen lately; confined to that loop.
 ///
-/// An entry is believed for half a minute, then the store is asked again, so that what another gateway or a restart did
-/// to the store is seen. A session that ends here is dropped from every loop's cache at once.
+/// An entry is valid for half a minute, then it is read from the store again, so that changes by another gateway or a
+/// restart count. A session that ends here is dropped from every loop's cache at once.
 final class SessionCache {
-    /// How long an entry is believed.
+    /// How long an entry is valid.
     static let freshness = TimeAmount.seconds(30)
     private static let capacity = 65_536
 
@@ -63,7 +64,7 @@ final class SessionCache {
     /// The number of entries.
     var count: Int { self.entries.count }
 
-    /// The session of a cookie that was set on `host`, if it is known and still believed.
+    /// The session of a cookie that was set on `host`, if it is cached and still valid.
     func session(_ key: CookieKey, host: String, now: NIODeadline) -> CachedSession? {
         guard let entry = self.entries[key], entry.session.host == host else { return nil }
         guard now < entry.freshUntil else {
@@ -73,12 +74,12 @@ final class SessionCache {
         return entry
     }
 
-    /// Remembers what the store said; the expiry bounds how long it is believed.
+    /// Caches a session of the store, at most until it expires.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
         guard !self.ended.contains(session.familyKey) else { return }
         if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
-        let believed = min(freshFor, SessionCache.freshness)
-        self.entries[key] = CachedSession(session, freshUntil: now + believed)
+        let validity = min(freshFor, SessionCache.freshness)
+        self.entries[key] = CachedSession(session, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
     }
 
@@ -115,13 +116,13 @@ final class SessionCache {
     }
 }
 
-/// How a session stands on a route.
+/// The authorization of a session on a route.
 enum RouteAuthorization {
     /// The route does not accept the session's provider.
     case signInNeeded
-    /// The person may not enter.
+    /// The user is denied.
     case refused(Failure)
-    /// The person may enter, and these lines say who it is.
+    /// The user is admitted with these identity lines.
     case admitted(ByteBuffer)
 }
 
@@ -130,7 +131,7 @@ final class CachedSession {
     let session: Session
     let freshUntil: NIODeadline
     private var standings: [Int: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)] = [:]
-    /// The standing asked for last; a person stays in one app for many requests.
+    /// The last authorization used; a user stays in one app for many requests.
     private var last: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)?
     private static let mostStandings = 64
 
@@ -139,10 +140,10 @@ final class CachedSession {
         self.freshUntil = freshUntil
     }
 
-    /// The decision for a route and, if the person may enter, the identity lines, which are re-made at half their life.
+    /// The authorization on a route with the identity lines, which are refreshed at half their lifetime.
     ///
     /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
-    /// entry, so it need not be made anew for each request.
+    /// entry, so it is cached.
     func standing(
         on route: RuntimeRoute,
         runtime: RuntimeConfiguration,
@@ -160,14 +161,14 @@ final class CachedSession {
         case .denied(let refusal):
             standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
-            standing = .admitted(try runtime.identity.lines(for: self.session, on: route, now: now))
+            standing = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
         }
         if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
         self.standings[route.index] = (route, standing, now.advanced(by: runtime.identity.halfLife))
         return standing
     }
 
-    /// Has the decision on one route made anew.
+    /// Drops the authorization on one route.
     func forgetStanding(on route: RuntimeRoute) {
         self.last = nil
         self.standings[route.index] = nil

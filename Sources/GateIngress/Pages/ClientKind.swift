@@ -2,20 +2,20 @@
 
 internal import GateWire
 
-/// What the answer to somebody depends on.
+/// The kind of client that a response is for.
 struct ClientKind: Sendable {
-    /// Whether a person looks at the answer, rather than a script.
+    /// Whether a user sees the response, rather than a script.
     let wantsPage: Bool
 
-    /// Somebody of whom that is known.
+    /// A client of a known kind.
     init(wantsPage: Bool) {
         self.wantsPage = wantsPage
     }
 
-    /// Who sent a request.
+    /// The client that sent a request.
     ///
-    /// A browser says so with `Sec-Fetch-Mode`; older ones ask for HTML, and scripts in pages usually call themselves
-    /// `XMLHttpRequest`. Everybody else is an API client, which must get an answer it can read, not a redirect.
+    /// A browser sends `Sec-Fetch-Mode`; older ones ask for HTML, and scripts in pages usually call themselves
+    /// `XMLHttpRequest`. Any other client is an API client, which must get a response it can parse, not a redirect.
     init(_ request: RequestHead) {
         if let mode = request.message.value(.secFetchMode) {
             self.wantsPage = mode == "navigate"

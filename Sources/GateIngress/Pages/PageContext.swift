@@ -2,13 +2,13 @@
 
 internal import GateCore
 
-/// What a page about a failure may say of its request, beside the failure itself.
+/// What a page about a failure may show of its request, beside the failure itself.
 struct PageContext: Sendable {
     /// A user by name and account.
     struct User: Sendable {
         /// The name that the user knows, such as `Ada Lovelace`.
         let name: String
-        /// What tells this account from another one of the same user, such as `ada@example.com, Google`.
+        /// What distinguishes this account from another one of the same user, such as `ada@example.com, Google`.
         let account: String
         /// Whether there is a session; not so where a sign-in is rejected.
         let isSignedIn: Bool

@@ -48,7 +48,7 @@ enum Pages {
         )
     }
 
-    /// The page after that; `remark` says what it means for the provider.
+    /// The page after that; `remark` explains what it means for the session at the provider.
     static func signedOut(address: String, remark: String) -> String {
         let values = ["address": address, "remark": remark]
         return self.render(self.signedOutTemplate, title: "You are signed out", values)

@@ -3,23 +3,24 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateWire
 internal import HTTPTypes
 
-/// What a route answers to those who may enter, instead of forwarding their requests; made once for a configuration.
+/// What a route responds to admitted requests instead of forwarding them; made once for a configuration.
 struct DirectResponse: Sendable {
     private let answer: Response
     /// Where path and query of a request are put behind; nil if they take no part.
     private let base: String?
     /// How many bytes at the front of the canonical path are left out before.
     private let prefixLength: Int
-    /// What caches are told if the request was open to all; nil if that makes no difference.
+    /// The caching header if the path is public; nil if that makes no difference.
     private let openCaching: String?
 
     /// Whether it leads elsewhere.
     var isRedirect: Bool { self.answer.head.headerFields[.location] != nil }
 
-    /// The answer of an app; nil if its requests are forwarded.
+    /// The direct response of an app; nil if its requests are forwarded.
     init?(_ app: AppSettings) {
         let edits = app.traffic.responseHeaders
         self.prefixLength = app.strippedPrefix.utf8.count
@@ -44,12 +45,12 @@ struct DirectResponse: Sendable {
         }
     }
 
-    /// The answer to a request.
+    /// The response to a request.
     ///
     /// - Parameters:
     ///   - request: The request, whose canonical path was decided about.
-    ///   - isOpen: Whether it needed no sign-in, so that the answer is the same for everybody.
-    /// - Returns: The answer, complete.
+    ///   - isOpen: Whether it needed no sign-in, so that the response is the same for all.
+    /// - Returns: The response, complete.
     func answer(to request: RequestHead, isOpen: Bool) -> Response {
         var answer = self.answer
         if isOpen, let openCaching { answer.head.headerFields[.cacheControl] = openCaching }

@@ -4,31 +4,31 @@ internal import GateCore
 internal import GatePolicy
 
 extension Decision.Denial {
-    /// The refusal as a visitor and the log are told of it.
-    func failure(of person: Profile, app: String) -> Failure {
+    /// The failure of a denied request.
+    func failure(of profile: Profile, app: String) -> Failure {
         switch self {
         case .notAllowed:
-            Failure(.policyRefused, "\(person.user) may not enter \(app)")
+            Failure(.policyRefused, "\(profile.user) may not enter \(app)")
         case .emailNotAuthoritative(let line):
             Failure(
                 .policyEmailNotAuthoritative,
-                "\(person.user) may not enter \(app): allow\(Self.place(line)) fits a verified address, but "
-                    + "\(person.provider) is not the authority for this one (email_authoritative is false); if that is "
+                "\(profile.user) may not enter \(app): allow\(Self.place(line)) fits a verified address, but "
+                    + "\(profile.provider) is not the authority for this one (email_authoritative is false); if that is "
                     + "enough, write 'authoritative: false' there"
             )
         case .denyEntry(let line):
-            Failure(.policyDenied, "\(person.user) may not enter \(app): deny\(Self.place(line))")
+            Failure(.policyDenied, "\(profile.user) may not enter \(app): deny\(Self.place(line))")
         case .unknown(.email, let line), .unknown(.emailAuthority, let line):
             Failure(
                 .policyEmailUnknown,
-                "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for an address, and "
-                    + "\(person.provider) told no verified one"
+                "\(profile.user) may not enter \(app): deny\(Self.place(line)) asks for an address, and "
+                    + "\(profile.provider) sent no verified one"
             )
         case .unknown(.groups, let line), .unknown(.keptGroups, let line):
             Failure(
                 .policyGroupsUnknown,
-                "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for a group, and "
-                    + "\(person.provider) did not tell all of them"
+                "\(profile.user) may not enter \(app): deny\(Self.place(line)) asks for a group, and "
+                    + "\(profile.provider) did not send all of them"
             )
         }
     }

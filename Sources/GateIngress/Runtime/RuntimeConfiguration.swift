@@ -3,6 +3,7 @@
 package import GateAssertion
 internal import GateConfiguration
 package import GateCore
+internal import GateHeaders
 package import GateOpenID
 package import GateOperations
 internal import GatePolicy
@@ -44,7 +45,7 @@ package final class RuntimeConfiguration: Sendable {
     let longPaths: ReturnPathStore
     /// The value of `Strict-Transport-Security`; nil for no such field.
     private let hsts: String?
-    /// Which groups of each provider's people are needed, by the provider's name.
+    /// Which groups of each provider's users are needed, by the provider's name.
     private let demands: [String: RequiredGroups]
     private let origins: [String: Origin]
     private let sessionScan: CookieScan
@@ -58,7 +59,7 @@ package final class RuntimeConfiguration: Sendable {
         self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
-        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.extraHeaders.map(\.name) })
+        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.headers.map(\.name) })
         self.providers = providers
         self.demands = Dictionary(
             providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }
@@ -115,10 +116,10 @@ package final class RuntimeConfiguration: Sendable {
     /// The provider of a name.
     func provider(_ id: String) -> RuntimeProvider? { self.providers.first { $0.id == id } }
 
-    /// Whether anything needs to know the groups of a provider's people.
+    /// Whether any rule or app needs the groups of a provider's users.
     func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
 
-    /// Keeps those of a person's groups that something needs.
+    /// Keeps those of a user's groups that a rule or an app needs.
     func keepGroups(of profile: inout Profile) {
         let cut = self.demands[profile.provider]?.keep(in: &profile) ?? 0
         guard cut > 0 else { return }
@@ -167,7 +168,7 @@ package struct RuntimeProvider: Sendable {
     }
 
     /// The failure when too many wait.
-    var busy: Failure { Failure(.providerBusy, "too many people wait for \(self.id) already") }
+    var busy: Failure { Failure(.providerBusy, "too many sign-ins wait for \(self.id)") }
 }
 
 /// What a ``RuntimeConfiguration`` is made of, beside its routes and providers.

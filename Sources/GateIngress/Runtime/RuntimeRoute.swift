@@ -2,6 +2,7 @@
 
 package import GateConfiguration
 package import GateCore
+internal import GateHeaders
 internal import GatePolicy
 package import GateProxy
 internal import GateWire
@@ -13,9 +14,8 @@ package final class RuntimeRoute: Sendable {
     let route: Route
     /// Where requests are forwarded to, and how.
     package let upstream: UpstreamPlan
-    let extraHeaders: [HeaderSetting]
-    /// What assertions for the app have as their audience.
-    let audience: String
+    /// What the app wants of the user's identity.
+    let identity: IdentityTarget
     /// The origin of the app's pages, as browsers send it.
     let originText: String
     /// The host and port under which browsers reach the app.
@@ -33,7 +33,7 @@ package final class RuntimeRoute: Sendable {
     let metrics: RouteMetrics
     /// Whether the app also gets `Forwarded`.
     let sendsForwarded: Bool
-    /// Whether answers may keep silent for as long as they like.
+    /// Whether responses may be silent without a time-out.
     let isStreaming: Bool
     /// Who may open WebSockets; nil if the app takes none.
     let webSocket: WebSocketRule?
@@ -45,13 +45,13 @@ package final class RuntimeRoute: Sendable {
     private let openChanges: ResponseChanges?
     /// The same on all others.
     private let protectedChanges: ResponseChanges?
-    /// What is answered instead of forwarding; nil if requests are forwarded.
-    let directAnswer: DirectResponse?
+    /// The direct response; nil if requests are forwarded.
+    let directResponse: DirectResponse?
     /// How many bytes the body of a request may have.
     let maxBody: Int64
     /// Whether early hints of the app are passed on.
     let passesEarlyHints: Bool
-    /// Whether everybody is told to come back later.
+    /// Whether all requests are rejected for maintenance.
     let isInMaintenance: Bool
 
     /// A route of a configuration.
@@ -60,9 +60,8 @@ package final class RuntimeRoute: Sendable {
     package init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
-        self.extraHeaders = app.headers
+        self.identity = IdentityTarget(app)
         self.sendsForwarded = app.sendsForwarded
-        self.audience = app.route.audience
         self.originText = "\(app.route.origin)"
         self.authority = app.route.origin.authority
         let strictness = app.traffic.strictness
@@ -83,7 +82,7 @@ package final class RuntimeRoute: Sendable {
         self.requestChanges = RequestChanges(app)
         self.openChanges = ResponseChanges(app, isProtected: false)
         self.protectedChanges = ResponseChanges(app, isProtected: true)
-        self.directAnswer = DirectResponse(app)
+        self.directResponse = DirectResponse(app)
         self.maxBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
@@ -94,7 +93,7 @@ package final class RuntimeRoute: Sendable {
 
     /// How the head of a response differs from the app's; nil if it does not.
     ///
-    /// - Parameter isProtected: Whether it is for somebody who is signed in.
+    /// - Parameter isProtected: Whether it is for a signed-in user.
     /// - Returns: The changes.
     func responseChanges(isProtected: Bool) -> ResponseChanges? {
         isProtected ? self.protectedChanges : self.openChanges
@@ -110,7 +109,7 @@ package final class RuntimeRoute: Sendable {
         }
     }
 
-    /// The refusal of a request whose body is longer than it may be.
+    /// The rejection of a request whose body is too long.
     var bodyTooLarge: Failure {
         Failure(.routeBodyTooLarge, "\(self.name) takes bodies of \(self.maxBody) bytes at most")
     }

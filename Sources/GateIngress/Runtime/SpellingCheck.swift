@@ -7,7 +7,7 @@ internal import GateWire
 /// Rejects a path that an app server could read as a path of another app, or as one that needs a sign-in.
 ///
 /// Routes and rules are matched by the canonical path, and the app gets that path; but servers decode twice, take an escaped
-/// slash for a separator, drop parameters, or do not tell upper from lower case. What is checked here is every reading that
+/// slash for a separator, drop parameters, or ignore letter case. What is checked here is every reading that
 /// some server is known to have, so that rules hold whatever the app does.
 struct SpellingCheck {
     let runtime: RuntimeConfiguration
@@ -31,7 +31,7 @@ struct SpellingCheck {
         return failure ?? (isPart || isOpen ? self.destinationFailure(of: request, isOpen: isOpen) : nil)
     }
 
-    /// Whether something holds for the path of a request in every reading; false if there is no telling.
+    /// Whether something holds for the path of a request in every reading; false if that is unknown.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -7,7 +7,7 @@ internal import GateWire
 internal import NIOCore
 
 extension UpstreamPlan {
-    /// Leads where nobody listens; for routes that are not forwarded.
+    /// A target that no app listens on; for routes that are not forwarded.
     static let nowhere = UpstreamPlan(targets: [.unix(path: "/dev/null")])
 
     /// The plan of an app's settings, with its files read.

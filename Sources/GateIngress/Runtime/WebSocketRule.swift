@@ -7,7 +7,7 @@ internal import GateWire
 
 /// From whose pages a WebSocket to an app may be opened.
 ///
-/// Browsers send cookies along with every handshake and let any page start one, so the origin is all that tells the app's
+/// Browsers send cookies along with every handshake and let any page start one, so only the origin distinguishes the app's
 /// own pages from others. RFC 6455 §10.2.
 struct WebSocketRule: Sendable {
     private let origins: Set<String>
@@ -20,7 +20,7 @@ struct WebSocketRule: Sendable {
         self.admitsAny = settings.anyOrigin
     }
 
-    /// Whether the origin of a request may; what is no browser sends none.
+    /// Whether the origin of a request may; clients other than browsers send none.
     func admits(_ request: RequestHead) -> Bool {
         guard !self.admitsAny else { return true }
         guard let origin = request.message.value(.origin) else {

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// A long path travels as a short one, `/oauth2/return?to=ID` on the same host, which redirects to the long one. The table
 /// is limited in bytes, and in entries of each client network, so that no client can fill it for others; an id that was
-/// dropped, or lost at a restart, ends on a page that says so.
+/// dropped, or lost at a restart, ends on a page that explains it.
 package final class ReturnPathStore: Sendable {
     /// Where an id leads.
     struct Place: Sendable, Equatable {

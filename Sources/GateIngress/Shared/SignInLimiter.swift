@@ -3,7 +3,7 @@
 internal import GateCore
 internal import Synchronization
 
-/// Bounds how often people sign in, by client address and all together; shared by all event loops.
+/// Limits the rate of sign-ins, by client network and in total; shared by all event loops.
 ///
 /// Sign-ins cost calls to providers, so they are refused before those who are signed in notice anything.
 package final class SignInLimiter: Sendable {
@@ -40,7 +40,7 @@ package final class SignInLimiter: Sendable {
     /// How many sign-ins the gateway works at.
     package var count: Int { self.inside.load(ordering: .relaxed) }
 
-    /// Refuses all sign-ins until told otherwise.
+    /// Rejects all sign-ins, or no longer does.
     package func close(_ isClosed: Bool) { self.isClosed.store(isClosed, ordering: .relaxed) }
 
     /// Lets a sign-in begin.
@@ -83,7 +83,7 @@ package final class SignInLimiter: Sendable {
     func enter(within bounds: Bounds) throws(Failure) {
         guard self.inside.add(1, ordering: .relaxed).newValue <= bounds.inFlight else {
             self.leave()
-            throw Failure(.signInTooMany, "\(bounds.inFlight) sign-ins are under way already")
+            throw Failure(.signInTooMany, "\(bounds.inFlight) sign-ins are in progress")
         }
     }
 

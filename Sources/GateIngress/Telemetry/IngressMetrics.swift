@@ -21,7 +21,7 @@ package struct IngressMetrics: Sendable {
         "gatehouse_rejected_requests_total",
         labels: ["reason"],
         unit: "messages",
-        help: "Messages that were rejected because they are no valid HTTP request, by reason"
+        help: "Messages that were rejected because they are not a valid HTTP request, by reason"
     )
     private static let irregularHeaderNames = MetricSeries.counter(
         "gatehouse_irregular_header_names_total",

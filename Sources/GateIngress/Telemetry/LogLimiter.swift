@@ -8,7 +8,7 @@ final class LogLimiter: Sendable {
     struct Key: Hashable, Sendable {
         /// The kind of the failure, `maintenance`, or `noRequest`.
         let kind: String
-        /// Whether a person got a page, and may ask for help with what it shows.
+        /// Whether a user got a page, and may ask for help with what it shows.
         let isPage: Bool
     }
 

@@ -22,7 +22,7 @@ package struct RequestLog: Sendable {
     /// Each kind of failure has a limit of its own, and so have pages, so that a flood of one hides nothing else.
     /// A failed sign-in names its provider, as it is called in the file.
     func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
-        // What the operator switched on is no reason to worry, and must not hide what is.
+        // Maintenance is the operator's decision: no warning, and no use of the limit of real rejections.
         let isMaintenance = failure.reason == .routeMaintenance
         let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
         let key = LogLimiter.Key(kind: kind, isPage: isPage)
@@ -40,7 +40,7 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// Bytes that are no request were rejected.
+    /// Bytes that are not a valid request were rejected.
     func refusedBytes(_ refusal: WireRejection, incident: String, isPage: Bool) {
         guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "noRequest", isPage: isPage)) else {
             return
@@ -64,7 +64,7 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// An app gave no proper answer.
+    /// An app did not send a valid response.
     func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
         self.logger.warning(
             "upstream failed",
@@ -75,7 +75,7 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// Somebody signed in.
+    /// A user signed in.
     func signedIn(_ profile: Profile, session: String) {
         self.logger.info(
             "signed in",
@@ -83,7 +83,7 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// Somebody is in more groups than a session keeps.
+    /// A user is in more groups than a session keeps.
     func groupsCut(_ profile: Profile, count: Int) {
         self.logger.warning(
             "groups cut",
@@ -94,7 +94,7 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// Somebody signed out.
+    /// A user signed out.
     func signedOut(_ user: String, session: String) {
         self.logger.info("signed out", metadata: ["user": "\(RequestLog.plain(user))", "session": "\(session)"])
     }

@@ -188,8 +188,8 @@ package final class Gateway: Sendable {
         for (var plan, address) in zip(plans, addresses) {
             plan.inherited = sockets[address]
             let redirects = plan.redirectsToHTTPS
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, negotiation in
-                try loops.connection(on: channel.eventLoop, of: client, over: negotiation, redirects: redirects)
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, tls in
+                try loops.connection(on: channel.eventLoop, of: client, over: tls, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
         }

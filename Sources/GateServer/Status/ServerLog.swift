@@ -72,7 +72,8 @@ struct ServerLog: Sendable {
                 level: isEnforced ? .critical : .warning,
                 "upstream pin mismatch",
                 metadata: [
-                    "code": "\(Failure.Reason.upstreamPinMismatch.code)", "target": "\(target)", "refused": "\(isEnforced)",
+                    "code": "\(Failure.Reason.upstreamPinMismatch.code)", "target": "\(target)",
+                    "refused": "\(isEnforced)",
                     "presented": "\(ServerLog.plain(keys))",
                 ]
             )

@@ -3,6 +3,7 @@
 import GateConfiguration
 import GateCore
 import GateHTTP
+import GateHeaders
 import GatePolicy
 import GateWire
 import NIOCore

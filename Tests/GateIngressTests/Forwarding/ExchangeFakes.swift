@@ -2,6 +2,7 @@
 
 import GateCore
 import GateHTTP
+import GateHeaders
 import GateProxy
 import GateWire
 import HTTPTypes

@@ -2,6 +2,7 @@
 
 import GateConfiguration
 import GateCore
+import GateHeaders
 import GatePolicy
 import GateSessions
 import GateTestSupport

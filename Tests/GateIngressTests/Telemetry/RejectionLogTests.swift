@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: ["\u{9B}2J", "\u{202E}", "\n", "\u{2028}"])
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
-        let gateway = try GatewayFixture(log: lines.log)
+        let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let failure = Failure(.requestCrossSiteWebSocket, "opened by https://\(hostile)evil.example")
         _ = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])

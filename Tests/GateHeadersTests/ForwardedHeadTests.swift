@@ -5,14 +5,14 @@ import GateWire
 import NIOCore
 import Testing
 
-@testable import GateIngress
+@testable import GateHeaders
 
 @Suite struct ForwardedHeadTests {
     /// The lines an app gets for a request.
     private func forwarded(
         _ lines: String,
         start: String = "GET /wiki",
-        host: String = GatewayFixture.gate,
+        host: String = HeadFixture.gate,
         isTrusted: Bool = false,
         sendsForwarded: Bool = false,
         identity: String? = nil
@@ -29,7 +29,7 @@ import Testing
         let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
         let bytes = ForwardedHead.request(
             head,
-            authority: GatewayFixture.gate,
+            authority: HeadFixture.gate,
             way: &way,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: ForwardedHead.requestID(of: head, way: way, fresh: own),
@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: ["X_Forwarded_User", "X-Forwarded_Email", "X.Forwarded.User", "X_Gatehouse-Assertion"])
     func `A-08 spellings that an app might fold are refused with the whole request`(name: String) throws {
         let gateway = try GatewayFixture()
-        #expect(throws: WireRejection.self) { try gateway.head("GET /wiki", GatewayFixture.gate, "\(name): evil\r\n") }
+        #expect(throws: WireRejection.self) { try gateway.head("GET /wiki", HeadFixture.gate, "\(name): evil\r\n") }
     }
 
     @Test(arguments: [

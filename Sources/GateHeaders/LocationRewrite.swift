@@ -5,7 +5,7 @@ internal import GateCore
 internal import GatePolicy
 internal import GateWire
 
-/// Maps URLs and cookies of an app from the place it believes to be at to the one under which browsers reach it.
+/// Maps URLs and cookies of an app from the app's own view of its URL to the URL that browsers use.
 ///
 /// RFC 9110 §7.7 leaves this to gateways. What is not certain to be the app itself stays as it is.
 struct LocationRewrite: Sendable {

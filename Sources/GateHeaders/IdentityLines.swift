@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateAssertion
-internal import GateConfiguration
-internal import GateCore
-internal import GatePolicy
-internal import GateSessions
-internal import NIOCore
+package import GateAssertion
+package import GateConfiguration
+package import GateCore
+package import GatePolicy
+package import GateSessions
+package import NIOCore
 
-/// Writes who a person is as field lines for an app, the signed assertion included.
-struct IdentityLines: Sendable {
-    let signer: AssertionSigner
+/// Writes the identity of a user as field lines for an app, the signed assertion included.
+package struct IdentityLines: Sendable {
+    private let signer: AssertionSigner
 
-    /// When lines are made anew.
-    var halfLife: Duration { self.signer.lifetime / 2 }
+    /// Lines with assertions by a signer.
+    package init(signer: AssertionSigner) {
+        self.signer = signer
+    }
+
+    /// When lines are refreshed.
+    package var halfLife: Duration { self.signer.lifetime / 2 }
 
     /// The lines of one session for one route.
     ///
     /// - Throws: When the assertion cannot be signed; the request must then not be forwarded.
-    func lines(for session: Session, on route: RuntimeRoute, now: Instant) throws(Failure) -> ByteBuffer {
+    package func lines(for session: Session, on target: IdentityTarget, now: Instant) throws(Failure) -> ByteBuffer {
         var profile = session.profile
-        profile.groups = route.route.sharedGroups(of: profile)
-        let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
+        profile.groups = target.route.sharedGroups(of: profile)
+        let claims = AssertionClaims(about: profile, session: session.id, for: target.audience)
         let assertion = try self.signer.sign(claims, at: now)
         var lines = ByteBuffer()
         for (name, field) in IdentityLines.standard {
             IdentityLines.write(name, field, of: profile, to: &lines)
         }
-        for setting in route.extraHeaders {
+        for setting in target.headers {
             IdentityLines.write(setting.name, setting.field, of: profile, to: &lines)
         }
         lines.writeString("X-Gatehouse-Assertion: ")
@@ -55,6 +60,23 @@ struct IdentityLines: Sendable {
         case .groups: profile.groups.map { FieldText.encode($0, alsoEscaping: ",") }.joined(separator: ",")
         case .provider: FieldText.encode(profile.provider)
         }
+    }
+}
+
+/// Which app gets the identity lines, and what it wants in them.
+package struct IdentityTarget: Sendable {
+    /// The route, which decides which groups the app gets.
+    package let route: Route
+    /// What assertions for the app have as their audience.
+    package let audience: String
+    /// The headers that the app wants beside the standard ones.
+    package let headers: [HeaderSetting]
+
+    /// The target of an app.
+    package init(_ app: AppSettings) {
+        self.route = app.route
+        self.audience = app.route.audience
+        self.headers = app.headers
     }
 }
 

@@ -3,14 +3,14 @@
 internal import NIOCore
 
 /// The id of a request, in logs, for the app and for the client.
-enum RequestID: Sendable, Hashable {
+package enum RequestID: Sendable, Hashable {
     /// 32 hexadecimal digits that no other request has.
     case own(UInt64, UInt64)
     /// One that a trusted proxy has given.
     case given(String)
 
     /// The id as text.
-    var text: String {
+    package var text: String {
         var buffer = ByteBuffer()
         self.write(to: &buffer)
         return String(buffer: buffer)
@@ -40,11 +40,15 @@ enum RequestID: Sendable, Hashable {
 }
 
 /// Makes ids for requests: 64 random bits for the loop, then a count, so that making one costs no system call.
-struct RequestIDs {
+package struct RequestIDs {
     private let prefix = UInt64.random(in: .min ... .max)
     private var count = UInt64.random(in: 0...0xFFFF_FFFF)
 
-    mutating func next() -> RequestID {
+    /// Ids with a prefix of their own.
+    package init() {}
+
+    /// An id that no other request has.
+    package mutating func next() -> RequestID {
         self.count &+= 1
         return .own(self.prefix, self.count)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+package import GateConfiguration
 internal import GateWire
-internal import HTTPTypes
+package import HTTPTypes
 internal import NIOCore
 
 /// Changes to the field lines of messages, made ready once for a route.
-struct LineEdits: Sendable {
+package struct LineEdits: Sendable {
     /// The lines that are set, as bytes.
     let lines: ByteBuffer
     /// The names whose lines are taken away, those that are set among them; in lower case.
@@ -17,7 +17,7 @@ struct LineEdits: Sendable {
     private let kept: [String]
 
     /// The changes that the file asks for, and one more line; nil if there is nothing to change.
-    init?(_ edits: HeaderEdits, adding line: HeaderValue? = nil) {
+    package init?(_ edits: HeaderEdits, adding line: HeaderValue? = nil) {
         guard !edits.isEmpty || line != nil else { return nil }
         var lines = ByteBuffer()
         for field in edits.set + [line].compactMap({ $0 }) {
@@ -42,14 +42,14 @@ struct LineEdits: Sendable {
     }
 
     /// Whether the lines of a name, given in lower case, have no place any more.
-    func takesAway(_ name: String) -> Bool { self.names.contains(name) }
+    package func takesAway(_ name: String) -> Bool { self.names.contains(name) }
 
     private static func bit(of length: Int) -> UInt64 { 1 << UInt64(length & 63) }
 }
 
 extension HeaderEdits {
-    /// Changes the fields of an answer of our own.
-    func apply(to fields: inout HTTPFields) {
+    /// Changes the headers of a response of the gateway.
+    package func apply(to fields: inout HTTPFields) {
         for name in self.remove.compactMap({ HTTPField.Name($0) }) {
             fields[name] = nil
         }

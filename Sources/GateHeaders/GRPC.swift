@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
-internal import GateWire
+package import GateHTTP
+package import GateWire
 internal import HTTPTypes
-internal import NIOCore
+package import NIOCore
 
-/// What gRPC needs of a gateway: its time-outs, and answers that its clients understand.
-enum GRPC {
+/// What gRPC needs of a gateway: its time-outs, and errors that its clients understand.
+package enum GRPC {
     /// The longest time that a client may ask for.
-    static let longest = TimeAmount.hours(1)
+    static let maxTimeout = TimeAmount.hours(1)
 
     /// Whether a request is a call: `Content-Type: application/grpc`, with or without a suffix.
-    static func isCall(_ request: RequestHead) -> Bool {
+    package static func isCall(_ request: RequestHead) -> Bool {
         guard request.method == .post else { return false }
         let type = "application/grpc"
         let message = request.message
@@ -26,8 +26,8 @@ enum GRPC {
         }
     }
 
-    /// The time that a call may take: `grpc-timeout`, at most an hour; nil if it says none.
-    static func timeout(of request: RequestHead) -> TimeAmount? {
+    /// The time that a call may take: `grpc-timeout`, at most an hour; nil if there is none.
+    package static func timeout(of request: RequestHead) -> TimeAmount? {
         let message = request.message
         guard
             let field = message.fields.first(where: { message.spells($0.nameRange, "grpc-timeout") })
@@ -42,7 +42,7 @@ enum GRPC {
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits) else { return nil }
         let amount: TimeAmount
         switch unit {
-        case "H": amount = count > 1 ? self.longest : .hours(count)
+        case "H": amount = count > 1 ? self.maxTimeout : .hours(count)
         case "M": amount = .minutes(count)
         case "S": amount = .seconds(count)
         case "m": amount = .milliseconds(count)
@@ -50,15 +50,15 @@ enum GRPC {
         case "n": amount = .nanoseconds(count)
         default: return nil
         }
-        return min(amount, self.longest)
+        return min(amount, self.maxTimeout)
     }
 
-    /// An answer of ours in the form in which gRPC has errors: status 200 and the error in the fields, no body.
-    static func answer(for answer: Response) -> Response {
+    /// A response of the gateway in the form of a gRPC error: status 200 and the error in the fields, no body.
+    package static func answer(for answer: Response) -> Response {
         let status = answer.head.status.code
         let fields: HTTPFields = [
             .contentType: "application/grpc", .grpcStatus: String(self.code(for: status)),
-            .grpcMessage: "the gateway answered \(status)",
+            .grpcMessage: "the gateway responded with \(status)",
         ]
         return Response(200, fields: fields)
     }

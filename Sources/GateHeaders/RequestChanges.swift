@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+package import GateConfiguration
 internal import GatePolicy
 internal import GateWire
 
 /// How the head that an app gets differs from the one that was decided about; made once for a route.
-struct RequestChanges: Sendable {
+package struct RequestChanges: Sendable {
     /// How many bytes at the front of the canonical path are left out: the route's own path, or nothing.
     let prefixLength: Int
     /// What the app sees as `Host`; nil for the host under which browsers reach it.
@@ -18,7 +18,7 @@ struct RequestChanges: Sendable {
     let edits: LineEdits?
 
     /// The changes for an app; nil if there are none.
-    init?(_ app: AppSettings) {
+    package init?(_ app: AppSettings) {
         let prefix = app.strippedPrefix
         self.prefixLength = prefix.utf8.count
         self.host = app.traffic.upstreamHost
@@ -77,7 +77,7 @@ struct OriginRewrite: Sendable {
 
 extension AppSettings {
     /// What is removed from the front of the canonical path, without a slash at its end; empty for nothing.
-    var strippedPrefix: String {
+    package var strippedPrefix: String {
         guard self.traffic.stripsPrefix else { return "" }
         return self.route.path.hasSuffix("/") ? String(self.route.path.dropLast()) : self.route.path
     }

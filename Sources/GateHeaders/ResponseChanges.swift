@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+package import GateConfiguration
 internal import GateCore
 internal import GateWire
 internal import NIOCore
 
 /// How the head that a browser gets differs from the app's; made once for a route.
-struct ResponseChanges: Sendable {
-    /// What a response says about being stored.
+package struct ResponseChanges: Sendable {
+    /// The caching headers of a response.
     struct Storing {
-        /// Whether the app has said whether and how it may be stored.
+        /// Whether the app has set a caching header.
         var isSettled = false
         private(set) var isHTML = false
 
@@ -23,18 +23,18 @@ struct ResponseChanges: Sendable {
     }
 
     /// Changes to the lines; nil for none.
-    let edits: LineEdits?
+    package let edits: LineEdits?
     /// Where redirects are mapped to; nil if they are passed on.
     let locations: LocationRewrite?
-    /// Whether HTML that says nothing about caches is kept from being shown after the session has ended.
+    /// Whether HTML without caching headers gets some, so that it is not shown after the session has ended.
     private let protectsHTML: Bool
 
     /// The changes for an app.
     ///
     /// - Parameters:
     ///   - app: The app.
-    ///   - isProtected: Whether its responses were for somebody who is signed in.
-    init?(_ app: AppSettings, isProtected: Bool) {
+    ///   - isProtected: Whether its responses are for signed-in users.
+    package init?(_ app: AppSettings, isProtected: Bool) {
         self.edits = LineEdits(app.traffic.responseHeaders)
         self.locations = app.traffic.mapsResponses ? LocationRewrite(app) : nil
         self.protectsHTML = isProtected && app.traffic.caching == .protect

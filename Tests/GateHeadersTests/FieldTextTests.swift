@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import GateIngress
+@testable import GateHeaders
 
 @Suite struct FieldTextTests {
     @Test(arguments: [

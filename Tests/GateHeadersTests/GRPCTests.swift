@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@testable import GateIngress
+@testable import GateHeaders
 
 @Suite struct GRPCTests {
     @Test(arguments: [

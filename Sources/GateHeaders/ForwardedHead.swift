@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GateHTTP
 internal import GateSessions
-internal import GateWire
-internal import NIOCore
+package import GateWire
+package import NIOCore
 
 /// Writes the heads that go to apps and back to browsers, from checked lines and lines of ours.
-struct ForwardedHead {
-    /// What the app is told of the way the request came.
-    struct Way {
+package struct ForwardedHead {
+    /// How requests arrive, as the app sees it in the forwarded headers.
+    package struct Way {
         let peer: IPAddress?
         let peerText: String
         let isSecure: Bool
-        /// Whether the peer is a proxy whose word is believed.
+        /// Whether the peer is a trusted proxy.
         let isTrusted: Bool
         /// The line that marks the request as one that passed the gateway.
         let marker: String
         /// Whether the app wants `Forwarded` as well.
-        var sendsForwarded = false
+        package var sendsForwarded = false
         /// The lines for an authority, kept because they are the same for each request of a connection.
         fileprivate var known: (authority: String, lines: ByteBuffer)?
 
-        init(
+        /// How requests come over a connection.
+        package init(
             peer: IPAddress?,
             peerText: String,
             isSecure: Bool,
@@ -56,16 +57,16 @@ struct ForwardedHead {
     ///
     /// - Parameters:
     ///   - head: The request.
-    ///   - authority: The host and port under which browsers reach the app, which the app is told; what the client wrote
-    ///     there has found the route by its host alone.
+    ///   - authority: The host and port under which browsers reach the app, for the app; the client's
+    ///     own `Host` has found the route by its host alone.
     ///   - way: How the request came.
     ///   - identity: The identity lines; nil on what is open to all.
     ///   - changes: What the app wants otherwise; nil for nothing.
     ///   - requestID: The id of the request.
-    ///   - endsConnection: Whether the app is told to take nothing that follows for another request.
-    ///   - buffer: Room for the head.
+    ///   - endsConnection: Whether the head has `Connection: close`.
+    ///   - buffer: The buffer for the head.
     /// - Returns: The head, complete.
-    static func request(
+    package static func request(
         _ head: RequestHead,
         authority: String,
         way: inout Way,
@@ -138,14 +139,14 @@ struct ForwardedHead {
     /// - Parameters:
     ///   - head: What the app sent.
     ///   - request: What it responds to.
-    ///   - requestID: The id for a response that names none, so that a user can tell which request of the log it was.
+    ///   - requestID: The id for a response without one, so that a user can name the request to the operator.
     ///   - framing: How the body is sent to the client.
     ///   - closes: Whether the connection ends with the response.
     ///   - changes: What the route wants otherwise; nil for nothing.
     ///   - date: For a response without a `Date`, RFC 9110 §6.6.1.
-    ///   - buffer: Room for the head.
+    ///   - buffer: The buffer for the head.
     /// - Returns: The head, complete.
-    static func answer(
+    package static func answer(
         _ head: ResponseHead,
         to request: RequestHead,
         requestID: RequestID,
@@ -159,7 +160,7 @@ struct ForwardedHead {
         writer.writeStatusLine(head.status)
         let options = head.message.connectionOptions()
         let edits = changes?.edits
-        // With HTTP/2, the frame that carries the head says that nothing follows; a length would be one the app did not send.
+        // With HTTP/2, the frame that carries the head shows that nothing follows; a length would be one the app did not send.
         var keepsLength =
             request.method.isHead || head.status == 304
             || (request.isHTTP2 && framing == .none && head.status != 204)
@@ -262,8 +263,8 @@ struct ForwardedHead {
         authority: String,
         to writer: inout HeadWriter
     ) {
-        let earlier = way.isTrusted ? self.believedAddresses(head.message) : nil
-        let scheme = (way.isTrusted ? self.believedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
+        let earlier = way.isTrusted ? self.trustedAddresses(head.message) : nil
+        let scheme = (way.isTrusted ? self.trustedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
         let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
@@ -292,10 +293,10 @@ struct ForwardedHead {
         return address.contains(":") ? "\"[\(address)]\"" : address
     }
 
-    /// The client IPs that trusted proxies report, read from the right up to the first that is none.
+    /// The client IPs that trusted proxies report, read from the right up to the first that is not an IP.
     ///
-    /// Proxies append, so what stands further left is the client's own and may be anything; it is not passed on.
-    static func believedAddresses(_ message: MessageHead) -> String? {
+    /// Proxies append, so entries further left are the client's own and untrusted; they are not passed on.
+    static func trustedAddresses(_ message: MessageHead) -> String? {
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
         let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
         let nodes =
@@ -333,7 +334,7 @@ struct ForwardedHead {
         (1...5).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    private static func believedProtocol(_ message: MessageHead) -> String? {
+    private static func trustedProtocol(_ message: MessageHead) -> String? {
         let named = message.count(.xForwardedProto) == 1 ? message.value(.xForwardedProto) : nil
         let isSilent = message.first(.xForwardedProto) == nil
         guard let text = named ?? (isSilent ? ForwardedField.parameters("proto", in: message).last : nil) else {
@@ -343,7 +344,7 @@ struct ForwardedHead {
     }
 
     /// The id of a request: a trusted proxy's, if it has at most 128 visible characters that cannot break a log line.
-    static func requestID(of head: RequestHead, way: Way, fresh: @autoclosure () -> RequestID) -> RequestID {
+    package static func requestID(of head: RequestHead, way: Way, fresh: @autoclosure () -> RequestID) -> RequestID {
         guard way.isTrusted, head.message.count(.xRequestID) == 1, let text = head.message.value(.xRequestID) else {
             return fresh()
         }
@@ -352,13 +353,46 @@ struct ForwardedHead {
     }
 }
 
-/// The `Forwarded` field of a proxy that is believed.
+/// The `Forwarded` field of a trusted proxy.
 ///
+
+// MARK: Early hints, and the client behind proxies
+
+extension ForwardedHead {
+    /// The head of an app's early hints for the browser: its `Link` lines and nothing else; nil if it has none.
+    ///
+    /// RFC 8297 §2.
+    package static func earlyHints(
+        _ head: ResponseHead,
+        edits: LineEdits?,
+        into buffer: consuming ByteBuffer
+    ) -> ByteBuffer? {
+        let message = head.message
+        let options = message.connectionOptions()
+        guard !options.contains("link"), edits?.takesAway("link") != true else { return nil }
+        var writer = HeadWriter(into: buffer)
+        writer.writeStatusLine(103)
+        let empty = writer.buffer.readableBytes
+        writer.copyLines(of: message) { $0.name == .other && message.spells($0.nameRange, "link") }
+        guard writer.buffer.readableBytes > empty else { return nil }
+        return writer.finish()
+    }
+
+    /// The client IP as far as it is trusted: the last that trusted proxies report and that is not one of theirs.
+    ///
+    /// Entries that a client writes itself stand further left, so they are never reached.
+    package static func client(of head: RequestHead, way: Way, trusting proxies: [CIDRRange]) -> IPAddress? {
+        guard way.isTrusted, let listed = self.trustedAddresses(head.message) else { return way.peer }
+        let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
+        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first ?? way.peer
+    }
+}
+
 /// RFC 7239 §4.
 enum ForwardedField {
     /// The values of one parameter, element by element, from the first element behind the last that is not plain or has none.
     ///
-    /// Proxies append: what stands in front of such an element is the client's own.
+    /// Proxies append: elements before such an element are the client's own.
     static func parameters(_ name: String, in message: MessageHead) -> [String] {
         let lines = message.fields.filter { $0.name == .forwarded }.map { message.text($0.valueRange) }
         guard !lines.isEmpty, lines.allSatisfy({ $0.utf8.count <= 4096 }) else { return [] }
