@@ -69,6 +69,11 @@ extension Failure.Page {
     func text(for app: String?) -> String { self.text.replacing("{app}", with: app ?? "this app") }
 }
 
+extension Form.Field {
+    /// What the URL of a sign-in carries when the provider has to offer another account.
+    static let selectAccount = Form.Field("prompt", "select_account")
+}
+
 extension Failure.Step {
     /// The button for this step.
     func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {

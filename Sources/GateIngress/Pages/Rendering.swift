@@ -65,7 +65,7 @@ struct Rendering: Sendable {
     /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
     func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
         let incident = self.random.token(9)
-        self.log.refusedBytes(refusal, incident: incident, for: visitor)
+        self.log.refusedBytes(refusal, incident: incident, isPage: visitor.wantsPage)
         let page = refusal.reason.entry.page
         var answer =
             visitor.wantsPage

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 package import GateHTTP
 package import GateWire
 internal import HTTPTypes
