@@ -141,7 +141,7 @@ let house: [(target: String, imports: [String])] = [
         "gatehouse-demo",
         [
             "GateCommandLine", "GateServer", "GateOperations", "GateDemo", "GateConfiguration", "GateCore",
-            "ArgumentParser", "Logging",
+            "ArgumentParser", "Crypto", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix",
         ]
     ),
 ]

@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
     func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(IdentityHeaderName.rejection(of: name) == nil)
+        #expect(IdentityHeaderName.complaint(about: name) == nil)
     }
 
     @Test(
@@ -89,7 +89,7 @@ import Testing
             String(repeating: "a", count: 65), "X-\u{00C9}",
         ])
     func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(IdentityHeaderName.rejection(of: name) != nil)
+        #expect(IdentityHeaderName.complaint(about: name) != nil)
     }
 
     @Test func `a concealed place shows as stars and keeps its columns`() {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
+internal import GateCore
+internal import GateDemo
 internal import Synchronization
 
 /// The app behind the gateway in the demo: shows the user's identity and how it was verified.
-package final class SampleApp: Sendable {
+final class SampleApp: Sendable {
     private let verifier: AssertionVerifier
     private let jwks: @Sendable () async throws -> [UInt8]
     private let known = Mutex<JSON?>(nil)
@@ -16,7 +17,7 @@ package final class SampleApp: Sendable {
     ///   - audience: The app's URL, as assertions name it.
     ///   - clock: The time for expiry.
     ///   - jwks: Fetches the gateway's `/oauth2/jwks.json`.
-    package init(
+    init(
         issuer: String,
         audience: String,
         clock: WallClock = .system,
@@ -27,7 +28,7 @@ package final class SampleApp: Sendable {
     }
 
     /// Responds to one request.
-    package func response(to request: DemoRequest) async -> DemoResponse {
+    func response(to request: DemoRequest) async -> DemoResponse {
         switch (request.method, request.path) {
         case (_, "/echo"): Self.echo(request)
         case ("GET", let path), ("HEAD", let path):
