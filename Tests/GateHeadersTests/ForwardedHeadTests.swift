@@ -17,7 +17,6 @@ import Testing
         sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        let gateway = try GatewayFixture()
         var way = ForwardedHead.Way(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
@@ -25,7 +24,7 @@ import Testing
             isTrusted: isTrusted,
             sendsForwarded: sendsForwarded
         )
-        let head = try gateway.head(start, host, lines)
+        let head = try HeadFixture.head(start, host, lines)
         let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
         let bytes = ForwardedHead.request(
             head,
@@ -70,8 +69,7 @@ import Testing
 
     @Test(arguments: ["X_Forwarded_User", "X-Forwarded_Email", "X.Forwarded.User", "X_Gatehouse-Assertion"])
     func `A-08 spellings that an app might fold are refused with the whole request`(name: String) throws {
-        let gateway = try GatewayFixture()
-        #expect(throws: WireRejection.self) { try gateway.head("GET /wiki", HeadFixture.gate, "\(name): evil\r\n") }
+        #expect(throws: WireRejection.self) { try HeadFixture.head("GET /wiki", HeadFixture.gate, "\(name): evil\r\n") }
     }
 
     @Test(arguments: [
@@ -218,8 +216,7 @@ import Testing
         framing: BodyFraming? = nil,
         closes: Bool = false
     ) throws -> [String] {
-        let gateway = try GatewayFixture()
-        let request = try gateway.head("\(method) /wiki")
+        let request = try HeadFixture.head("\(method) /wiki")
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
         let parser = ResponseParser(names: .response)
         let head = try #require(try parser.head(from: &buffer, for: request.method))

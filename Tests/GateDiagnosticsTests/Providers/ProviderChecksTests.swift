@@ -71,7 +71,7 @@ import Testing
         #expect(line.verdict == .failure)
         #expect(line.text.contains("plain") && line.text.contains("S256"))
         #expect(try await self.line(.discovery, changes).verdict == .good)
-        #expect(try await self.line(.pkce, ["code_challenge_methods_supported": nil]).text.hasPrefix("not said"))
+        #expect(try await self.line(.pkce, ["code_challenge_methods_supported": nil]).text.hasPrefix("not listed"))
         #expect(try await self.line(.pkce, [:]).text == "S256 offered")
     }
 
@@ -85,7 +85,7 @@ import Testing
     @Test func `the flag for iss decides whether callbacks must have it`() async throws {
         let flag = "authorization_response_iss_parameter_supported"
         #expect(try await self.line(.iss, [flag: true]).text == "every callback must have it")
-        #expect(try await self.line(.iss, [flag: false]).text.hasPrefix("not said"))
+        #expect(try await self.line(.iss, [flag: false]).text.hasPrefix("not listed"))
     }
 
     @Test func `a client authentication that the file asks for and the provider does not list is a warning`()

@@ -113,7 +113,7 @@ extension RouteTrafficTests {
 extension RouteTrafficTests {
     @Test func `a route that changes nothing has nothing to look at`() throws {
         let route = try GatewayFixture().route("wiki")
-        #expect(route.requestChanges == nil && route.directAnswer == nil)
+        #expect(route.requestChanges == nil && route.directResponse == nil)
         #expect(route.maxBody == 100 << 20 && !route.isInMaintenance && !route.passesEarlyHints)
     }
 

@@ -115,7 +115,6 @@ import Testing
     @Test func `a check that finds the user denied ends the tunnel`() async throws {
         let fixture = try await Fixture()
         fixture.tunnel.open(over: fixture.stream)
-        fixture.gateway.loop.sessions.removeFamily(fixture.session.familyKey)
         let other = try GatewayFixture(without: ["wiki"], app: { $0.traffic.webSocket = WebSocketSettings() })
         fixture.gateway.loop.replace(with: other.runtime)
         fixture.tunnel.expire()

@@ -17,7 +17,7 @@ import Testing
         let issued = try await gateway.session(of: profile)
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route(app),
+            on: try gateway.route(app).identity,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)
@@ -70,7 +70,7 @@ import Testing
         let issued = try await gateway.session(of: .staff())
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route("wiki"),
+            on: try gateway.route("wiki").identity,
             now: gateway.clock.now
         )
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
@@ -93,7 +93,7 @@ import Testing
         let issued = try await gateway.session(of: .staff())
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route("wiki"),
+            on: try gateway.route("wiki").identity,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)

@@ -38,12 +38,12 @@ import Testing
                   public_url: http://localhost:8080
                   listeners: [{address: "127.0.0.1:8080"}]
                   state: \(self.folder)/state
-                sessions: {store: memory}
+                sessions: {store: "memory:"}
                 providers:
                   staff: {type: oidc, issuer: "http://127.0.0.1:9100", client_id: a, client_secret: b\(staff)}
                   guests: {type: oidc, issuer: "http://127.0.0.1:9101", client_id: a, client_secret: b}
                 apps:
-                  wiki: {url: "http://localhost:8080/wiki/", upstream: "\(app)", allow: [signed_in]}
+                  wiki: {path: /wiki/, upstream: "\(app)", allow: signed_in}
                 """
             let path = "\(self.folder)/providers.yaml"
             try Data(text.utf8).write(to: URL(filePath: path))
