@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GatePolicy
+internal import GateProxy
 internal import GateWire
 
 /// Maps URLs and cookies of an app from the app's own view of its URL to the URL that browsers use.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 package import GateHTTP
 package import GateNet
@@ -185,8 +186,8 @@ extension IngressLoops {
     }
 
     /// The targets of the upstreams that the loops have used.
-    package func upstreamStatus() async -> [UpstreamPlan: [TargetStatus]] {
-        var known: [UpstreamPlan: [TargetStatus]] = [:]
+    package func upstreamStatus() async -> [LoadedUpstream: [TargetStatus]] {
+        var known: [LoadedUpstream: [TargetStatus]] = [:]
         for bound in self.states {
             let statuses = (try? await bound.eventLoop.submit { bound.value.upstreamStatus }.get()) ?? [:]
             for (plan, targets) in statuses {

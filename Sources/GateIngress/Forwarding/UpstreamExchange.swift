@@ -83,7 +83,8 @@ final class UpstreamExchange: UpstreamSink {
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
         self.call.opensTunnel = opening != nil
-        self.call.endsConnection = opening == nil && route.upstream.reuse.ends(after: request.method, request.framing)
+        self.call.endsConnection =
+            opening == nil && route.upstream.settings.reuse.ends(after: request.method, request.framing)
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -97,7 +98,7 @@ extension UpstreamExchange {
         if let opening {
             self.tunnel = Tunnel(
                 opening.authorization,
-                idleTimeout: self.route.upstream.limits.tunnel,
+                idleTimeout: self.route.upstream.settings.limits.tunnel,
                 delegate: self,
                 connection: self.connection,
                 registry: self.loop.tunnels,
@@ -159,7 +160,7 @@ extension UpstreamExchange {
     private var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
 
     /// The address of the target that was asked last.
-    private var targetText: String { "\(self.route.upstream.targets[self.target])" }
+    private var targetText: String { "\(self.route.upstream.settings.targets[self.target])" }
 
     /// The client takes bytes again.
     func downstreamDrained() {
@@ -304,7 +305,7 @@ extension UpstreamExchange {
         guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
         self.isOver = true
         self.tunnel.take()?.leave()
-        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.targets[self.target])
+        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
         self.delegate.upstreamFailed(self, failure)
         guard !self.hasAnswered || self.connection.retract() else {
             self.delegate.exchangeFinished(self, status: 502)

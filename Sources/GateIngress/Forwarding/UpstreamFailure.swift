@@ -6,7 +6,7 @@ internal import GateWire
 
 extension Failure {
     /// The failure of a request whose target failed.
-    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamAddress) {
+    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamTarget) {
         let place = "\(app) at \(target)"
         switch problem {
         case .unreachable(let why):

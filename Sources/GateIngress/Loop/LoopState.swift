@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
@@ -45,7 +46,7 @@ final class LoopState {
     /// Requests between their head and the end of their response.
     var inFlight = 0
     private let factory: UpstreamFactory
-    private var upstreams: [UpstreamPlan: Upstream] = [:]
+    private var upstreams: [LoadedUpstream: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
     /// Buffers for heads and other small pieces of output.
     let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
@@ -111,15 +112,15 @@ final class LoopState {
         return upstream
     }
 
-    private func upstream(for plan: UpstreamPlan) -> Upstream {
-        if let upstream = self.upstreams[plan] { return upstream }
-        let upstream = self.factory.upstream(plan, loop: self.loop, sweep: self.sweep, flushes: self.flushes)
-        self.upstreams[plan] = upstream
+    private func upstream(for loaded: LoadedUpstream) -> Upstream {
+        if let upstream = self.upstreams[loaded] { return upstream }
+        let upstream = self.factory.upstream(loaded, loop: self.loop, sweep: self.sweep, flushes: self.flushes)
+        self.upstreams[loaded] = upstream
         return upstream
     }
 
     /// How the targets of the upstreams are that this loop has used.
-    var upstreamStatus: [UpstreamPlan: [TargetStatus]] { self.upstreams.mapValues(\.status) }
+    var upstreamStatus: [LoadedUpstream: [TargetStatus]] { self.upstreams.mapValues(\.status) }
 
     /// A name for a request that has none.
     func freshRequestID() -> RequestID { self.requestIDs.next() }
@@ -150,9 +151,9 @@ final class LoopState {
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(runtime.routes.map(\.upstream))
-        for (plan, upstream) in self.upstreams where !used.contains(plan) {
+        for (loaded, upstream) in self.upstreams where !used.contains(loaded) {
             upstream.shutDown()
-            self.upstreams[plan] = nil
+            self.upstreams[loaded] = nil
         }
     }
 

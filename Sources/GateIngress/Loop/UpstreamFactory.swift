@@ -30,8 +30,8 @@ package struct UpstreamFactory: Sendable {
     }
 
     /// Checks the health of the targets of these upstreams, and of no others.
-    package func adopt(_ plans: Set<UpstreamPlan>) {
-        self.health?.adopt(plans)
+    package func adopt(_ upstreams: Set<LoadedUpstream>) {
+        self.health?.adopt(upstreams)
     }
 
     /// Ends the health checks.
@@ -40,15 +40,21 @@ package struct UpstreamFactory: Sendable {
     }
 
     /// The targets of an upstream that no loop has used yet.
-    package func unusedTargets(of plan: UpstreamPlan) -> [TargetStatus] {
-        let health = self.health?.health(of: plan) ?? []
-        return plan.targets.indices.map { index in
-            TargetStatus(plan.targets[index], isUp: health.indices.contains(index) ? health[index].isUp : true)
+    package func unusedTargets(of upstream: LoadedUpstream) -> [TargetStatus] {
+        let health = self.health?.health(of: upstream) ?? []
+        let targets = upstream.settings.targets
+        return targets.indices.map { index in
+            TargetStatus(targets[index], isUp: health.indices.contains(index) ? health[index].isUp : true)
         }
     }
 
     /// An upstream for one event loop.
-    func upstream(_ plan: UpstreamPlan, loop: any EventLoop, sweep: DeadlineSweep, flushes: FlushBatch) -> Upstream {
+    func upstream(
+        _ upstream: LoadedUpstream,
+        loop: any EventLoop,
+        sweep: DeadlineSweep,
+        flushes: FlushBatch
+    ) -> Upstream {
         let setting = UpstreamEnvironment(
             loop: loop,
             sweep: sweep,
@@ -56,6 +62,6 @@ package struct UpstreamFactory: Sendable {
             names: self.names,
             report: self.report
         )
-        return Upstream(plan, setting: setting, health: self.health?.health(of: plan) ?? [])
+        return Upstream(upstream, setting: setting, health: self.health?.health(of: upstream) ?? [])
     }
 }

@@ -39,7 +39,7 @@ package final class RuntimeConfiguration: Sendable {
     let clock: WallClock
     let random: RandomBytes
     /// The bounds of connections, requests and sign-ins.
-    package let limits: RuntimeLimits
+    package let limits: GatewayLimits
     let signIns: SignInLimiter
     let transfers: TransferLimiter
     let longPaths: ReturnPathStore
@@ -194,7 +194,7 @@ package struct RuntimeParts {
     /// The source of random bytes.
     package let random: RandomBytes
     /// The limits of connections, requests and sign-ins.
-    package var limits = RuntimeLimits()
+    package var limits = GatewayLimits()
     /// The limits on sign-ins, which outlive a reload.
     package var signIns = SignInLimiter()
     /// The limits on session transfers, which outlive a reload.

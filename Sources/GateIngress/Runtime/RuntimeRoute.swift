@@ -13,7 +13,7 @@ package final class RuntimeRoute: Sendable {
     let index: Int
     let route: Route
     /// Where requests are forwarded to, and how.
-    package let upstream: UpstreamPlan
+    package let upstream: LoadedUpstream
     /// What the app wants of the user's identity.
     let identity: IdentityTarget
     /// The origin of the app's pages, as browsers send it.
@@ -72,13 +72,13 @@ package final class RuntimeRoute: Sendable {
         self.guardsSpellings = strictness.pathSpelling == .any
         self.metrics = RouteMetrics(app: app.route.app)
         if let upstream = app.upstream {
-            self.upstream = try UpstreamPlan(upstream)
+            self.upstream = try LoadedUpstream(upstream)
         } else {
-            self.upstream = .nowhere
+            self.upstream = RuntimeRoute.notForwarded
         }
         self.isStreaming = app.traffic.isStreaming
         self.webSocket = WebSocketRule(app)
-        self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
+        self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
         self.openChanges = ResponseChanges(app, isProtected: false)
         self.protectedChanges = ResponseChanges(app, isProtected: true)
@@ -87,6 +87,11 @@ package final class RuntimeRoute: Sendable {
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
     }
+
+    /// The upstream of routes that are not forwarded; no request uses it.
+    private static let notForwarded = LoadedUpstream(
+        withoutTLS: UpstreamSettings(targets: [.unix(path: "/dev/null")])
+    )
 
     /// The app's name in the configuration file.
     package var name: String { self.route.app }

@@ -39,7 +39,7 @@ package enum OperationsListener {
         let names = FieldNames()
         var bounds = ConnectionLimiter.Bounds()
         bounds.connections = maxConnections
-        bounds.perAddress = 0
+        bounds.perClientIP = 0
         return try await Listener.open(plan, on: group, gate: ConnectionLimiter(bounds)) { channel, _, _ in
             let setting = DownstreamEnvironment(
                 limits: DownstreamLimits(),

@@ -96,7 +96,7 @@ package final class Gateway: Sendable {
         self.systemd = SystemdNotifier(environment: options.environment)
         let (rejected, metrics) = (AtomicCounter(), AcceptMetrics())
         self.rejectedConnections = rejected
-        self.gate = ConnectionLimiter(state.runtime.limits.gate) { failure in
+        self.gate = ConnectionLimiter(state.runtime.limits.connections) { failure in
             rejected.add()
             metrics.failed(failure)
         }
@@ -373,7 +373,7 @@ extension Gateway {
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)
             self.upstreams.adopt(Set(runtime.routes.map(\.upstream)))
-            self.gate.update(runtime.limits.gate)
+            self.gate.update(runtime.limits.connections)
             await self.loops.replace(with: runtime)
             self.state.withLock { state in
                 state.configuration = configuration
@@ -503,12 +503,11 @@ extension Gateway {
         self.overload.begin()
         await self.builder.start(withDescriptors: self.overload.openDescriptors)
         let settings = self.state.withLock { $0.configuration.gateway }
-        let limits = RuntimeLimits(
-            settings,
+        let limits = settings.limits.resolved(
             descriptors: self.descriptors,
             descriptorsAtStart: self.overload.openDescriptors
         )
-        self.gate.update(limits.gate)
+        self.gate.update(limits.connections)
         self.warnOfMemory()
     }
 

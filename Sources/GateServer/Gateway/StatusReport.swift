@@ -136,7 +136,9 @@ final class StatusReport: OperationsSource {
     private func upstreamStatus() async -> [(app: String, status: TargetStatus)] {
         let known = await self.gateway.loops.upstreamStatus()
         let routes = self.gateway.state.withLock(\.runtime).routes
-        return routes.filter { $0.upstream.targets.count > 1 || $0.upstream.health != nil }.flatMap { route in
+        return routes.filter {
+            $0.upstream.settings.targets.count > 1 || $0.upstream.settings.health != nil
+        }.flatMap { route in
             (known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream)).map { (route.name, $0) }
         }
     }

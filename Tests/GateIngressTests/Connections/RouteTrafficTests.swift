@@ -251,7 +251,7 @@ extension RouteTrafficTests {
         var settings = FixedResponse()
         settings.status = 404
         settings.body = "Gone fishing."
-        let action = AppAction.answer(settings)
+        let action = AppAction.respond(settings)
         let gateway = try self.gateway { app in
             app.action = action
             app.route.publicRules = [.init(method: nil, path: "/wiki/")]
@@ -267,7 +267,7 @@ extension RouteTrafficTests {
     @Test func `an answer of 204 has no body and no type`() throws {
         var settings = FixedResponse()
         settings.status = 204
-        let action = AppAction.answer(settings)
+        let action = AppAction.respond(settings)
         let gateway = try self.gateway { $0.action = action }
         let text = try gateway.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\n") && !text.lowercased().contains("content-"))

@@ -9,6 +9,7 @@ import GateOperations
 import GatePolicy
 import GateProviderHTTP
 import GateProviders
+import GateProxy
 import GateSessions
 import GateTestSupport
 import GateWire
@@ -129,7 +130,7 @@ struct GatewayFixture {
         route.providers = providers
         route.access = .signedIn
         let upstream = try #require(Origin(scheme: "http", host: "127.0.0.1", port: 8080))
-        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [UpstreamTarget(upstream)])))
+        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [.http(upstream)])))
     }
 
     func route(_ name: String) throws -> RuntimeRoute {

@@ -60,8 +60,8 @@ import Testing
 
     @Test(
         arguments: [
-            (.enforce, .report, 0, "only noted"), (.enforce, .refuse, 0, "refused"), (.enforce, .report, 1, nil),
-            (.report, .report, 0, nil), (.report, .refuse, 0, "refused"), (.report, .refuse, 1, nil),
+            (.enforce, .report, 0, "only noted"), (.enforce, .reject, 0, "refused"), (.enforce, .report, 1, nil),
+            (.report, .report, 0, nil), (.report, .reject, 0, "refused"), (.report, .reject, 1, nil),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, String?)]
     )
     func `that pins have expired is said where something follows from it`(
