@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateAssertion
-internal import GateConfiguration
+package import GateConfiguration
 package import GateCore
 internal import GateHeaders
 package import GateOpenID

@@ -31,7 +31,7 @@ import Testing
     @Test(
         arguments: [
             (.enforce, .report, -1, "refused (mode enforce)"), (.enforce, .report, 0, "used all the same"),
-            (.report, .report, -1, "used all the same"), (.enforce, .refuse, 0, "refused (the pins have expired)"),
+            (.report, .report, -1, "used all the same"), (.enforce, .reject, 0, "refused (the pins have expired)"),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, String)]
     )
     func `a host without a pinned key is shown with what follows`(

@@ -83,11 +83,12 @@ import Testing
     @Test func `what fails changes nothing of the configuration in force`() async throws {
         let fixture = try Fixture()
         let first = try await fixture.builder.runtime(for: try fixture.configuration())
-        let file = "\(fixture.folder)/ca.pem"
-        try Data("no certificate".utf8).write(to: URL(filePath: file))
-        let broken = try fixture.configuration(staff: ", tls: {ca_file: \(file)}")
-        try FileManager.default.removeItem(atPath: file)
-        await #expect(throws: Failure.self) { _ = try await fixture.builder.runtime(for: broken) }
+        let secret = URL(filePath: "\(fixture.folder)/state/secret")
+        let kept = try Data(contentsOf: secret)
+        try Data("short".utf8).write(to: secret)
+        let changed = try fixture.configuration(staff: ", pkce: off")
+        await #expect(throws: Failure.self) { _ = try await fixture.builder.runtime(for: changed) }
+        try kept.write(to: secret)
         let again = try await fixture.builder.runtime(for: try fixture.configuration())
         #expect(first.providers[0].relyingParty === again.providers[0].relyingParty)
         await fixture.builder.close()
