@@ -14,7 +14,7 @@ private struct ConnectionFixture {
     let ledger = CallLedger()
     var sent: [UInt8] = []
 
-    var setting: DownstreamEnvironment {
+    var environment: DownstreamEnvironment {
         // As in the program, so that memory which somebody still holds would be found out.
         let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
         return DownstreamEnvironment(
@@ -23,7 +23,7 @@ private struct ConnectionFixture {
             sweep: self.sweep,
             isDraining: { false },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
-            memory: memory,
+            buffers: memory,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
     }
@@ -67,7 +67,7 @@ enum HTTP1ConnectionFuzzTarget {
             ledger = stage.ledger
             let responder = Echo(stage.ledger)
             let connection = HTTP1Connection(
-                setting: stage.setting,
+                environment: stage.environment,
                 peer: IPAddress("192.0.2.1"),
                 tls: nil,
                 responder: responder
@@ -88,7 +88,9 @@ enum HTTP2ConnectionFuzzTarget {
         do {
             var stage = ConnectionFixture()
             ledger = stage.ledger
-            let connection = HTTP2Connection(setting: stage.setting, peer: IPAddress("192.0.2.1")) { Echo(ledger) }
+            let connection = HTTP2Connection(environment: stage.environment, peer: IPAddress("192.0.2.1")) {
+                Echo(ledger)
+            }
             try? stage.add(connection)
             let pieces = Input(seed: input.seed, bytes: bytes).pieces
             if let fault = stage.run(pieces, most: DownstreamLimits().streams + 16) { return fault }

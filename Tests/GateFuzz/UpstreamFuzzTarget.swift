@@ -85,8 +85,8 @@ enum UpstreamFuzzTarget {
         let address = UpstreamAddress(.unix(path: "/nowhere"), isHTTP2: true)
         var plan = UpstreamPlan(targets: [address])
         plan.limits.connections = 0
-        let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
-        let connector = UpstreamConnector(to: address, plan: plan, setting: setting)
+        let environment = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
+        let connector = UpstreamConnector(to: address, plan: plan, environment: environment)
         let pool = HTTP2Pool(connector, limits: plan.limits, outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: plan.limits, isSecure: false)
         channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)

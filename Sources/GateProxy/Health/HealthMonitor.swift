@@ -4,33 +4,32 @@ internal import GateNet
 package import NIOCore
 internal import Synchronization
 
-/// Asks the targets of all upstreams that want it for their health: one question at a time and target, for the whole
-/// process, on one event loop of its own.
+/// Runs the health checks of all upstreams, one at a time per target for the whole process, on one event loop.
 package final class HealthMonitor: Sendable {
     private let loop: any EventLoop
-    private let desk: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
+    private let scheduler: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
     private let health = Mutex<[UpstreamPlan: [TargetHealth]]>([:])
 
-    /// A watch that asks nobody yet.
+    /// A monitor without checks.
     ///
     /// - Parameters:
-    ///   - loop: Where the questions are asked.
-    ///   - names: Knows the addresses of names.
-    ///   - report: Hears of each change, and of pins that do not match.
+    ///   - loop: The loop that runs the checks.
+    ///   - names: Resolves names.
+    ///   - report: Called for each change, and for pins that do not match.
     package init(
         on loop: any EventLoop,
         names: DNSCache,
         report: @escaping @Sendable (UpstreamEvent) -> Void
     ) {
         self.loop = loop
-        self.desk = loop.submit {
-            let setting = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep(), names: names, report: report)
-            setting.sweep.start(on: loop)
-            return NIOLoopBound(HealthCheckScheduler(setting), eventLoop: loop)
+        self.scheduler = loop.submit {
+            let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep(), names: names, report: report)
+            environment.sweep.start(on: loop)
+            return NIOLoopBound(HealthCheckScheduler(environment), eventLoop: loop)
         }
     }
 
-    /// Asks the targets of these plans from now on, and no others; what is known of those that stay is kept.
+    /// Checks the targets of these plans from now on, and no others; the state of plans that stay is kept.
     package func adopt(_ plans: Set<UpstreamPlan>) {
         let asked = plans.filter { $0.health != nil }
         let current = self.health.withLock { health in
@@ -40,28 +39,28 @@ package final class HealthMonitor: Sendable {
             }
             return health
         }
-        self.desk.whenSuccess { $0.value.adopt(current) }
+        self.scheduler.whenSuccess { $0.value.adopt(current) }
     }
 
-    /// The word of the checks on each target of a plan; empty if it wants none.
+    /// The result of the checks for each target of a plan; empty without checks.
     package func health(of plan: UpstreamPlan) -> [TargetHealth] {
         guard plan.health != nil else { return [] }
         return self.health.withLock { $0[plan] } ?? []
     }
 
-    /// Asks nobody any more.
+    /// Stops all checks.
     package func stop() async {
-        _ = try? await self.desk.map { $0.value.stop() }.get()
+        _ = try? await self.scheduler.map { $0.value.stop() }.get()
     }
 }
 
-/// The checkers; confined to the watch's event loop.
+/// The checkers; confined to the monitor's event loop.
 private final class HealthCheckScheduler {
-    private let setting: UpstreamEnvironment
+    private let environment: UpstreamEnvironment
     private var checkers: [UpstreamPlan: [HealthChecker]] = [:]
 
-    init(_ setting: UpstreamEnvironment) {
-        self.setting = setting
+    init(_ environment: UpstreamEnvironment) {
+        self.environment = environment
     }
 
     func adopt(_ wanted: [UpstreamPlan: [TargetHealth]]) {
@@ -72,9 +71,18 @@ private final class HealthCheckScheduler {
             self.checkers[plan] = nil
         }
         for (plan, health) in wanted where self.checkers[plan] == nil {
-            guard let question = plan.health else { continue }
+            guard let healthPlan = plan.health else { continue }
+            var probing = plan
+            probing.limits.connect = min(plan.limits.connect, healthPlan.timeout)
+            probing.limits.connections = 1
             self.checkers[plan] = zip(plan.targets, health).map { target, health in
-                HealthChecker(target, plan: plan, question: question, setting: self.setting, health: health)
+                HealthChecker(
+                    target,
+                    plan: healthPlan,
+                    pool: Upstream.pool(for: target, plan: probing, environment: self.environment, outcomes: nil),
+                    environment: self.environment,
+                    health: health
+                )
             }
             for checker in self.checkers[plan] ?? [] {
                 checker.start()
@@ -84,6 +92,6 @@ private final class HealthCheckScheduler {
 
     func stop() {
         self.adopt([:])
-        self.setting.sweep.stop()
+        self.environment.sweep.stop()
     }
 }

@@ -2,24 +2,24 @@
 
 package import GateCore
 
-/// One place where an app listens, and what is spoken there.
+/// Where an app listens, and with which protocol.
 package struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
-    /// Where the connections lead.
+    /// The host and port, or the Unix socket.
     package enum Place: Sendable, Hashable {
-        /// A host, by name or by address (IPv6 in brackets), and a port.
+        /// A host name or IP address (IPv6 in brackets) and a port.
         case tcp(host: String, port: Int)
         /// A Unix socket.
         case unix(path: String)
     }
 
-    /// Where the connections lead.
+    /// The host and port, or the Unix socket.
     package let place: Place
-    /// Whether TLS is spoken.
+    /// Whether the connection uses TLS.
     package let isSecure: Bool
-    /// Whether HTTP/2 is spoken and nothing else: by ALPN over TLS, with prior knowledge in the clear.
+    /// Whether the target speaks HTTP/2 only: by ALPN over TLS, with prior knowledge in clear text.
     package let isHTTP2: Bool
 
-    /// Puts the parts together.
+    /// A target.
     package init(_ place: Place, isSecure: Bool = false, isHTTP2: Bool = false) {
         self.place = place
         self.isSecure = isSecure
@@ -34,7 +34,7 @@ package struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
     /// HTTP/1.1 over a Unix socket.
     package static func unix(path: String) -> UpstreamAddress { UpstreamAddress(.unix(path: path)) }
 
-    /// The address as the configuration file writes it.
+    /// The target as the configuration file writes it.
     package var description: String {
         switch self.place {
         case .tcp(let host, let port):
@@ -45,7 +45,7 @@ package struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What a health check says in `Host` unless told otherwise.
+    /// The default `Host` of a health check.
     var authority: String {
         switch self.place {
         case .tcp(let host, let port): port == (self.isSecure ? 443 : 80) ? host : "\(host):\(port)"
@@ -53,7 +53,7 @@ package struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The host by which the certificate is checked; nil for an address, which is checked as one.
+    /// The host name that the certificate must match; nil for an IP address, which must match as such.
     var serverName: String? {
         guard case .tcp(let host, _) = self.place, !host.hasPrefix("["), IPAddress(host) == nil else { return nil }
         return host

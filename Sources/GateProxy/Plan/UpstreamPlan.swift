@@ -3,36 +3,36 @@
 package import GateWire
 package import NIOCore
 
-/// All that the configuration says of the way to an app; equal plans share their connections.
+/// The configuration of an upstream; equal plans share their connections.
 package struct UpstreamPlan: Sendable, Hashable {
-    /// How requests are spread over several targets.
+    /// The load balancing over several targets.
     package enum Balance: Sendable, Hashable {
-        /// One after the other.
+        /// Round robin.
         case roundRobin
-        /// To the one with the fewest requests under way.
+        /// The target with the fewest requests in progress.
         case leastRequests
-        /// Those of one session always to the same, as long as it is there; without a cookie.
+        /// The same target for all requests of a session, as long as it is available; without a cookie.
         case sticky
     }
 
-    /// Which HTTP/1.1 connections carry further requests; streams of HTTP/2 are apart from each other in any case.
+    /// Which HTTP/1.1 connections are reused; streams of HTTP/2 are separate in any case.
     package enum Reuse: Sendable, Hashable {
         /// Those that have carried no request body and no `HEAD`.
         ///
-        /// An app that does not read a body takes it for the next request, with identity headers that the client has written;
-        /// what one sends as the body of a response that has none would be taken for the next response.
+        /// An app that does not read a body takes it for the next request, with identity headers that the client has
+        /// written; a body that it sends for a `HEAD` would be taken for the next response.
         case withoutBodies
-        /// All, for apps that are known to read every body to its end.
+        /// All, for apps that read every body to its end.
         case always
-        /// None, for apps that tie an identity to the connection.
+        /// No connection, for apps that tie an identity to the connection.
         case never
 
-        /// Whether the connection ends with a request, and the app is asked to take nothing after it for another.
+        /// Whether the connection closes after a request, so that the app cannot take following bytes for another one.
         ///
         /// - Parameters:
-        ///   - method: Its method; bodies of methods that only read are left unread by apps that read all others.
+        ///   - method: Its method; apps that read all other bodies may leave those of safe methods unread.
         ///   - framing: How its body ends.
-        /// - Returns: Whether it does.
+        /// - Returns: Whether it closes.
         package func ends(after method: RequestMethod, _ framing: BodyFraming) -> Bool {
             switch self {
             case .withoutBodies: framing != .none || method.isHead
@@ -44,23 +44,23 @@ package struct UpstreamPlan: Sendable, Hashable {
 
     /// Where the app listens; never empty.
     package var targets: [UpstreamAddress]
-    /// Which connections carry further requests.
+    /// Which connections are reused.
     package var reuse = Reuse.withoutBodies
-    /// How requests are spread.
+    /// The load balancing.
     package var balance = Balance.roundRobin
-    /// How certificates are checked and shown; needed where a target speaks TLS.
+    /// TLS settings; required where a target uses TLS.
     package var tls: UpstreamTLS?
-    /// How targets are asked for their health; nil for not at all.
+    /// The health checks; nil for none.
     package var health: HealthPlan?
-    /// How targets that fail are left out; nil for not at all.
+    /// The ejection of failing targets; nil for none.
     package var ejection: EjectionPlan? = EjectionPlan()
-    /// Bounds for each target and event loop.
+    /// Limits per target and event loop.
     package var limits = UpstreamLimits()
-    /// Which requests are repeated.
+    /// Which requests are retried.
     package var retry = RetryPlan()
-    /// How long a target that comes back gets less than its share; zero for not at all.
+    /// How long a returning target gets less than its share; zero for no slow start.
     package var slowStart = TimeAmount.zero
-    /// How long the addresses of a name are believed.
+    /// How long resolved addresses are used.
     package var dnsTTL = TimeAmount.seconds(30)
 
     /// A plan with the defaults of the documentation.
@@ -69,21 +69,21 @@ package struct UpstreamPlan: Sendable, Hashable {
     }
 }
 
-/// How a target is asked for its health.
+/// The health checks of a target.
 package struct HealthPlan: Sendable, Hashable {
-    /// What is asked for.
+    /// The path and query of the request.
     package var path: String
-    /// From one question to the next.
+    /// The time between two checks.
     package var interval = TimeAmount.seconds(10)
-    /// How long an answer may take, connection included.
+    /// The time-out of a check, connecting included.
     package var timeout = TimeAmount.seconds(2)
-    /// Successes in a row until the target is used again.
+    /// Consecutive successes until the target is used again.
     package var healthy = 2
-    /// Failures in a row until it is not used any more.
+    /// Consecutive failures until it is not used any more.
     package var unhealthy = 3
-    /// The good statuses; empty for 200 to 399.
+    /// The statuses that pass; empty for 200 to 399.
     package var statuses: [Int] = []
-    /// What `Host` says; nil for the target's own.
+    /// The `Host` field; nil for the target's own.
     package var host: String?
 
     /// A plan with the defaults of the documentation.
@@ -91,56 +91,57 @@ package struct HealthPlan: Sendable, Hashable {
         self.path = path
     }
 
-    /// Whether a status is a good sign.
+    /// Whether a status passes.
     package func accepts(_ status: Int) -> Bool {
         self.statuses.isEmpty ? (200...399).contains(status) : self.statuses.contains(status)
     }
 }
 
-/// When a target that fails is left out, and for how long.
+/// When a failing target is ejected, and for how long.
 package struct EjectionPlan: Sendable, Hashable {
-    /// Failures in a row: no connection, no answer in time, or 502, 503 or 504.
+    /// Consecutive failures: no connection, no response in time, or 502, 503 or 504.
     package var failures = 5
-    /// How long it is left out, times the number of times.
+    /// The time of the first ejection; each further one is longer by it.
     package var time = TimeAmount.seconds(10)
-    /// The longest time.
-    package var longest = TimeAmount.seconds(120)
+    /// The maximum time.
+    package var maxTime = TimeAmount.seconds(120)
 
     /// A plan with the defaults of the documentation.
     package init() {}
 }
 
-/// Which requests are sent a second time.
+/// Which requests are retried.
 package struct RetryPlan: Sendable, Hashable {
-    /// Methods that may be repeated when a kept connection died under them.
+    /// Methods that may be retried when a reused connection closed.
     package var methods: [RequestMethod] = [.get, .head, .options]
-    /// Per cent of the requests that may be repeated, beside three.
+    /// How many per cent of the requests may be retried, in addition to three.
     package var budget = 10
 
     /// A plan with the defaults of the documentation.
     package init() {}
 
-    /// Whether a request may be sent a second time, budget aside: only where the app cannot have begun to work.
+    /// Whether a request may be retried, budget aside: only where the app cannot have processed it.
     ///
     /// RFC 9110 §9.2.2, RFC 9113 §8.7.
     ///
     /// - Parameters:
-    ///   - problem: How the first try ended; it had no answer, not even a part of one.
+    ///   - failure: How the first attempt failed, without any part of a response.
     ///   - method: The method of the request.
     ///   - wasReused: Whether its connection had carried a request before.
-    ///   - bodyBegan: Whether a byte of its body has been sent, and so is no longer at hand.
-    /// - Returns: Whether to try again.
+    ///   - bodyBegan: Whether a byte of its body has been sent and is no longer available.
+    /// - Returns: Whether to retry.
     package func allows(
-        _ problem: UpstreamFailure,
+        _ failure: UpstreamFailure,
         method: RequestMethod,
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
-        switch problem {
+        switch failure {
         case .unreachable, .untrusted: true
         case .refusedStream: !bodyBegan
         case .closedBeforeResponse: wasReused && !bodyBegan && self.methods.contains(method)
-        case .connectTimedOut, .overflow, .pinMismatch, .closedInResponse, .timedOut, .clientDeadlineExceeded, .refused:
+        case .connectTimedOut, .overflow, .pinMismatch, .closedInResponse, .timedOut, .clientDeadlineExceeded,
+            .rejected:
             false
         }
     }

@@ -61,7 +61,7 @@ extension Gateway {
     private func finishListeners() async {
         await withTaskGroup { group in
             for listener in self.listeners.withLock({ $0 }) {
-                group.addTask { await listener.finish() }
+                group.addTask { await listener.drain() }
             }
         }
     }

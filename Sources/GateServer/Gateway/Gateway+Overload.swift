@@ -74,7 +74,7 @@ extension Gateway {
             bound.eventLoop.execute { bound.value.enter(stage) }
         }
         for listener in self.listeners.withLock({ $0 }) {
-            listener.hold(stage.holdsAccepting)
+            listener.setPaused(stage.holdsAccepting)
         }
     }
 

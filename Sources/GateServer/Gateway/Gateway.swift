@@ -213,7 +213,7 @@ package final class Gateway: Sendable {
         for var plan in plans {
             plan.inherited = sockets.removeValue(forKey: "\(plan.host):\(plan.port)")
             let redirects = plan.redirectsToHTTPS
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, way in
+            let listener = try await Listener.open(plan, on: self.group, limiter: self.gate) { channel, client, way in
                 guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
                     throw ChannelError.ioOnClosedChannel
                 }
@@ -243,15 +243,15 @@ package final class Gateway: Sendable {
             sweep: state.sweep,
             isDraining: { state.endsConnections },
             flushes: state.flushes,
-            memory: state.memory,
+            buffers: state.memory,
             date: state.date,
             takesWebSockets: state.site.takesWebSockets
         )
-        switch way.speaks {
+        switch way.negotiatedProtocol {
         case .http1:
-            return HTTP1Connection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
+            return HTTP1Connection(environment: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
         case .http2:
-            return HTTP2Connection(setting: setting, peer: client.ip, makeResponder: makeResponder)
+            return HTTP2Connection(environment: setting, peer: client.ip, makeResponder: makeResponder)
         }
     }
 

@@ -172,7 +172,7 @@ extension GatewayResponder {
     func tunnelEnded() {
         // Whoever ends before there is a tunnel wants none.
         guard let exchange else {
-            self.connection?.cut()
+            self.connection?.close()
             return
         }
         exchange.tunnelInputEnded()
@@ -183,7 +183,7 @@ extension GatewayResponder {
         self.exchange?.downstreamDrained()
     }
 
-    func answer(to refusal: WireRejection) -> Response {
+    func response(to refusal: WireRejection) -> Response {
         self.site.metrics.refused(refusal.reason)
         return self.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
@@ -313,7 +313,7 @@ extension GatewayResponder {
             changes: route.requestChanges,
             requestID: self.requestID,
             endsConnection: endsConnection,
-            into: self.loop.memory.take(capacity: room)
+            into: self.loop.memory.acquire(capacity: room)
         )
     }
 }

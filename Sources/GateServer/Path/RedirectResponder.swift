@@ -32,7 +32,7 @@ final class RedirectResponder: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRejection) -> Response {
+    func response(to refusal: WireRejection) -> Response {
         self.loop.site.metrics.refused(refusal.reason)
         return self.loop.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }

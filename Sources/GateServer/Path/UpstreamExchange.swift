@@ -104,7 +104,7 @@ extension UpstreamExchange {
     /// The client will send no more through its tunnel.
     func tunnelInputEnded() {
         guard !self.isOver, let tunnel else { return }
-        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.cut() }
+        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.close() }
     }
 
     /// Passes on what has come before the tunnel was open.
@@ -140,7 +140,7 @@ extension UpstreamExchange {
         let answer = self.responder.site.rendering.answer(to: self.route.bodyTooLarge, for: self.responder.visitor)
         guard self.hasAnswered else { return self.responder.answer(answer) }
         self.responder.finish(status: 413)
-        self.connection.cut()
+        self.connection.close()
     }
 
     /// The client is gone.
@@ -180,7 +180,7 @@ extension UpstreamExchange {
         )
         if let opening { head = self.responder.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
-        self.responder.loop.memory.giveBack(head)
+        self.responder.loop.memory.release(head)
         if !self.waiting.isEmpty, self.opening == nil {
             self.hasSentBody = true
             for body in self.waiting {
@@ -223,7 +223,7 @@ extension UpstreamExchange {
             closes: closes,
             changes: self.changes,
             date: self.responder.loop.date,
-            into: self.responder.loop.memory.take(capacity: room)
+            into: self.responder.loop.memory.acquire(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }
@@ -268,7 +268,7 @@ extension UpstreamExchange {
 
     func upstreamFailed(_ problem: UpstreamFailure) {
         guard !self.isOver else { return }
-        if let tunnel, tunnel.takesFromApp { return tunnel.cut() }
+        if let tunnel, tunnel.takesFromApp { return tunnel.close() }
         let wasReused = self.link?.isReused ?? false
         self.link = nil
         guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
@@ -282,7 +282,7 @@ extension UpstreamExchange {
         )
         guard !self.hasAnswered || self.connection.retract() else {
             self.responder.finish(status: 502)
-            self.connection.cut()
+            self.connection.close()
             return
         }
         self.responder.answer(self.responder.site.rendering.answer(to: failure, for: self.responder.visitor))

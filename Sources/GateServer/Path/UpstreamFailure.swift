@@ -29,7 +29,7 @@ extension Failure {
             self.init(.upstreamTimedOut, "upstream.timed_out", "\(place) did not answer in time")
         case .clientDeadlineExceeded:
             self.init(.upstreamTimedOut, "upstream.out_of_time", "\(place) took longer than the client allowed")
-        case .refused(let refusal):
+        case .rejected(let refusal):
             self.init(.upstreamFailed, "upstream.refused", "\(place) sent what is no HTTP answer: \(refusal.reason)")
         }
     }

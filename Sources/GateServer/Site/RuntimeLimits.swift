@@ -11,7 +11,7 @@ struct RuntimeLimits: Sendable {
     /// Those of a client connection.
     var downstream = DownstreamLimits()
     /// Those of all connections together.
-    var gate = ConnectionLimiter.Bounds()
+    var gate = ConnectionLimiter.Limits()
     /// Those of sign-ins.
     var signIns = SignInLimiter.Bounds()
     /// Requests in flight.
@@ -46,7 +46,7 @@ struct RuntimeLimits: Sendable {
         self.downstream.age = TimeAmount(times.connectionAge)
         self.gate.connections =
             limits.connections ?? RuntimeLimits.connections(descriptors: descriptors, atStart: descriptorsAtStart)
-        self.gate.perAddress = limits.connectionsPerClientIP
+        self.gate.perClientIP = limits.connectionsPerClientIP
         self.gate.exempt = settings.trustedProxies
         self.signIns.perMinute = limits.signInsPerMinute
         self.signIns.failuresPerMinute = limits.failedSignInsPerMinute

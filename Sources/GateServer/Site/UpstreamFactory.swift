@@ -43,6 +43,6 @@ struct UpstreamFactory: Sendable {
             names: self.names,
             report: self.report
         )
-        return Upstream(plan, setting: setting, health: self.health?.health(of: plan) ?? [])
+        return Upstream(plan, environment: setting, health: self.health?.health(of: plan) ?? [])
     }
 }

@@ -84,6 +84,6 @@ extension EjectionPlan {
         self.init()
         self.failures = settings.failures
         self.time = TimeAmount(settings.time)
-        self.longest = TimeAmount(settings.longest)
+        self.maxTime = TimeAmount(settings.longest)
     }
 }

@@ -28,10 +28,10 @@ enum OperationsListener {
         }.get()
         guard let sweep else { throw Failure(.internalError, "listener.operations", "no event loop") }
         let names = LoopNames.plain
-        var bounds = ConnectionLimiter.Bounds()
+        var bounds = ConnectionLimiter.Limits()
         bounds.connections = connections
-        bounds.perAddress = 0
-        return try await Listener.open(plan, on: group, gate: ConnectionLimiter(bounds)) { channel, _, _ in
+        bounds.perClientIP = 0
+        return try await Listener.open(plan, on: group, limiter: ConnectionLimiter(bounds)) { channel, _, _ in
             let setting = DownstreamEnvironment(
                 limits: DownstreamLimits(),
                 names: { names },
@@ -39,7 +39,7 @@ enum OperationsListener {
                 isDraining: { false }
             )
             let responder = OperationsResponder(loop: channel.eventLoop, answering: answering)
-            return HTTP1Connection(setting: setting, peer: nil, tls: nil, responder: responder)
+            return HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         }
     }
 }

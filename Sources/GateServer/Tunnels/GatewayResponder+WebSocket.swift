@@ -85,7 +85,7 @@ extension GatewayResponder {
             closes: false,
             changes: route.responseChanges(isProtected: false),
             date: self.loop.date,
-            into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
+            into: self.loop.memory.acquire(capacity: answer.message.bytes.readableBytes + 512)
         )
         guard request.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")

@@ -174,12 +174,12 @@ extension Tunnel {
     }
 
     /// Breaks it off.
-    func cut() {
+    func close() {
         let link = self.link
         self.leave()
         self.exchange.tunnelEnded()
         link?.cancel()
-        self.connection.cut()
+        self.connection.close()
     }
 
     /// Nothing of it is left.
@@ -202,7 +202,7 @@ extension Tunnel: Expiring {
 
     func expire() {
         let now = NIODeadline.now()
-        guard self.isOpen else { return self.cut() }
+        guard self.isOpen else { return self.close() }
         if self.endBy <= now {
             let link = self.link
             self.finish()

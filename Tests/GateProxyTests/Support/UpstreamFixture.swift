@@ -35,8 +35,8 @@ final class UpstreamFixture {
         self.channel = EmbeddedChannel()
         var plan = UpstreamPlan(targets: [.unix(path: "/nowhere")])
         plan.limits = limits
-        let setting = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
-        let connector = UpstreamConnector(to: .unix(path: "/nowhere"), plan: plan, setting: setting)
+        let environment = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
+        let connector = UpstreamConnector(to: .unix(path: "/nowhere"), plan: plan, environment: environment)
         self.pool = HTTP1Pool(connector, limits: limits, outcomes: self.outcomes)
         self.connection = HTTP1UpstreamConnection(pool: self.pool, limits: limits)
         self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
@@ -62,7 +62,7 @@ final class UpstreamFixture {
     }
 
     /// Lets bytes of the upstream arrive in one read.
-    func answer(_ text: String) throws {
+    func receive(_ text: String) throws {
         try self.channel.writeInbound(ByteBuffer(string: text))
         self.channel.embeddedEventLoop.run()
     }
@@ -103,7 +103,7 @@ final class UpstreamFixture {
     }
 }
 
-/// An answer with these lines and what follows its head.
-func answer(_ status: String, _ lines: String, _ body: String = "") -> String {
+/// An response with these lines and what follows its head.
+func response(_ status: String, _ lines: String, _ body: String = "") -> String {
     "HTTP/1.1 \(status)\r\n\(lines)\(lines.isEmpty ? "" : "\r\n")\r\n\(body)"
 }

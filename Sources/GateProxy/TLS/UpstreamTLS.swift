@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import Foundation
+package import GateCore
+internal import NIOCore
+internal import NIOSSL
+
+/// The TLS settings of an upstream with their files, read once with the configuration.
+///
+/// Equal if the same was read, so that a reload without changes keeps the connections.
+package final class UpstreamTLS: Sendable, Hashable {
+    /// The files and names.
+    package struct Settings: Sendable, Hashable {
+        /// The trusted authorities; nil for the system's.
+        package var caFile: String?
+        /// The client certificate.
+        package var certificateFile: String?
+        /// Its private key.
+        package var keyFile: String?
+        /// The name in SNI and in the certificate; nil for the target's host.
+        package var serverName: String?
+        /// The accepted keys; nil for every certificate of a trusted authority.
+        package var pins: PinSet?
+
+        /// The system's authorities, without client certificate and pins.
+        package init() {}
+    }
+
+    /// The name in SNI and in the certificate; nil for the target's host.
+    let serverName: String?
+    /// The accepted keys.
+    package let pins: PinSet?
+    private let http1: NIOSSLContext
+    private let http2: NIOSSLContext
+    private let fingerprint: [UInt8]
+
+    /// Reads the files.
+    ///
+    /// - Throws: A `Failure` that names the file and the error.
+    package init(_ settings: Settings) throws(Failure) {
+        var hash = SHA256()
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.renegotiationSupport = .none
+        configuration.certificateVerification = .fullVerification
+        if let file = settings.caFile {
+            configuration.trustRoots = .certificates(try UpstreamTLS.certificates(file, &hash))
+        }
+        if let file = settings.certificateFile, let keyFile = settings.keyFile {
+            configuration.certificateChain = try UpstreamTLS.certificates(file, &hash).map { .certificate($0) }
+            configuration.privateKey = .privateKey(try UpstreamTLS.key(keyFile, &hash))
+        }
+        self.serverName = settings.serverName
+        self.pins = settings.pins
+        self.http1 = try UpstreamTLS.context(configuration, "http/1.1", settings)
+        self.http2 = try UpstreamTLS.context(configuration, "h2", settings)
+        self.fingerprint = Array(hash.finalize())
+    }
+
+    /// The context for a protocol.
+    func context(isHTTP2: Bool) -> NIOSSLContext { isHTTP2 ? self.http2 : self.http1 }
+
+    /// Whether the same was read.
+    package static func == (left: UpstreamTLS, right: UpstreamTLS) -> Bool {
+        left.fingerprint == right.fingerprint && left.serverName == right.serverName && left.pins == right.pins
+    }
+
+    /// Equal values have the same hash.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.fingerprint)
+        hasher.combine(self.serverName)
+        hasher.combine(self.pins)
+    }
+
+    private static func context(
+        _ configuration: TLSConfiguration,
+        _ protocolName: String,
+        _ settings: Settings
+    ) throws(Failure) -> NIOSSLContext {
+        var configuration = configuration
+        configuration.applicationProtocols = [protocolName]
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            let files = "\(settings.keyFile ?? "-") and \(settings.certificateFile ?? "-")"
+            throw Failure(.internalError, "tls.key_mismatch", "\(files) do not belong together: \(error)")
+        }
+    }
+
+    private static func certificates(_ file: String, _ hash: inout SHA256) throws(Failure) -> [NIOSSLCertificate] {
+        let bytes = try UpstreamTLS.bytes(file, &hash)
+        guard let chain = try? NIOSSLCertificate.fromPEMBytes(bytes), !chain.isEmpty else {
+            throw Failure(.internalError, "tls.certificate_unreadable", "\(file) holds no PEM certificate")
+        }
+        return chain
+    }
+
+    private static func key(_ file: String, _ hash: inout SHA256) throws(Failure) -> NIOSSLPrivateKey {
+        let bytes = try UpstreamTLS.bytes(file, &hash)
+        guard let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) else {
+            throw Failure(.internalError, "tls.key_unreadable", "\(file) holds no PEM private key")
+        }
+        return key
+    }
+
+    private static func bytes(_ file: String, _ hash: inout SHA256) throws(Failure) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Failure(.internalError, "tls.certificate_unreadable", "\(file) cannot be read")
+        }
+        let bytes = [UInt8](data)
+        hash.update(data: UpstreamTLS.length(of: bytes))
+        hash.update(data: bytes)
+        return bytes
+    }
+
+    /// The length of a file, so that the same bytes split otherwise have another hash.
+    private static func length(of bytes: [UInt8]) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> ($0 * 8)) }
+    }
+}
