@@ -77,7 +77,7 @@ struct ConfigurationBuilder {
         guard let publicURL = self.draft.gateway?.publicURL else { return }
         self.warnOfPostedCallbacks(providers, publicURL, &reading)
         for provider in providers where provider.value.baseURL == nil {
-            guard let type = provider.value.type, let complaint = type.redirects.complaint(about: publicURL.value)
+            guard let type = provider.value.type, let complaint = type.redirects.rejection(of: publicURL.value)
             else {
                 continue
             }

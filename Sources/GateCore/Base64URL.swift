@@ -16,7 +16,7 @@ package enum Base64URL {
         self.encode(Array(bytes))
     }
 
-    /// The text for some bytes; for arrays, so that no other room calls it through witnesses, byte by byte.
+    /// The text for some bytes; for arrays, because other modules would call the generic function through witnesses, byte by byte.
     package static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = self.alphabet
         var text: [UInt8] = []

@@ -68,14 +68,14 @@ package struct IPAddress: Sendable, Hashable {
     }
 }
 
-/// A network such as `10.0.0.0/8` or a single address.
+/// A network such as `10.0.0.0/8`, or a single address.
 ///
 /// RFC 4632 §3.1.
 package struct CIDRRange: Sendable, Hashable {
     private let first: IPAddress
     private let prefixBits: Int
 
-    /// The networks whose addresses are not reached from the internet: loopback, private use, link-local, shared.
+    /// The networks that are not reachable from the internet: loopback, private use, link-local, shared.
     ///
     /// RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598.
     package static let internalNetworks = [
@@ -83,7 +83,7 @@ package struct CIDRRange: Sendable, Hashable {
         "fc00::/7", "fe80::/10",
     ].compactMap { CIDRRange($0) }
 
-    /// Reads `address` or `address/bits`; nil if it is not one or has bits set behind the prefix.
+    /// Reads `address` or `address/bits`; nil if it is invalid or has bits set after the prefix.
     package init?(_ text: String) {
         let sides = text.split(separator: "/", omittingEmptySubsequences: false)
         guard sides.count <= 2, let first = IPAddress(sides[0]) else { return nil }
@@ -99,7 +99,7 @@ package struct CIDRRange: Sendable, Hashable {
     /// Whether it is a network of IPv4 addresses.
     package var isIPv4: Bool { self.first.isIPv4 && self.prefixBits >= 96 }
 
-    /// The bits that all its addresses have in common, 0 for the network of all.
+    /// The length of the prefix, 0 for the network of all addresses.
     package var prefix: Int { self.isIPv4 ? self.prefixBits - 96 : self.prefixBits }
 
     /// Whether the address lies in the network.

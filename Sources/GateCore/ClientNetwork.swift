@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What counts as one client where addresses are counted: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// The key of limits per client IP: an IPv4 address, or the first 64 bits of an IPv6 address.
 ///
-/// Whoever has one IPv6 address has the whole /64 it lies in. RFC 6177 §2.
+/// The owner of one IPv6 address usually owns its whole /64. RFC 6177 §2.
 package struct ClientNetwork: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
@@ -19,7 +19,7 @@ package struct ClientNetwork: Sendable, Hashable {
 }
 
 extension IPAddress {
-    /// The address whose bytes, most significant first, are these: four or sixteen of them.
+    /// Creates an address from its four or sixteen bytes, most significant first.
     package init?(packed bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         let text =

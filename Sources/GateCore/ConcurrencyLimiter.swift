@@ -2,30 +2,30 @@
 
 internal import Synchronization
 
-/// Counts what is under way and turns away what is over the bound.
+/// Limits how many operations are in progress at a time.
 package final class ConcurrencyLimiter: Sendable {
     private let limit: Int
-    private let inside = Atomic<Int>(0)
+    private let active = Atomic<Int>(0)
 
-    /// A turnstile that lets `limit` in at a time.
+    /// Creates a limiter for `limit` concurrent operations.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// How many are inside.
-    package var count: Int { self.inside.load(ordering: .relaxed) }
+    /// How many operations are in progress.
+    package var count: Int { self.active.load(ordering: .relaxed) }
 
-    /// Whether one more may come in; if so it is counted until ``leave()``.
-    package func enter() -> Bool {
-        guard self.inside.add(1, ordering: .relaxed).newValue <= self.limit else {
-            self.inside.subtract(1, ordering: .relaxed)
+    /// Whether one more operation may start; if so it counts until ``release()``.
+    package func acquire() -> Bool {
+        guard self.active.add(1, ordering: .relaxed).newValue <= self.limit else {
+            self.active.subtract(1, ordering: .relaxed)
             return false
         }
         return true
     }
 
-    /// Takes one off the count.
-    package func leave() {
-        self.inside.subtract(1, ordering: .relaxed)
+    /// Ends an operation that ``acquire()`` admitted.
+    package func release() {
+        self.active.subtract(1, ordering: .relaxed)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing to say about a file: where, what, and what to do.
+/// An error or warning about a file, with its location and what to do.
 package struct Diagnostic: Sendable, Hashable {
     /// How bad it is.
     package enum Severity: String, Sendable {

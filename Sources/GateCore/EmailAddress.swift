@@ -2,7 +2,7 @@
 
 /// An e-mail address with exactly one reading: one `@`, no white space or control characters, a plain domain.
 ///
-/// Comparisons use the lower-case form; the domain of `a@b@c` is nobody's, so such a text is no address.
+/// Comparisons use the lower-case form; a text with two `@` such as `a@b@c` is rejected.
 package struct EmailAddress: Sendable, Hashable, CustomStringConvertible {
     /// The part before the `@`, as it was written.
     package let local: String
@@ -32,7 +32,7 @@ package struct EmailAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether both name the same mailbox, case of the letters A to Z aside.
     ///
-    /// Other letters count as they are: the lower case of the Kelvin sign is `k`, and whoever owns one mailbox does not
+    /// Other letters count as they are: the lower case of the Kelvin sign is `k`, and the owner of one mailbox does not
     /// own the other.
     package static func == (left: EmailAddress, right: EmailAddress) -> Bool {
         left.domain == right.domain && left.comparedLocal == right.comparedLocal

@@ -11,7 +11,7 @@ extension JSON {
     /// The value as compact JSON text.
     package var text: String { String(decoding: self.encoded, as: UTF8.self) }
 
-    /// The value as JSON over several lines, two spaces an indentation, for people to read.
+    /// The value as JSON over several lines, two spaces an indentation, for humans to read.
     package func pretty(indent: String = "") -> String {
         let inner = indent + "  "
         switch self {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSON {
-    /// Why a document was refused.
+    /// Why a document was rejected.
     package enum ParseError: Error, Sendable, Equatable {
         /// Not JSON, at this byte.
         case syntax(offset: Int)
@@ -25,7 +25,7 @@ extension JSON {
     }
 }
 
-/// Reads JSON by recursive descent, never deeper than its bound.
+/// Reads JSON by recursive descent, never deeper than its limit.
 private struct JSONParser {
     let bytes: [UInt8]
     let depth: Int
@@ -40,11 +40,11 @@ private struct JSONParser {
     mutating func document() throws(JSON.ParseError) -> JSON {
         let value = try self.value()
         self.skipSpace()
-        guard self.position == self.bytes.count else { throw self.problem }
+        guard self.position == self.bytes.count else { throw self.syntaxError }
         return value
     }
 
-    private var problem: JSON.ParseError { .syntax(offset: self.position) }
+    private var syntaxError: JSON.ParseError { .syntax(offset: self.position) }
     private var next: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
 
     private mutating func skipSpace() {
@@ -78,7 +78,7 @@ private struct JSONParser {
     }
 
     private mutating func word(_ text: String, _ value: JSON) throws(JSON.ParseError) -> JSON {
-        guard self.bytes[self.position...].starts(with: text.utf8) else { throw self.problem }
+        guard self.bytes[self.position...].starts(with: text.utf8) else { throw self.syntaxError }
         self.position += text.utf8.count
         return value
     }
@@ -91,7 +91,7 @@ private struct JSONParser {
             elements.append(try self.value())
             self.skipSpace()
             if self.take(UInt8(ascii: "]")) { return .array(elements) }
-            guard self.take(UInt8(ascii: ",")) else { throw self.problem }
+            guard self.take(UInt8(ascii: ",")) else { throw self.syntaxError }
         }
     }
 
@@ -103,12 +103,12 @@ private struct JSONParser {
             self.skipSpace()
             let name = try self.string()
             self.skipSpace()
-            guard self.take(UInt8(ascii: ":")) else { throw self.problem }
+            guard self.take(UInt8(ascii: ":")) else { throw self.syntaxError }
             let value = try self.value()
             guard members.updateValue(value, forKey: name) == nil else { throw .duplicateName(name) }
             self.skipSpace()
             if self.take(UInt8(ascii: "}")) { return .object(members) }
-            guard self.take(UInt8(ascii: ",")) else { throw self.problem }
+            guard self.take(UInt8(ascii: ",")) else { throw self.syntaxError }
         }
     }
 
@@ -128,7 +128,7 @@ private struct JSONParser {
             if !self.take(UInt8(ascii: "+")) { _ = self.take(UInt8(ascii: "-")) }
             try self.digits()
         }
-        guard self.position - start <= 64 else { throw self.problem }
+        guard self.position - start <= 64 else { throw self.syntaxError }
         return .number(String(decoding: self.bytes[start..<self.position], as: UTF8.self))
     }
 
@@ -137,11 +137,11 @@ private struct JSONParser {
         while let byte = self.next, (0x30...0x39).contains(byte) {
             self.position += 1
         }
-        guard self.position > start else { throw self.problem }
+        guard self.position > start else { throw self.syntaxError }
     }
 
     private mutating func string() throws(JSON.ParseError) -> String {
-        guard self.take(UInt8(ascii: "\"")) else { throw self.problem }
+        guard self.take(UInt8(ascii: "\"")) else { throw self.syntaxError }
         let start = self.position
         while let byte = self.next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
             self.position += 1
@@ -152,18 +152,18 @@ private struct JSONParser {
             self.position += 1
             switch byte {
             case UInt8(ascii: "\""):
-                guard let valid = String(validating: text, as: UTF8.self) else { throw self.problem }
+                guard let valid = String(validating: text, as: UTF8.self) else { throw self.syntaxError }
                 return valid
             case UInt8(ascii: "\\"): try self.escape(into: &text)
-            case 0..<0x20: throw self.problem
+            case 0..<0x20: throw self.syntaxError
             default: text.append(byte)
             }
         }
-        throw self.problem
+        throw self.syntaxError
     }
 
     private mutating func escape(into text: inout ArraySlice<UInt8>) throws(JSON.ParseError) {
-        guard let byte = self.next else { throw self.problem }
+        guard let byte = self.next else { throw self.syntaxError }
         self.position += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -173,28 +173,28 @@ private struct JSONParser {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text += String(Character(try self.scalar())).utf8
-        default: throw self.problem
+        default: throw self.syntaxError
         }
     }
 
     private mutating func scalar() throws(JSON.ParseError) -> Unicode.Scalar {
         let first = try self.codeUnit()
         if (0xD800..<0xDC00).contains(first) {
-            guard self.take(UInt8(ascii: "\\")), self.take(UInt8(ascii: "u")) else { throw self.problem }
+            guard self.take(UInt8(ascii: "\\")), self.take(UInt8(ascii: "u")) else { throw self.syntaxError }
             let second = try self.codeUnit()
-            guard (0xDC00..<0xE000).contains(second) else { throw self.problem }
+            guard (0xDC00..<0xE000).contains(second) else { throw self.syntaxError }
             let value = 0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)
-            guard let scalar = Unicode.Scalar(value) else { throw self.problem }
+            guard let scalar = Unicode.Scalar(value) else { throw self.syntaxError }
             return scalar
         }
-        guard let scalar = Unicode.Scalar(first) else { throw self.problem }
+        guard let scalar = Unicode.Scalar(first) else { throw self.syntaxError }
         return scalar
     }
 
     private mutating func codeUnit() throws(JSON.ParseError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = self.next.flatMap(PercentEncoding.value) else { throw self.problem }
+            guard let digit = self.next.flatMap(PercentEncoding.value) else { throw self.syntaxError }
             value = value << 4 | UInt32(digit)
             self.position += 1
         }

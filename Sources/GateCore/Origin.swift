@@ -13,7 +13,7 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The port, 1 to 65535, the scheme's default filled in.
     package let port: Int
 
-    /// Makes an origin, or nil if the scheme is not http(s), the host is no host or the port is out of range.
+    /// Creates an origin, or nil if the scheme is not http(s), the host is invalid or the port is out of range.
     package init?(scheme: String, host: String, port: Int? = nil) {
         let scheme = scheme.lowercased()
         guard scheme == "http" || scheme == "https", let host = Origin.normalHost(host) else { return nil }

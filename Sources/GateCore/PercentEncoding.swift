@@ -23,7 +23,7 @@ package enum PercentEncoding {
         output.append(self.digits[Int(byte & 0x0F)])
     }
 
-    /// The byte whose escape stands at a position; nil if none does.
+    /// The byte whose escape is at a position; nil if there is none.
     package static func escaped(at position: Int, in text: [UInt8]) -> UInt8? {
         guard text[position] == UInt8(ascii: "%"), position + 2 < text.count else { return nil }
         guard let high = self.value(of: text[position + 1]), let low = self.value(of: text[position + 2]) else {
@@ -32,7 +32,7 @@ package enum PercentEncoding {
         return high << 4 | low
     }
 
-    /// Whether an escape stands anywhere.
+    /// Whether the text has an escape.
     package static func isEscaped(_ text: [UInt8]) -> Bool {
         text.indices.contains { self.escaped(at: $0, in: text) != nil }
     }

@@ -16,7 +16,7 @@ package struct Pin: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The hash that a text stands for, or nil unless the text is the one canonical base64 of 32 bytes.
+    /// The hash that a text encodes, or nil unless the text is the one canonical base64 of 32 bytes.
     ///
     /// RFC 4648 §4 and §3.5: padded, without white space and without stray bits.
     package init?(base64 text: String) {

@@ -3,41 +3,41 @@
 internal import Foundation
 internal import Glibc
 
-/// Files that nobody but the owner of this process may read: keys, secrets, the session database.
+/// Files that only the owner of this process may read: keys, secrets, the session database.
 ///
-/// Calls the C library directly, since only `open` can make a file with its final permissions from the first moment.
+/// Calls the C library directly, because only `open` creates a file with its final permissions.
 package enum PrivateFile {
-    /// Makes a folder and those above it; the new ones are open to the owner alone.
+    /// Creates a folder and its parents, readable by the owner only.
     package static func makeFolder(_ path: String) throws(Failure) {
         var isFolder: ObjCBool = false
         if unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) {
-            guard isFolder.boolValue else { throw self.problem("is not a folder", path) }
+            guard isFolder.boolValue else { throw self.failure("is not a folder", path) }
             return
         }
         let parent = self.folder(of: path)
         if parent != path {
             try self.makeFolder(parent)
         }
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.problem("cannot be made", path) }
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("cannot be created", path) }
     }
 
-    /// Makes an empty file if there is none.
+    /// Creates an empty file if there is none.
     package static func makeEmpty(_ path: String) throws(Failure) {
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw self.problem("cannot be opened for writing", path) }
+        guard descriptor >= 0 else { throw self.failure("cannot be opened for writing", path) }
         close(descriptor)
     }
 
-    /// Writes a file so that it is either there as a whole, even after a crash, or not at all.
+    /// Writes a file atomically: after a crash it is complete or absent.
     ///
     /// - Parameters:
     ///   - bytes: The whole content.
-    ///   - path: Where it goes; what was there before is replaced.
+    ///   - path: The file; an existing one is replaced.
     /// - Throws: `file.unusable` with the path and the reason.
     package static func write(_ bytes: [UInt8], to path: String) throws(Failure) {
         let draft = "\(self.folder(of: path))/.\(RandomBytes.system.token(12)).new"
         let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw self.problem("cannot be written", path) }
+        guard descriptor >= 0 else { throw self.failure("cannot be written", path) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Foundation.Data(bytes))
@@ -45,41 +45,41 @@ package enum PrivateFile {
             try file.close()
         } catch {
             _ = unsafe unlink(draft)
-            throw Failure(.internalError, "file.unusable", "\(path) cannot be written: \(error.localizedDescription)")
+            throw Failure(.fileUnusable, "\(path) cannot be written: \(error.localizedDescription)")
         }
         guard unsafe rename(draft, path) == 0 else {
-            let problem = self.problem("cannot be put in place", path)
+            let failure = self.failure("cannot be renamed into place", path)
             _ = unsafe unlink(draft)
-            throw problem
+            throw failure
         }
         self.flushFolder(of: path)
     }
 
-    /// Reads a file of at most `limit` bytes, and refuses one that group or others may read or change.
+    /// Reads a file of at most `limit` bytes, and rejects one that group or others may read or change.
     package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw self.problem("cannot be read", path) }
+        guard descriptor >= 0 else { throw self.failure("cannot be read", path) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw self.problem("cannot be read", path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw self.failure("cannot be read", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.internalError, "file.unusable", "\(path) is not a regular file")
+            throw Failure(.fileUnusable, "\(path) is not a regular file")
         }
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             let detail = "\(path) has mode \(mode), so others can read it; run: chmod 600 '\(path)'"
-            throw Failure(.internalError, "file.too_open", detail)
+            throw Failure(.fileTooOpen, detail)
         }
         guard let bytes = try? file.read(upToCount: limit + 1) ?? Foundation.Data() else {
-            throw self.problem("cannot be read", path)
+            throw self.failure("cannot be read", path)
         }
         guard bytes.count <= limit else {
-            throw Failure(.internalError, "file.unusable", "\(path) is larger than \(limit) bytes")
+            throw Failure(.fileUnusable, "\(path) is larger than \(limit) bytes")
         }
         return Array(bytes)
     }
 
-    /// What tells one state of a file from the next, its links followed; nil if there is none.
+    /// The identity of the current content of a file, its links followed; nil if there is no such file.
     package static func state(of path: String) -> FileState? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
@@ -106,7 +106,7 @@ package enum PrivateFile {
         return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
     }
 
-    /// Makes the new name itself survive a power cut; a file system that cannot do that is used all the same.
+    /// Makes the new name survive a power failure, where the file system can.
     private static func flushFolder(of path: String) {
         let descriptor = unsafe open(self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -114,13 +114,13 @@ package enum PrivateFile {
         close(descriptor)
     }
 
-    private static func problem(_ what: String, _ path: String) -> Failure {
+    private static func failure(_ what: String, _ path: String) -> Failure {
         let reason = unsafe String(cString: strerror(errno))
-        return Failure(.internalError, "file.unusable", "\(path) \(what): \(reason)")
+        return Failure(.fileUnusable, "\(path) \(what): \(reason)")
     }
 }
 
-/// What ``PrivateFile/state(of:)`` says of a file; equal as long as nobody has written or exchanged it.
+/// The state of a file at ``PrivateFile/state(of:)``; equal as long as the file is neither written nor replaced.
 package struct FileState: Sendable, Hashable {
     fileprivate let device: UInt
     fileprivate let number: UInt

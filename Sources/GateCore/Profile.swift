@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One person as one provider describes them, in the same fields whatever the provider.
+/// A user as a provider describes them, in the same fields for every provider.
 ///
 /// `provider` and `subject` identify; everything else is a fact that may change. The e-mail address is only such a
-/// fact, to be believed when `emailVerified` is true.
+/// fact, to be trusted when `emailVerified` is true.
 package struct Profile: Sendable, Hashable {
     /// The provider's name in the configuration file.
     package var provider: String
     /// The issuer that vouches, in its canonical spelling.
     package var issuer: String
-    /// The person's stable id at the issuer, at most 255 bytes; never parsed as a number.
+    /// The user's stable id at the issuer, at most 255 bytes; never parsed as a number.
     package var subject: String
     /// The organization at the provider: Google `hd`, Microsoft `tid`.
     package var tenant: String?
@@ -23,9 +23,9 @@ package struct Profile: Sendable, Hashable {
     package var familyName: String?
     /// The e-mail address, domain in lower case.
     package var email: String?
-    /// Whether the provider has proved that the address belongs to the person.
+    /// Whether the provider has proved that the address belongs to the user.
     package var emailVerified = false
-    /// Whether the provider is the authority for the address, not only somebody who checked it once.
+    /// Whether the provider is the authority for the address, beyond having verified it once.
     package var emailAuthoritative = false
     /// An https address of a picture.
     package var picture: String?
@@ -40,7 +40,7 @@ package struct Profile: Sendable, Hashable {
     /// Which groups were looked for in all that the provider listed, if `groups` keeps only part of it; nil if it keeps
     /// everything.
     package var groupsRequested: Set<String>?
-    /// When the person last proved who they are to the provider.
+    /// When the user last authenticated at the provider.
     package var authTime: Instant?
 
     /// A profile with the three fields that every profile has.
@@ -53,12 +53,12 @@ package struct Profile: Sendable, Hashable {
     /// The key of the user everywhere: `provider:subject`.
     package var user: String { "\(self.provider):\(self.subject)" }
 
-    /// Whether the person is known to be in a group.
+    /// Whether the user is known to be in a group.
     package func isInside(group: String) -> Bool {
         self.groups.contains { isIdentical($0, group) }
     }
 
-    /// Whether the person is known not to be in a group; false also if nobody can tell.
+    /// Whether the user is known not to be in a group; false if unknown.
     package func isOutside(group: String) -> Bool {
         guard self.groupsComplete, !self.isInside(group: group) else { return false }
         return self.groupsRequested?.contains { isIdentical($0, group) } ?? true

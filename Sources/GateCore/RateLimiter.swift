@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How often each of many has done something lately, in bounded memory: a token bucket for each, such as a network.
+/// A token bucket per key, such as a client network, in bounded memory.
 ///
-/// A bucket is one number, the moment at which it will be full again (the generic cell rate algorithm of ITU-T I.371). The
-/// table has two halves; when the younger is full, the older is forgotten, so those who were seen last are kept.
+/// A bucket is one number, the time at which it will be full again (the generic cell rate algorithm of ITU-T I.371). The
+/// table has two halves; when the younger is full, the older is dropped, so recently seen keys are kept.
 package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
     private let half: Int
     private var young: [Client: Duration] = [:]
     private var old: [Client: Duration] = [:]
 
-    /// A table that knows at most `capacity` clients.
+    /// Creates a limiter that tracks at most `capacity` keys.
     package init(capacity: Int) {
         self.half = max(1, capacity / 2)
     }
 
-    /// How many clients it knows.
+    /// How many keys it tracks.
     package var count: Int { self.young.count + self.old.count }
 
-    /// Takes one token out of a client's bucket, which holds `perMinute` and is filled by as many in a minute.
+    /// Takes one token out of a client's bucket, which holds `perMinute` tokens and refills at that rate.
     ///
     /// - Parameters:
-    ///   - client: Whose bucket.
-    ///   - perMinute: The rate; 0 for no bound.
-    ///   - now: The time since any fixed moment, which never runs backwards.
-    /// - Returns: Nil if there was a token; else how long it takes until there is one.
+    ///   - client: The key of the bucket.
+    ///   - perMinute: The rate; 0 for no limit.
+    ///   - now: The time on a monotonic clock.
+    /// - Returns: Nil if there was a token; else the time until there is one.
     package mutating func take(_ client: Client, perMinute: Int, at now: Duration) -> Duration? {
         guard perMinute > 0 else { return nil }
         let full = max(self.moment(of: client) ?? now, now)
@@ -34,7 +34,7 @@ package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// How long it takes until a client's bucket has a token; nil if it has one.
+    /// The time until a client's bucket has a token; nil if it has one.
     package func wait(of client: Client, perMinute: Int, at now: Duration) -> Duration? {
         guard perMinute > 0, let full = self.moment(of: client) else { return nil }
         let excess = full - now - (Duration.seconds(60) / perMinute) * (perMinute - 1)

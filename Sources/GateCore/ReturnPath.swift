@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place on this site that a visitor may be sent back to.
+/// A path on this origin that a user may be redirected to after a sign-in.
 ///
-/// Holds only an absolute path with an optional query, so it can never lead off the site. RFC 3986 §4.2; the rule and
-/// the corpus it answers are those of return-URL attacks on other gateways: nothing in it may change meaning when a
+/// Holds only an absolute path with an optional query, so it can never lead off the origin. RFC 3986 §4.2. The rule
+/// and its tests come from return-URL attacks on other gateways: nothing in it may change meaning when a
 /// browser folds `\`, drops control characters, or decodes it once more.
 package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
-    /// The longest path that is read, in bytes.
-    package static let longest = 8192
+    /// The maximum length in bytes.
+    package static let maxLength = 8192
 
     /// Path and query, at most 8192 bytes of visible ASCII.
     package let value: String
@@ -17,7 +17,7 @@ package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a path, or nil if it could be read as anything but a place on this site.
     package init?(_ text: String) {
-        guard text.utf8.count <= ReturnPath.longest, ReturnPath.isLocal(text.utf8) else { return nil }
+        guard text.utf8.count <= ReturnPath.maxLength, ReturnPath.isLocal(text.utf8) else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.compactMap { PercentEncoding.decode($0) }
         guard decoded.count == parts.count, let path = decoded.first, ReturnPath.isLocalDecoded(path) else {

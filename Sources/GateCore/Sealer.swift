@@ -5,9 +5,9 @@ internal import Foundation
 
 /// Seals small values so that only this gateway can open them, and only for the purpose they were sealed for.
 ///
-/// One format for cookies, hand-over codes and session records: version byte, 8 bytes of key id, 32 bytes of salt,
-/// AES-256-GCM ciphertext and tag. The key of each message is `HKDF-SHA256(secret ‖ part, salt, purpose)`, so no number
-/// of messages wears it out (NIST SP 800-38D §8.3), and the purpose is authenticated with it. Every failure to open is
+/// One format for cookies, session transfer codes and session records: version byte, 8 bytes of key id, 32 bytes of salt,
+/// AES-256-GCM ciphertext and tag. The key of each message is `HKDF-SHA256(secret ‖ part, salt, purpose)`, so the number
+/// of messages is not limited (NIST SP 800-38D §8.3), and the purpose is authenticated with it. Every failure to open is
 /// the same nil.
 package struct Sealer: Sendable {
     private static let version: UInt8 = 1
@@ -18,7 +18,7 @@ package struct Sealer: Sendable {
     private struct Key: Sendable {
         let id: [UInt8]
         let secret: Secret
-        /// Makes and checks tags.
+        /// Creates and verifies tags.
         let authentication: SymmetricKey
     }
 
@@ -32,7 +32,7 @@ package struct Sealer: Sendable {
         self.random = random
     }
 
-    /// Seals `plain` for one purpose; `part` is a piece of the key that only the holder of a ticket has.
+    /// Seals `plain` for one purpose; `part` is a part of the key that only the owner of a ticket has.
     package func seal(_ plain: [UInt8], for purpose: String, part: [UInt8] = []) -> [UInt8] {
         guard let key = self.keys.first else { return [] }
         let salt = self.random.bytes(32)
@@ -67,7 +67,7 @@ package struct Sealer: Sendable {
         return plain.map(Array.init)
     }
 
-    /// A tag by which ``authenticates(_:of:for:)`` recognizes a message: HMAC-SHA256, cut to `count` bytes (RFC 2104 §5).
+    /// A tag that ``authenticates(_:of:for:)`` verifies: HMAC-SHA256, truncated to `count` bytes (RFC 2104 §5).
     package func tag(of message: [UInt8], for purpose: String, count: Int) -> [UInt8] {
         guard let key = self.keys.first else { return [] }
         return Array(HMAC<SHA256>.authenticationCode(for: Sealer.input(message, purpose), using: key.authentication))

@@ -24,12 +24,12 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomReflec
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Lends the bytes to the one place that needs them.
-    package func withBytes<Value, Problem>(_ body: ([UInt8]) throws(Problem) -> Value) throws(Problem) -> Value {
+    package func withBytes<Value, Thrown>(_ body: ([UInt8]) throws(Thrown) -> Value) throws(Thrown) -> Value {
         try body(self.bytes)
     }
 
     /// Lends the secret as text, for the protocols that send it as such.
-    package func withText<Value, Problem>(_ body: (String) throws(Problem) -> Value) throws(Problem) -> Value {
+    package func withText<Value, Thrown>(_ body: (String) throws(Thrown) -> Value) throws(Thrown) -> Value {
         try body(String(decoding: self.bytes, as: UTF8.self))
     }
 

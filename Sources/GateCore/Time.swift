@@ -35,11 +35,11 @@ package struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 }
 
-/// Tells the time; passed in, so that a test can hold it still.
+/// The clock of the gateway; injected, so that a test can set it.
 package struct WallClock: Sendable {
     private let read: @Sendable () -> Instant
 
-    /// A clock that asks `read` each time.
+    /// A clock that calls `read` each time.
     package init(_ read: @escaping @Sendable () -> Instant) {
         self.read = read
     }
@@ -52,7 +52,7 @@ package struct WallClock: Sendable {
         Instant(seconds: Int64(Date().timeIntervalSince1970))
     }
 
-    /// A clock that stands at `instant`.
+    /// A clock that always returns `instant`.
     package static func fixed(_ instant: Instant) -> WallClock {
         WallClock { instant }
     }

@@ -2,11 +2,11 @@
 
 internal import Crypto
 
-/// What the two sides of a WebSocket handshake show each other, so that neither is taken for one by chance.
+/// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` of the handshake.
 ///
 /// RFC 6455 §1.3. SHA-1 is the protocol's; nothing here is a secret.
 package enum WebSocketKey {
-    /// A key that nobody has used.
+    /// A new random key.
     package static func fresh(from random: RandomBytes = .system) -> String {
         self.base64(random.bytes(16))
     }
@@ -20,7 +20,7 @@ package enum WebSocketKey {
         return Base64URL.decode(String(unpadded))?.count == 16
     }
 
-    /// The answer to a key.
+    /// The `Sec-WebSocket-Accept` value for a key.
     package static func accept(_ key: String) -> String {
         self.base64(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
     }

@@ -3,11 +3,11 @@
 internal import GateCore
 internal import GateOpenID
 
-/// How a call ended, as copied from the C side.
+/// The result of a call, as copied from the C side.
 struct CallResult: Sendable {
     /// Why it ended.
-    enum Reason: Sendable, CaseIterable {
-        case answered
+    enum Outcome: Sendable, CaseIterable {
+        case completed
         case timedOut
         case unreachable
         case tlsFailed
@@ -23,72 +23,71 @@ struct CallResult: Sendable {
         case queueTimedOut
     }
 
-    let reason: Reason
+    let outcome: Outcome
     /// Why TLS failed, if it did.
-    var fault = TLSFailure.other
+    var tlsFailure = TLSFailure.other
     var status = 0
-    /// Header lines of the final answer, without the status line.
+    /// Field lines of the final response, without the status line.
     var head: [UInt8] = []
     var body: [UInt8] = []
-    /// libcurl's words for a failure.
+    /// libcurl's message for a failure.
     var text = ""
     /// The chain as verified, leaf first, if it was wanted or pins were looked at.
     var certificates: [ProviderCertificate] = []
-    /// What the pins said of the handshake.
-    var verdict = PinVerdict.unasked
+    /// The result of the pin check.
+    var verdict = PinVerdict.notChecked
 
-    /// The answer, or the failure that this ending is.
+    /// The response, or the failure.
     ///
-    /// - Parameter origin: Where the call went, which is all that a failure says about its address.
-    /// - Returns: The answer with its fields read.
-    /// - Throws: A `Failure` for every ending that is not a whole answer.
+    /// - Parameter origin: The origin of the URL, the only part of it that a failure names.
+    /// - Returns: The response with its fields.
+    /// - Throws: A `Failure` for everything but a complete response.
     func response(from origin: Origin) throws(Failure) -> ProviderResponse {
-        guard self.reason == .answered else { throw self.failure(at: origin) }
+        guard self.outcome == .completed else { throw self.failure(at: origin) }
         guard (200...599).contains(self.status), let headers = ResponseFields.read(self.head) else {
-            throw Failure(.providerFailed, "provider.answer_malformed", "\(origin): status line or header fields")
+            throw Failure(.providerResponseMalformed, "\(origin): status line or header fields")
         }
         return ProviderResponse(status: self.status, headers: headers, body: self.body)
     }
 
-    /// The chain, and the head of the answer if there was one: who a host is shows before it answers.
+    /// The chain, and the head of the response if there was one: the chain is known before the response.
     ///
     /// - Parameter origin: Where the call went.
     /// - Returns: The probe, without body.
-    /// - Throws: A `Failure` if the chain was refused or is missing, or a host without TLS did not answer.
+    /// - Throws: A `Failure` if the chain was rejected or is missing, or a host without TLS did not respond.
     func probe(from origin: Origin) throws(Failure) -> HostProbe {
-        guard self.reason == .answered || self.reason != .tlsFailed && !self.certificates.isEmpty else {
+        guard self.outcome == .completed || self.outcome != .tlsFailed && !self.certificates.isEmpty else {
             throw self.failure(at: origin)
         }
         guard !origin.isSecure || !self.certificates.isEmpty else {
-            throw Failure(.providerFailed, "provider.tls", "\(origin): its certificates could not be read")
+            throw Failure(.providerTLS, "\(origin): its certificates could not be read")
         }
-        return HostProbe(certificates: self.certificates, answer: try? self.response(from: origin))
+        return HostProbe(certificates: self.certificates, response: try? self.response(from: origin))
     }
 
     private func failure(at origin: Origin) -> Failure {
         let detail = self.text.isEmpty ? "\(origin)" : "\(origin): \(self.printableText)"
-        return switch self.reason {
-        case .timedOut: Failure(.providerFailed, "provider.timeout", detail)
-        case .unreachable: Failure(.providerFailed, "provider.unreachable", detail)
-        case .tlsFailed where self.fault == .pin:
-            Failure(.providerFailed, "provider.pin_mismatch", self.stranger(at: origin))
-        case .tlsFailed: Failure(.providerFailed, "provider.tls", self.refusal(of: origin))
+        return switch self.outcome {
+        case .timedOut: Failure(.providerTimeout, detail)
+        case .unreachable: Failure(.providerUnreachable, detail)
+        case .tlsFailed where self.tlsFailure == .pin:
+            Failure(.providerPinMismatch, self.stranger(at: origin))
+        case .tlsFailed: Failure(.providerTLS, self.tlsDetail(of: origin))
         case .proxyRefused:
             Failure(
-                .providerFailed,
-                "provider.proxy",
-                "\(origin): the proxy answered \(self.status) and made no tunnel"
+                .providerProxy,
+                "\(origin): the proxy responded \(self.status) and opened no tunnel"
             )
-        case .connectionLost: Failure(.providerFailed, "provider.connection_lost", detail)
-        case .bodyTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): body")
-        case .headTooLarge: Failure(.providerFailed, "provider.answer_too_large", "\(origin): header fields")
-        case .answered, .malformed: Failure(.providerFailed, "provider.answer_malformed", detail)
-        case .cancelled: Failure(.providerFailed, "provider.cancelled", "\(origin)")
-        case .shutDown: Failure(.overloaded, "provider.shut_down", "\(origin)")
-        case .queueFull: Failure(.overloaded, "provider.queue_full", "\(origin): too many calls wait already")
+        case .connectionLost: Failure(.providerConnectionLost, detail)
+        case .bodyTooLarge: Failure(.providerResponseTooLarge, "\(origin): body")
+        case .headTooLarge: Failure(.providerResponseTooLarge, "\(origin): header fields")
+        case .completed, .malformed: Failure(.providerResponseMalformed, detail)
+        case .cancelled: Failure(.providerCancelled, "\(origin)")
+        case .shutDown: Failure(.providerShutDown, "\(origin)")
+        case .queueFull: Failure(.providerQueueFull, "\(origin): too many calls wait already")
         case .queueTimedOut:
-            Failure(.overloaded, "provider.queue_full", "\(origin): waited too long for one of max_connections")
-        case .outOfMemory: Failure(.overloaded, "provider.no_resources", detail)
+            Failure(.providerQueueFull, "\(origin): waited too long for one of max_connections")
+        case .outOfMemory: Failure(.providerNoResources, detail)
         }
     }
 
@@ -106,23 +105,24 @@ struct CallResult: Sendable {
 
     private func stranger(at origin: Origin) -> String {
         let shown = self.certificates.first?.publicKeyPin.map { ", whose own is \($0)" } ?? ""
-        return "\(origin): \(self.fault.words)\(shown)"
+        return "\(origin): \(self.tlsFailure.message)\(shown)"
     }
 
-    /// Our words first, libcurl's for what they leave open.
-    private func refusal(of origin: Origin) -> String {
+    /// The message of the gateway, then that of libcurl.
+    private func tlsDetail(of origin: Origin) -> String {
         let text = self.printableText
-        return text.isEmpty ? "\(origin): \(self.fault.words)" : "\(origin): \(self.fault.words) (\(text))"
+        return text.isEmpty
+            ? "\(origin): \(self.tlsFailure.message)" : "\(origin): \(self.tlsFailure.message) (\(text))"
     }
 
-    /// The words in one line, since some of them come from a certificate.
+    /// The message in one line, because parts of it come from a certificate.
     private var printableText: String {
         let bytes = self.text.utf8.prefix(240).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
-/// Reads the header lines of an answer.
+/// Parses the field lines of a response.
 enum ResponseFields {
     /// The fields with names in lower case, or nil if a line is not a field.
     ///

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Reaches one provider through libcurl: verified TLS, pins, no redirects, no proxy but the one that was asked for,
 /// bounded in time and bytes.
 ///
-/// One thread of its own drives all calls; nothing is shared with other providers, so that one can neither answer for
+/// A separate thread drives all calls; nothing is shared with other providers, so that one can neither respond for
 /// another nor slow it down. This is the file that faces C: a pointer to the C transport and one to the table of
 /// callers live here, and nowhere else.
 @safe package final class CurlTransport: Sendable {
@@ -16,17 +16,17 @@ internal import Synchronization
     private let pinning: Pinning?
     private let observe: @Sendable (PinnedHandshake) -> Void
     private let callers: PendingCalls
-    private let answers = Mutex<[Origin: ContinuousClock.Instant]>([:])
+    private let lastResponses = Mutex<[Origin: ContinuousClock.Instant]>([:])
     nonisolated(unsafe) private let engine: OpaquePointer
 
     /// Starts the thread.
     ///
     /// - Parameters:
     ///   - provider: The provider's name, for what is observed.
-    ///   - trust: Whom to believe.
+    ///   - trust: The trusted certificates, pins and proxy.
     ///   - connections: How many connections there may be, and so how many calls at a time.
-    ///   - clock: Tells whether pins have expired.
-    ///   - observe: Told of each handshake with a host that has pins, on the caller's task.
+    ///   - clock: The clock for the expiry of pins.
+    ///   - observe: Called with each handshake with a host that has pins, on the caller's task.
     /// - Throws: A `Failure` if the libcurl at hand is not the OpenSSL flavour, or the system is out of resources.
     package init(
         to provider: String,
@@ -35,14 +35,14 @@ internal import Synchronization
         clock: WallClock = .system,
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
-        if let obstacle = unsafe gate_transport_obstacle() {
-            throw Failure(.internalError, "transport.unsupported_library", unsafe String(cString: obstacle))
+        if let reason = unsafe gate_transport_obstacle() {
+            throw Failure(.transportUnsupportedLibrary, unsafe String(cString: reason))
         }
         let callers = PendingCalls()
         let context = unsafe Unmanaged.passRetained(callers)
         guard let engine = unsafe gate_transport_create(CurlTransport.completion, context.toOpaque()) else {
             unsafe context.release()
-            throw Failure(.internalError, "transport.no_resources", "no memory or descriptors for provider calls")
+            throw Failure(.transportNoResources, "no memory or descriptors for provider calls")
         }
         self.provider = provider
         self.pinning = trust.pins.map { Pinning($0, clock: clock) }
@@ -57,7 +57,7 @@ internal import Synchronization
             isReady = unsafe gate_transport_pin(engine, set.match.lent, bytes, set.pins.count) != 0 && isReady
         }
         guard isReady, unsafe gate_transport_start(engine) != 0 else {
-            throw Failure(.internalError, "transport.no_resources", "no memory or thread for provider calls")
+            throw Failure(.transportNoResources, "no memory or thread for provider calls")
         }
     }
 
@@ -75,19 +75,19 @@ internal import Synchronization
     /// Makes one call; a cancelled task gets `provider.cancelled` at once, and the transfer ends.
     ///
     /// - Parameter request: The call, `GET`, `POST` or `HEAD`.
-    /// - Returns: What the provider answered, whatever the status.
-    /// - Throws: A `Failure` whose code says how the call failed and whose detail names the host.
+    /// - Returns: The response, whatever the status.
+    /// - Throws: A `Failure` whose detail names the host.
     package func response(to request: ProviderRequest) async throws(Failure) -> ProviderResponse {
         try await self.ending(of: request).response(from: request.address.origin)
     }
 
-    /// Calls `HEAD /` and says who answers: the verified chain and the head of the answer.
+    /// Calls `HEAD /` and returns the verified chain and the head of the response.
     ///
     /// - Parameters:
     ///   - origin: The host to ask; nothing secret is sent to it.
     ///   - timeout: How long the exchange may take.
     ///   - isFresh: Whether a new connection is made, to see what the host shows now.
-    /// - Returns: The chain, empty over plain http, and the answer without its body.
+    /// - Returns: The chain, empty over plain http, and the response without its body.
     /// - Throws: A `Failure` as for every other call; a chain that is not trusted is never shown.
     package func probe(
         at origin: Origin,
@@ -102,7 +102,7 @@ internal import Synchronization
             limit: 0,
             timeout: timeout
         )
-        return try await self.ending(of: request, look: isFresh ? .anew : .atChain).probe(from: origin)
+        return try await self.ending(of: request, look: isFresh ? .fresh : .atChain).probe(from: origin)
     }
 
     /// The certificates that a host shows now, leaf first and trusted root last; empty over plain http.
@@ -117,17 +117,17 @@ internal import Synchronization
         _ = try self.pinning?.rule(for: origin)
     }
 
-    /// Opens a connection for a call to come, unless there was an answer over one a moment ago.
+    /// Opens a connection for the next call, unless there was a response within `moment`.
     ///
     /// - Parameters:
     ///   - origin: The host; nothing is done for plain http.
     ///   - moment: How long a connection is taken to last, less than what libcurl and most servers keep one for.
     package func warm(_ origin: Origin, unlessUsedWithin moment: Duration = .seconds(50)) async {
         let now = ContinuousClock.now
-        let isCold = self.answers.withLock { answers in
-            if let last = answers[origin], now - last < moment { return false }
-            // Whoever comes next need not do the same.
-            CurlTransport.note(origin, at: now, &answers)
+        let isCold = self.lastResponses.withLock { lastResponses in
+            if let last = lastResponses[origin], now - last < moment { return false }
+            // Concurrent callers skip this.
+            CurlTransport.note(origin, at: now, &lastResponses)
             return true
         }
         guard isCold, origin.isSecure else { return }
@@ -147,8 +147,8 @@ internal import Synchronization
         } onCancel: {
             unsafe gate_transport_cancel(self.engine, id)
         }
-        if let pins, ending.verdict != .unasked { self.observe(ending.handshake(self.provider, origin, pins)) }
-        if ending.reason == .answered { self.answers.withLock { CurlTransport.note(origin, at: .now, &$0) } }
+        if let pins, ending.verdict != .notChecked { self.observe(ending.handshake(self.provider, origin, pins)) }
+        if ending.outcome == .completed { self.lastResponses.withLock { CurlTransport.note(origin, at: .now, &$0) } }
         return ending
     }
 
@@ -156,10 +156,10 @@ internal import Synchronization
     private static func note(
         _ origin: Origin,
         at now: ContinuousClock.Instant,
-        _ answers: inout [Origin: ContinuousClock.Instant]
+        _ lastResponses: inout [Origin: ContinuousClock.Instant]
     ) {
-        if answers.count >= 64 { answers.removeAll() }
-        answers[origin] = now
+        if lastResponses.count >= 64 { lastResponses.removeAll() }
+        lastResponses[origin] = now
     }
 
     /// What a call wants to see of the host's certificates.
@@ -167,7 +167,7 @@ internal import Synchronization
         case away
         case atChain
         /// At the chain of a new connection.
-        case anew
+        case fresh
     }
 
     private func submit(_ call: OutgoingCall, id: UInt64, pins: PinRule?, look: Look) {
@@ -177,7 +177,7 @@ internal import Synchronization
             pin_set: pins.map { Int64($0.number) } ?? -1,
             enforces_pins: pins?.isEnforced == true ? 1 : 0,
             wants_chain: look == .away ? 0 : 1,
-            wants_handshake: look == .anew ? 1 : 0,
+            wants_handshake: look == .fresh ? 1 : 0,
         )
         let outcome = unsafe gate_transport_submit(
             self.engine,
@@ -191,7 +191,7 @@ internal import Synchronization
             terms,
         )
         if outcome != GATE_ANSWERED {
-            self.callers.end(id, with: CallResult(reason: CallResult.Reason(outcome)))
+            self.callers.end(id, with: CallResult(outcome: CallResult.Outcome(outcome)))
         } else if Task.isCancelled {
             // The handler may have run before the call was there to be cancelled.
             unsafe gate_transport_cancel(self.engine, id)
@@ -206,8 +206,8 @@ internal import Synchronization
         let body = unsafe UnsafeBufferPointer(start: result.body, count: result.body_length)
         let certificates = unsafe UnsafeBufferPointer(start: result.certificates, count: result.certificate_count)
         let ending = unsafe CallResult(
-            reason: CallResult.Reason(result.outcome),
-            fault: TLSFailure(result.fault),
+            outcome: CallResult.Outcome(result.outcome),
+            tlsFailure: TLSFailure(result.fault),
             status: result.status,
             head: Array(head),
             body: Array(body),
@@ -254,14 +254,14 @@ extension PinVerdict {
         switch unsafe result.pins {
         case GATE_PIN_MATCHED: self = unsafe .matched(pin: result.pin, position: result.pin_position)
         case GATE_PIN_MISMATCHED: self = .mismatched
-        default: self = .unasked
+        default: self = .notChecked
         }
     }
 }
 
 extension TLSFailure {
-    fileprivate init(_ fault: gate_tls_fault) {
-        switch fault {
+    fileprivate init(_ failure: gate_tls_fault) {
+        switch failure {
         case GATE_TLS_EXPIRED: self = .expired
         case GATE_TLS_NOT_YET_VALID: self = .notYetValid
         case GATE_TLS_UNKNOWN_ISSUER: self = .unknownIssuer
@@ -280,10 +280,10 @@ extension TLSFailure {
     }
 }
 
-extension CallResult.Reason {
+extension CallResult.Outcome {
     fileprivate init(_ outcome: gate_outcome) {
         switch outcome {
-        case GATE_ANSWERED: self = .answered
+        case GATE_ANSWERED: self = .completed
         case GATE_TIMED_OUT: self = .timedOut
         case GATE_UNREACHABLE: self = .unreachable
         case GATE_TLS_FAILED: self = .tlsFailed

@@ -5,7 +5,7 @@ internal import GateOpenID
 
 /// A request in the form the C side takes, after the checks that keep it one request to the host it names.
 struct OutgoingCall: Sendable {
-    /// The longest body, in bytes, that an answer may be allowed to have.
+    /// The maximum for the limit of a response body, in bytes.
     static let largestLimit = 16 * 1024 * 1024
 
     let method: String
@@ -25,20 +25,19 @@ struct OutgoingCall: Sendable {
     init(_ request: ProviderRequest) throws(Failure) {
         let origin = request.address.origin
         guard origin.isSecure || origin.isLoopback else {
-            throw Failure(.providerFailed, "provider.insecure_address", "\(origin) is plain http and not this machine")
+            throw Failure(.providerInsecureURL, "\(origin) is plain http and not this machine")
         }
         guard ["GET", "POST", "HEAD"].contains(request.method) else {
             throw Failure(
-                .internalError,
-                "provider.bad_request",
+                .providerBadRequest,
                 "method \(request.method.prefix(16).debugDescription)"
             )
         }
         guard (0...Self.largestLimit).contains(request.limit), request.timeout > .zero else {
-            throw Failure(.internalError, "provider.bad_request", "limit \(request.limit), timeout \(request.timeout)")
+            throw Failure(.providerBadRequest, "limit \(request.limit), timeout \(request.timeout)")
         }
         guard (request.body?.count ?? 0) <= Self.largestLimit, request.headers.allSatisfy(Self.isSound) else {
-            throw Failure(.internalError, "provider.bad_request", "a header field or the body cannot be sent")
+            throw Failure(.providerBadRequest, "a header field or the body cannot be sent")
         }
         self.method = request.method
         self.address = request.address.description

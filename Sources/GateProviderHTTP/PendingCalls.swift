@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// The callers that wait for an answer, by the number of their call.
+/// The callers that wait for a response, by the number of their call.
 ///
 /// Filled by the callers' tasks and emptied by the transport's thread; each caller is resumed exactly once, because
 /// resuming starts with taking it out.

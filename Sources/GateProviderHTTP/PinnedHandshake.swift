@@ -2,10 +2,10 @@
 
 package import GateCore
 
-/// What the pins said of the handshake that a call made.
+/// The result of the pin check in the handshake of a call.
 package enum PinVerdict: Sendable, Hashable {
     /// There were no pins, the connection was there already, or TLS failed before.
-    case unasked
+    case notChecked
     /// A pin of the set, by its number in it, is that of the certificate at a position of the built chain, 0 for the
     /// host's own.
     case matched(pin: Int, position: Int)
@@ -23,7 +23,7 @@ package struct PinnedHandshake: Sendable {
     package let set: PinSet
     /// Whether a mismatch was refused.
     package let isEnforced: Bool
-    /// What the pins said; never ``PinVerdict/unasked``.
+    /// The result of the check; never ``PinVerdict/notChecked``.
     package let verdict: PinVerdict
     /// The chain as built and verified, leaf first; empty if it was too large to be shown.
     package let certificates: [ProviderCertificate]

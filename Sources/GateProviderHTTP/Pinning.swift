@@ -37,12 +37,12 @@ struct Pinning: Sendable {
         case .refuse:
             let day = set.expires.map { " on \($0.date)" } ?? ""
             let help = "renew them, or write another 'expires' or 'on_expiry: report'"
-            throw Failure(.providerFailed, "provider.pins_expired", "\(origin): its pins have expired\(day); \(help)")
+            throw Failure(.providerPinsExpired, "\(origin): its pins have expired\(day); \(help)")
         case .enforce where set.pins.isEmpty:
             let help = "list it under tls.pins.hosts, or pins for all hosts as tls.pins.sha256"
-            throw Failure(.providerFailed, "provider.pin_missing", "\(origin): this host has no pins; \(help)")
+            throw Failure(.providerPinMissing, "\(origin): this host has no pins; \(help)")
         case .enforce where !origin.isSecure:
-            throw Failure(.providerFailed, "provider.pin_insecure", "\(origin): plain http shows no key to pin")
+            throw Failure(.providerPinInsecure, "\(origin): plain http shows no key to pin")
         case .enforce:
             return PinRule(number: number, set: set, isEnforced: true)
         }

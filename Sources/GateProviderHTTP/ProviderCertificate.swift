@@ -41,16 +41,16 @@ package struct ProviderCertificate: Sendable, Hashable {
     }
 }
 
-/// What a provider's host shows to anybody who calls.
+/// The certificates and the response head of a provider's host.
 package struct HostProbe: Sendable {
     /// The chain as verified, leaf first and trusted root last, at most 10; empty over plain http.
     package let certificates: [ProviderCertificate]
-    /// The head of its answer to `HEAD /`, whatever the status; nil if it gave none in time.
-    package let answer: ProviderResponse?
+    /// The head of its response to `HEAD /`, whatever the status; nil if there was none in time.
+    package let response: ProviderResponse?
 
     /// Puts the parts together.
-    package init(certificates: [ProviderCertificate], answer: ProviderResponse?) {
+    package init(certificates: [ProviderCertificate], response: ProviderResponse?) {
         self.certificates = certificates
-        self.answer = answer
+        self.response = response
     }
 }

@@ -4,46 +4,46 @@ package import GateCore
 package import GateOpenID
 internal import Synchronization
 
-/// The ways to all providers, by name; whom one of them trusts can be exchanged while calls are under way.
+/// The transports of all providers, by name; one can be replaced while calls are in progress.
 ///
-/// A new trust holds for every call that begins after ``connect(_:over:)``, whoever makes it: that call gets a connection
-/// of its own, and the connections made before are closed when the calls on them have ended.
+/// Every call that begins after ``connect(_:over:)`` uses the new transport and its connections; connections of the old
+/// one are closed when their calls have ended.
 package final class ProviderTransports: ProviderTransport {
-    private let lines = Mutex<[String: CurlTransport]>([:])
+    private let transports = Mutex<[String: CurlTransport]>([:])
 
-    /// A board with the ways to these providers.
-    package init(_ lines: [String: CurlTransport] = [:]) {
-        for (provider, line) in lines { self.connect(provider, over: line) }
+    /// Creates a set of transports.
+    package init(_ transports: [String: CurlTransport] = [:]) {
+        for (provider, transport) in transports { self.connect(provider, over: transport) }
     }
 
-    /// Adds or exchanges one way.
-    package func connect(_ provider: String, over line: CurlTransport) {
+    /// Adds or replaces a transport.
+    package func connect(_ provider: String, over transport: CurlTransport) {
         // The last reference to a transport waits for its thread, which should not happen under the lock.
-        let old = self.lines.withLock { $0.updateValue(line, forKey: provider) }
+        let old = self.transports.withLock { $0.updateValue(transport, forKey: provider) }
         withExtendedLifetime(old) {}
     }
 
-    /// Removes one way; calls under way over it go on.
+    /// Removes a transport; its calls in progress continue.
     package func disconnect(_ provider: String) {
-        let old = self.lines.withLock { $0.removeValue(forKey: provider) }
+        let old = self.transports.withLock { $0.removeValue(forKey: provider) }
         withExtendedLifetime(old) {}
     }
 
-    /// The way to a provider.
-    package func line(to provider: String) throws(Failure) -> CurlTransport {
-        guard let line = self.lines.withLock({ $0[provider] }) else {
-            throw Failure(.internalError, "provider.unknown", "no connections were set up for \(provider)")
+    /// The transport of a provider.
+    package func transport(to provider: String) throws(Failure) -> CurlTransport {
+        guard let transport = self.transports.withLock({ $0[provider] }) else {
+            throw Failure(.providerUnknown, "no connections were set up for \(provider)")
         }
-        return line
+        return transport
     }
 
     /// Ends every call with `provider.shut_down` and refuses new ones.
     package func shutdown() {
-        for line in self.lines.withLock({ Array($0.values) }) { line.shutdown() }
+        for transport in self.transports.withLock({ Array($0.values) }) { transport.shutdown() }
     }
 
     /// Makes one call over the provider's own connections.
     package func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-        try await self.line(to: provider).response(to: request)
+        try await self.transport(to: provider).response(to: request)
     }
 }

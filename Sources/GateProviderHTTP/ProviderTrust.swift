@@ -2,11 +2,11 @@
 
 package import GateCore
 
-/// Whom the gateway believes to be one provider, and the way there.
+/// The certificates, pins and proxy for the connections to one provider.
 package struct ProviderTrust: Sendable, Hashable {
     /// The only certificates to trust, as PEM; nil for the system's.
     package var authorities: [UInt8]?
-    /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
+    /// The keys or certificates that its hosts have to show; nil to trust the authorities only.
     package var pins: PinPolicy?
     /// The http proxy to tunnel through; nil for none.
     package var proxy: WebURL?

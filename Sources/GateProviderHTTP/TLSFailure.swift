@@ -18,7 +18,7 @@ enum TLSFailure: Sendable, CaseIterable {
     case unproven
 
     /// What is wrong, and what to do about it.
-    var words: String {
+    var message: String {
         switch self {
         case .other:
             "the TLS connection failed"
@@ -32,9 +32,9 @@ enum TLSFailure: Sendable, CaseIterable {
         case .selfSigned:
             "its certificate is signed by itself; name it as tls.ca_file if it is the right one"
         case .wrongHost:
-            "its certificate is for another host name; use a name that the certificate has, or have it made anew"
+            "its certificate is for another host name; use a name that the certificate has, or have a new one issued"
         case .weak:
-            "a certificate or key of it is too weak; it has to be made anew there"
+            "a certificate or key of it is too weak; a new one has to be issued there"
         case .oldProtocol:
             "it speaks no TLS newer than 1.1; TLS 1.2 or 1.3 has to be turned on there"
         case .notSpoken:
@@ -44,7 +44,7 @@ enum TLSFailure: Sendable, CaseIterable {
         case .chainTooLarge:
             "its chain has more than 10 certificates"
         case .wrongPurpose:
-            "a certificate of it is not meant for servers; it has to be made anew there"
+            "a certificate of it is not meant for servers; a new one has to be issued there"
         case .pin:
             "none of the pins in tls.pins is among the keys that it showed"
         case .unproven:

@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// A claim that must have one of some values, or nobody signs in.
+/// A claim that must have one of some values, or the sign-in is denied.
 struct AdmissionRule: Sendable {
     /// How the values are compared.
     enum Comparison: Sendable, Hashable {
@@ -15,9 +15,9 @@ struct AdmissionRule: Sendable {
     let source: ClaimSource
     let allowed: [String]
     let comparison: Comparison
-    let refusal: Failure
+    let denial: Failure
 
-    /// Whether what the provider says fits; a missing claim does not.
+    /// Whether the claim has an allowed value; a missing claim has none.
     func admits(_ payloads: ProviderPayloads) -> Bool {
         guard let text = payloads.value(at: self.source)?.string else { return false }
         return switch self.comparison {

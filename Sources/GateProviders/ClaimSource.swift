@@ -2,29 +2,29 @@
 
 internal import GateCore
 
-/// Where one value of a profile comes from: a JSON Pointer into one of a provider's answers, or a fixed text.
+/// Where one value of a profile comes from: a JSON Pointer into one of a provider's responses, or a fixed text.
 ///
 /// Written `id_token:/claim`, `userinfo:/member`, `api:/user/emails#/0/email`, `callback:/user/name/firstName` or
 /// `const:text`; pointers are those of RFC 6901, so a `/` inside a claim's name is written `~1`. One array may be searched: in
 /// `api:/user/emails#[primary&&verified]/email` the pointer goes on from the elements for which every condition holds.
 package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
-    /// The answer that a source reads.
+    /// The response that a source reads.
     package enum Document: Sendable, Hashable {
         /// The claims of the verified ID token.
         case idToken
-        /// The answer of the userinfo endpoint.
+        /// The response of the userinfo endpoint.
         case userinfo
-        /// The answer of a call to the provider's API, by its path.
+        /// The response of a call to the provider's API, by its path.
         case api(path: String)
-        /// What the browser brought with the callback: not signed by anybody, so for names to show only.
+        /// The fields of the callback from the browser: not signed, so used for display names only.
         case callback
-        /// No answer: the text is in the configuration.
+        /// None: the text is in the configuration.
         case constant
     }
 
-    /// Which answer is read.
+    /// Which response is read.
     package let document: Document
-    /// The JSON Pointer into the answer, up to the array that is searched if there is one; for a constant, its text.
+    /// The JSON Pointer into the response, up to the array that is searched if there is one; for a constant, its text.
     let pointer: String
     /// Which elements of the array are looked into; nil if no array is searched.
     let filter: ElementFilter?
@@ -50,13 +50,13 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The path of the API call whose answer is read, if it is one.
+    /// The path of the API call whose response is read, if it is one.
     var call: String? {
         guard case .api(let path) = self.document else { return nil }
         return path
     }
 
-    /// Whether a flag read here can be about the address that is read there: in the same answer, and of the same
+    /// Whether a flag from this source can apply to the email address of the other: in the same response, and of the same
     /// elements if both search one array.
     func speaks(of address: ClaimSource, isOwn: Bool) -> Bool {
         guard self.document != .constant else { return isOwn }

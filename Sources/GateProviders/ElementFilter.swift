@@ -28,14 +28,14 @@ struct ElementFilter: Sendable, Hashable, CustomStringConvertible {
         return "[\(self.conditions.map { $0.name + ($0.value.map { "=\($0)" } ?? "") }.joined(separator: "&&"))]"
     }
 
-    /// The elements that fit; none of what is no array.
+    /// The elements that fit; none if the value is not an array.
     func elements(of array: JSON) -> [JSON] {
         (array.array ?? []).prefix(ElementFilter.maxElements).filter { element in
             self.conditions.allSatisfy { $0.holds(for: element) }
         }
     }
 
-    /// What stands before, in and behind the only brackets of a text; nil if it has none or they are no filter.
+    /// The text before, in and after its only brackets; nil if it has none or they are not a filter.
     static func split(_ text: String) -> (start: String, filter: ElementFilter, tail: String)? {
         guard let open = text.firstIndex(of: "["), let close = text.firstIndex(of: "]"), open < close else {
             return nil

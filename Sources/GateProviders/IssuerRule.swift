@@ -10,7 +10,7 @@ package enum IssuerRule: Sendable, Hashable {
     case exact(String)
     /// One spelling, but ID tokens may use another one as well; Google's do.
     case aliased(String, alias: String)
-    /// One issuer per tenant, `{tenantid}` in the template standing for the `tid` claim.
+    /// One issuer per tenant, `{tenantid}` in the template being replaced by the `tid` claim.
     case tenanted(template: String, TenantRule)
 
     /// Which tenants of a template may sign in.
@@ -21,7 +21,7 @@ package enum IssuerRule: Sendable, Hashable {
         case organizations
         /// The tenant with this id, in lower case.
         case only(String)
-        /// The tenants with these ids, in lower case, wherever people were sent.
+        /// The tenants with these ids, in lower case, wherever the user was sent.
         case among(Set<String>)
         /// The tenant that the provider's metadata name for the configured domain.
         case discovered
@@ -36,11 +36,11 @@ package enum IssuerRule: Sendable, Hashable {
 
     /// What a token's issuer leads to.
     package enum Verdict: Sendable, Hashable {
-        /// The issuer is believed; this is its canonical spelling.
+        /// The issuer is accepted; this is its canonical spelling.
         case accepted(String)
         /// The token is from somewhere else.
         case foreign
-        /// The token is good, but people of its tenant may not sign in here.
+        /// The token is valid, but users of its tenant may not sign in.
         case tenantRefused
     }
 
@@ -78,7 +78,7 @@ package enum IssuerRule: Sendable, Hashable {
         }
     }
 
-    /// What the claims of a token say of its issuer; `discovered` is the issuer in the provider's metadata.
+    /// Whether the claims of a token have an accepted issuer; `discovered` is the issuer in the provider's metadata.
     package func verdict(on claims: JSON, discovered: String) -> Verdict {
         guard let issuer = claims["iss"]?.string else { return .foreign }
         switch self {

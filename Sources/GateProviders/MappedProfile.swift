@@ -6,7 +6,7 @@ package import GateCore
 package struct MappedProfile: Sendable, Hashable {
     /// The profile.
     package internal(set) var profile: Profile
-    /// The source that answered, by field; a field that nothing filled has none.
+    /// The source of each field; an empty field has none.
     package internal(set) var sources: [ProfileField: String] = [:]
 
     /// The rows of a table: every field in order, its value as text and its source, nil where there is none.
@@ -16,7 +16,7 @@ package struct MappedProfile: Sendable, Hashable {
 }
 
 extension Profile {
-    /// The value of a field as text; nil if the person has none.
+    /// The value of a field as text; nil if the user has none.
     package func text(of field: ProfileField) -> String? {
         switch field {
         case .provider: self.provider

@@ -4,32 +4,32 @@ internal import GateCore
 
 /// Groups or roles as a provider listed them: sorted, each once, bounded.
 struct NameList {
-    private static let maximumCount = 5000
-    private static let maximumBytes = 262_144
+    private static let maxCount = 5000
+    private static let maxBytes = 262_144
 
     /// The names.
     let names: [String]
     /// Whether nothing had to be left out.
     let isComplete: Bool
 
-    /// Reads an array of names, or one name; `isWhole` says that the provider left nothing out.
+    /// Reads an array of names, or one name; `isWhole` means that the provider omitted nothing.
     ///
     /// A single text is one name and is not split at spaces or commas: a group that is called `guests, admins` must
-    /// not make anybody an administrator.
+    /// not make a user an administrator.
     init(_ value: JSON, isWhole: Bool = true) {
         let elements = value.array ?? [value]
         let texts = elements.compactMap { PlainText.checked($0.profileText, limit: 1024) }
         var names: [String] = []
         var bytes = 0
-        var isCut = false
+        var isTruncated = false
         for text in texts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         where names.last.map({ !isIdentical($0, text) }) ?? true {
             bytes += text.utf8.count
-            isCut = names.count == NameList.maximumCount || bytes > NameList.maximumBytes
-            guard !isCut else { break }
+            isTruncated = names.count == NameList.maxCount || bytes > NameList.maxBytes
+            guard !isTruncated else { break }
             names.append(text)
         }
         self.names = names
-        self.isComplete = isWhole && texts.count == elements.count && !isCut
+        self.isComplete = isWhole && texts.count == elements.count && !isTruncated
     }
 }

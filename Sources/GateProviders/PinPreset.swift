@@ -4,7 +4,7 @@ package import GateCore
 
 /// The pins of the root certificates that a large provider is known to use, under one name.
 ///
-/// None of the providers promises to stay with these roots, so a preset reports unless the file says otherwise.
+/// None of the providers promises to stay with these roots, so a preset reports unless the configuration enforces it.
 package enum PinPreset: String, Sendable, CaseIterable {
     /// Google, its APIs included.
     case google = "google-roots"

@@ -7,7 +7,7 @@ enum PlainText {
     /// Whether the text is printable by the rule of ``PrintableText``.
     static func isPlain(_ text: some StringProtocol) -> Bool { PrintableText.isPrintable(text) }
 
-    /// Whether every character of the text can be seen, or stands for a space; two ids must not look the same.
+    /// Whether every character of the text is visible or a space; two ids must not look the same.
     static func isVisible(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .format }
     }

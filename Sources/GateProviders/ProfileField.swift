@@ -6,7 +6,7 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case provider
     /// The issuer that vouches.
     case issuer
-    /// The stable id of the person at the provider.
+    /// The stable id of the user at the provider.
     case subject
     /// The organization at the provider.
     case tenant
@@ -34,7 +34,7 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case roles
     /// Whether the groups are all of them.
     case groupsComplete = "groups_complete"
-    /// When the person last proved who they are.
+    /// When the user last authenticated.
     case authTime = "auth_time"
 
     /// The fields whose sources the configuration may name; the others follow from these or are fixed.
@@ -48,6 +48,6 @@ package enum ProfileField: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether what the browser brought, which nobody signed, may fill the field.
+    /// Whether unsigned data from the browser may fill the field.
     package var takesUnsigned: Bool { self == .name || self == .givenName || self == .familyName }
 }

@@ -2,7 +2,7 @@
 
 package import GateCore
 
-/// Turns what a provider says about a person into a profile: for each field a chain of sources, the first that answers
+/// Maps the responses of a provider to a profile: for each field a chain of sources, of which the first with a value
 /// wins.
 ///
 /// What comes out is bounded and has no control characters, so that it can go into header lines, logs and pages.
@@ -39,19 +39,19 @@ package struct ProfileMapping: Sendable {
             let sources = texts.compactMap(ClaimSource.init)
             guard let field = ProfileField(rawValue: name), !field.isDerived, sources.count == texts.count,
                 field.takesUnsigned || !sources.contains(where: { $0.document == .callback })
-            else { throw Failure(.internalError, "provider.definition", "profile: a field or a source is not known") }
+            else { throw Failure(.providerDefinition, "profile: a field or a source is not known") }
             overrides[field] = sources
         }
         return overrides
     }
 
-    /// The API calls without which nobody is signed in: if one were left out, its person could become another.
+    /// The API calls that the subject needs; without one of them the user could get another subject.
     var callsForSubject: Set<String> { Set(self.steps(.subject).flatMap(\.sources).compactMap(\.call)) }
 
     /// Whether some field reads what look-ups at the provider find.
     package var readsLookups: Bool { self.chains.values.contains { $0.contains(.lookedUp) } }
 
-    /// Whether the provider's type tells the addresses for which it is the authority from others; not where an operator
+    /// Whether the provider's type knows for which email addresses the provider is the authority; not where an operator
     /// wrote where addresses come from.
     var knowsEmailAuthority: Bool {
         self.trust.authority != .none && self.overridden.isDisjoint(with: [.email, .emailVerified, .tenant])
@@ -60,29 +60,28 @@ package struct ProfileMapping: Sendable {
     /// The chain of a field as documents show it: step by step; empty if nothing fills it.
     package func chain(of field: ProfileField) -> [String] { self.steps(field).map(\.description) }
 
-    /// The API calls whose answers some chain needs now: it reads them next, and nothing before them answered.
+    /// The API calls whose responses a chain reads next, because the sources before them have no value.
     func wantedCalls(for payloads: ProviderPayloads, made: Set<String>) -> Set<String> {
         var wanted: Set<String> = []
         for field in self.chains.keys {
             for step in self.steps(field, payloads) {
                 let calls = step.sources.compactMap(\.call).filter { !made.contains($0) }
                 wanted.formUnion(calls)
-                guard calls.isEmpty, !step.answers(field, in: payloads) else { break }
+                guard calls.isEmpty, !step.hasValue(for: field, in: payloads) else { break }
             }
         }
         return wanted
     }
 
-    /// The profile of the person whom these payloads describe, and where its fields came from.
+    /// The profile of the user whom these payloads describe, with the source of each field.
     ///
     /// - Throws: `provider.subject` if there is no usable id; nothing else can make a profile impossible.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
         guard let subject = self.found(.subject, payloads, limit: 255), PlainText.isVisible(subject.text) else {
             let chain = self.chain(of: .subject).joined(separator: ", ")
             throw Failure(
-                .providerFailed,
-                "provider.subject",
-                "the provider gave no usable id of the person (\(chain))"
+                .providerSubject,
+                "the provider sent no usable id of the user (\(chain))"
             )
         }
         let issuer = self.issuer.canonical(for: payloads.idToken)
@@ -106,7 +105,7 @@ extension ProfileMapping {
 
     /// The steps that can be taken with these payloads.
     ///
-    /// Where userinfo did not respond, a chain ends before it: what stands behind could be another value than userinfo
+    /// Where userinfo did not respond, a chain ends before it: the next source could have another value than userinfo
     /// would have given, such as another username or address.
     private func steps(_ field: ProfileField, _ payloads: ProviderPayloads) -> [ProfileStep] {
         let steps = self.steps(field)
@@ -170,12 +169,12 @@ extension ProfileMapping {
         return nil
     }
 
-    /// Groups are complete only if something lists them, if no call for them failed, and if nothing said that there are
+    /// Groups are complete only if something lists them, if no call for them failed, and if no response announces that there are
     /// more of them elsewhere or a look-up has brought those.
     private func addNames(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         let groups = self.names(.groups, payloads)
         let roles = self.names(.roles, payloads)
-        // A list that the operator chose is another one than that of which the token says that it goes on elsewhere.
+        // A list that the operator chose is another one than that that the token continues elsewhere.
         let isElsewhere = payloads.hasGroupsElsewhere && !self.overridden.contains(.groups)
         let isResolved = !isElsewhere || groups?.source == ProfileStep.lookedUp.description
         mapped.profile.groups = groups?.list.names ?? []
@@ -190,7 +189,7 @@ extension ProfileMapping {
 // MARK: E-mail
 
 extension ProfileMapping {
-    /// An address that is none is left out; it is not replaced by what another source says.
+    /// An invalid email address is removed, not replaced by another source.
     private func addEmail(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         for step in self.steps(.email, payloads) {
             guard let text = step.text(in: payloads) else { continue }
@@ -202,10 +201,10 @@ extension ProfileMapping {
             let trusted = tenant.map { self.trust.verifiedTenants.contains($0.lowercased()) } ?? false
             // What a tenant vouches for, it does under the provider's own idea of the tenant only.
             let isUnmarked = self.overridden.isDisjoint(with: [.email, .emailVerified, .tenant])
-            let believed = isUnmarked && (trusted || (self.trust.trustsUnmarked && !claimed.isMarked))
-            mapped.profile.emailVerified = claimed.verdict || believed
+            let isTrusted = isUnmarked && (trusted || (self.trust.trustsUnmarked && !claimed.isMarked))
+            mapped.profile.emailVerified = claimed.verdict || isTrusted
             mapped.sources[.emailVerified] =
-                claimed.verdict || !believed ? claimed.source : trusted ? "the tenant" : "the file"
+                claimed.verdict || !isTrusted ? claimed.source : trusted ? "the tenant" : "the file"
             let vouched = claimed.verdict || (isUnmarked && self.trust.trustsUnmarked && !claimed.isMarked)
             mapped.profile.emailAuthoritative =
                 isUnmarked && self.isAuthoritative(address, vouched: vouched, tenant: tenant)

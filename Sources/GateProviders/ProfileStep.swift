@@ -2,13 +2,13 @@
 
 internal import GateCore
 
-/// One way to fill a field of a profile; a field has a chain of them, of which the first that answers wins.
+/// One way to fill a field of a profile; a field has a chain of them, of which the first with a value wins.
 enum ProfileStep: Sendable, Hashable {
     /// The value as it is.
     case claim(ClaimSource)
     /// Those of the values that are there, joined; with `all`, only if all are there.
     case joined([ClaimSource], separator: String, all: Bool)
-    /// A text in which each `{}` stands for the next value; only if all are there.
+    /// A text in which each `{}` is replaced by the next value; only if there are all.
     case filled(String, [ClaimSource])
     /// The part of an address before its `@`.
     case localPart(ClaimSource)
@@ -71,7 +71,7 @@ enum ProfileStep: Sendable, Hashable {
         case .claim(let source) where source.filter != nil:
             payloads.names(at: source)
         case .claim(let source):
-            // An answer of an API may go on on another page.
+            // A response of an API may continue on another page.
             payloads.value(at: source).map { NameList($0, isWhole: source.call == nil || $0 == .array([])) }
         case .someNames(let source):
             payloads.value(at: source).map { NameList($0, isWhole: false) }
@@ -80,8 +80,8 @@ enum ProfileStep: Sendable, Hashable {
         }
     }
 
-    /// Whether the step says anything that the field takes, so that no later step is asked.
-    func answers(_ field: ProfileField, in payloads: ProviderPayloads) -> Bool {
+    /// Whether the step has a value for the field, so that later steps are skipped.
+    func hasValue(for field: ProfileField, in payloads: ProviderPayloads) -> Bool {
         let values = { self.sources.compactMap { payloads.value(at: $0) } }
         return switch field {
         case .groups, .roles: self.names(in: payloads) != nil

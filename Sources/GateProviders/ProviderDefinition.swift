@@ -6,15 +6,15 @@ package import GateCore
 package struct ProviderDefinition: Sendable {
     /// The name in the configuration.
     package let id: String
-    /// What the button says.
+    /// The text of the button.
     package let buttonText: String
-    /// How the person is signed in.
+    /// How the user is signed in.
     package let signIn: SignInProtocol
     /// Where the browser is sent instead of to the authorization endpoint that the provider names; nil for that one.
     package let authorizationEndpoint: WebURL?
-    /// Which issuers are believed.
+    /// Which issuers are accepted.
     package let issuer: IssuerRule
-    /// Whether a callback must name its issuer, whatever the metadata say; nil if they decide.
+    /// Whether a callback must name its issuer, whatever the metadata are; nil if they decide.
     package let requiresCallbackIssuer: Bool?
     /// The scopes to ask for.
     package let scopes: [String]
@@ -42,25 +42,25 @@ package struct ProviderDefinition: Sendable {
     package let keysMaxStale: Duration
     /// How many connections to the provider there may be.
     package let maxConnections: Int
-    /// How far the provider's clock and ours may differ; RFC 7519 §4.1.4 allows "some small leeway".
+    /// How far the clocks of the provider and of the gateway may differ; RFC 7519 §4.1.4 allows "some small leeway".
     package let clockLeeway: Duration
-    /// How long a key is still believed after it was last seen in the provider's key set.
+    /// How long a key is used after it was last seen in the provider's key set.
     package let keyRetention: Duration
-    /// The calls that may be made with the access token; which ones are needed, ``wantedCalls(for:made:)`` says.
+    /// The calls that may be made with the access token; ``wantedCalls(for:made:)`` selects those that are needed.
     package let apiCalls: [APICall]
     /// The fields that each of ``apiCalls`` and ``lookups`` carries.
     package let apiHeaders: [Form.Field]
     /// What each of them carries besides the token.
     package let apiProof: APIProof
-    /// How groups are looked up that no answer lists.
+    /// The lookups of groups that no response lists.
     package let lookups: [GroupLookup]
     /// How payloads become a profile.
     package let mapping: ProfileMapping
-    private let admission: [AdmissionRule]
+    let admission: [AdmissionRule]
 
-    /// How many connections there may be unless the file says otherwise.
+    /// How many connections there may be unless configured.
     package static let standardConnections = 16
-    /// How long ID tokens live, and keys are used that cannot be fetched, unless the file says otherwise.
+    /// How long ID tokens live, and keys are used that cannot be fetched, unless configured.
     package static let standardLifetime = Duration.seconds(86_400)
 
     /// Whether ID tokens are verified with the client secret instead of with published keys.
@@ -69,64 +69,19 @@ package struct ProviderDefinition: Sendable {
     /// Whether the type knows for which email addresses the provider is the authority.
     package var knowsEmailAuthority: Bool { self.mapping.knowsEmailAuthority }
 
-    /// Whether who somebody is depends on the userinfo response.
+    /// Whether the profile reads the subject from the userinfo response.
     package var readsUserinfoForSubject: Bool {
         self.mapping.steps(.subject).flatMap(\.sources).contains { $0.document == .userinfo }
     }
 
-    /// Whether any field of the profile reads the userinfo answer.
+    /// Whether any field of the profile reads the userinfo response.
     package var readsUserinfo: Bool {
         self.mapping.sources.contains { $0.document == .userinfo }
     }
 
-    /// The definition for what the configuration says about one provider.
-    ///
-    /// - Throws: A failure whose detail names the setting that is missing or cannot be used.
-    package init(_ settings: ProviderSettings) throws(Failure) {
-        let entry = try settings.type.entry(settings)
-        let overrides = try ProfileMapping.overrides(settings.profile)
-        try ProviderDefinition.check(overrides, entry)
-        self.id = settings.id
-        self.buttonText = settings.name ?? entry.buttonText
-        self.signIn = entry.signIn
-        self.authorizationEndpoint = try settings.authorizationEndpoint.map { (address) throws(Failure) in
-            try CatalogEntry.checked(address)
-        }
-        self.issuer = entry.issuer
-        self.requiresCallbackIssuer = settings.requiresIssuer
-        self.scopes = ProviderDefinition.scopes(settings.scopes ?? entry.scopes, for: entry.signIn)
-        self.clientAuthentication = settings.clientAuthentication ?? entry.clientAuthentication
-        self.pkce = settings.pkce ?? entry.pkce
-        self.nonce = settings.nonce ?? entry.nonce
-        self.responseMode = settings.responseMode ?? entry.responseMode
-        self.pushesAuthorization = settings.pushesAuthorization
-        self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
-        self.accountChoice = entry.accountChoice
-        self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms
-        try ProviderDefinition.check(algorithmsOf: settings)
-        self.trustedAudiences = Set(settings.trustedAudiences)
-        self.idTokenLifetime = settings.idTokenLifetime ?? ProviderDefinition.standardLifetime
-        self.keysMaxStale = settings.keysMaxStale ?? ProviderDefinition.standardLifetime
-        self.maxConnections = settings.maxConnections ?? ProviderDefinition.standardConnections
-        self.clockLeeway = settings.clockLeeway ?? .seconds(60)
-        self.keyRetention = entry.keyRetention
-        self.mapping = ProfileMapping(
-            provider: settings.id,
-            issuer: entry.issuer,
-            chains: entry.chains,
-            trust: entry.trust,
-            overrides: overrides
-        )
-        self.apiHeaders = entry.apiHeaders
-        self.apiProof = entry.apiProof
-        self.apiCalls = try ProviderDefinition.calls(for: self.mapping, at: entry)
-        self.lookups = self.mapping.readsLookups ? entry.lookups : []
-        self.admission = entry.admission
-    }
-
-    /// The profile of the person whom these payloads describe, if this provider's rules admit them.
+    /// The profile of the user whom these payloads describe, if this provider's rules admit them.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
-        for rule in self.admission where !rule.admits(payloads) { throw rule.refusal }
+        for rule in self.admission where !rule.admits(payloads) { throw rule.denial }
         return try self.mapping.profile(from: payloads)
     }
 
@@ -135,64 +90,83 @@ package struct ProviderDefinition: Sendable {
         let wanted = self.mapping.wantedCalls(for: payloads, made: made)
         return self.apiCalls.filter { wanted.contains($0.path) }
     }
+}
 
-    private static func scopes(_ scopes: [String], for signIn: SignInProtocol) -> [String] {
-        guard case .openID = signIn, !scopes.contains("openid") else { return scopes }
-        return ["openid"] + scopes
+extension ProviderDefinition {
+    /// How the user is signed in.
+    package enum SignInProtocol: Sendable, Hashable {
+        /// OpenID Connect; the endpoints are in the document at this address. OpenID Connect Discovery §4.
+        case openID(discovery: WebURL)
+        /// Plain OAuth 2.0 with known endpoints; the identity comes from calls to the provider's API.
+        case oauth2(OAuth2Endpoints)
     }
 
-    /// Refuses what could never tell who somebody is, or where nothing could ever be.
-    private static func check(
-        _ overrides: [ProfileField: [ClaimSource]],
-        _ entry: CatalogEntry
-    ) throws(Failure) {
-        guard overrides[.subject].map({ !$0.isEmpty }) ?? (entry.chains[.subject] != nil) else {
-            let detail = "profile: 'subject' must say where the person's id is, such as api:/user#/id"
-            throw Failure(.internalError, "provider.definition", detail)
-        }
-        guard !(overrides[.subject] ?? []).contains(where: { $0.document == .constant }) else {
-            let detail = "profile: 'subject' cannot be a constant, or everybody would be the same person"
-            throw Failure(.internalError, "provider.definition", detail)
-        }
-        guard case .oauth2 = entry.signIn else { return }
-        guard !overrides.values.joined().contains(where: { [.idToken, .userinfo].contains($0.document) }) else {
-            let detail = "profile: this provider has no ID token and no userinfo, only api: sources"
-            throw Failure(.internalError, "provider.definition", detail)
-        }
+    /// The fixed endpoints of a provider without discovery.
+    package struct OAuth2Endpoints: Sendable, Hashable {
+        /// Where the browser is sent.
+        package let authorization: WebURL
+        /// Where the code is redeemed.
+        package let token: WebURL
     }
 
-    private static func check(algorithmsOf settings: ProviderSettings) throws(Failure) {
-        let list = settings.signatureAlgorithms ?? []
-        guard let fault = SignatureAlgorithm.fault(in: list, of: settings.type, secret: settings.clientSecret) else {
-            return
-        }
-        throw Failure(.internalError, "provider.definition", "id_token_algorithms: \(fault)")
+    /// How the gateway proves at the token endpoint who it is.
+    ///
+    /// RFC 6749 §2.3.1, RFC 7523 §2.2.
+    package enum ClientAuthentication: String, Sendable, Hashable, CaseIterable {
+        /// Id and secret in the body.
+        case secretPost = "client_secret_post"
+        /// Id and secret, each form-encoded, in the `Authorization` field.
+        case secretBasic = "client_secret_basic"
+        /// A JWT signed with our key, in the body.
+        case privateKeyJWT = "private_key_jwt"
+        /// In the body, a JWT signed with our key in the place of the secret; so it is with Apple.
+        case signedSecret = "signed_secret"
+        /// What the metadata announce, else `secretBasic`. OpenID Connect Discovery §3.
+        case advertised
     }
 
-    /// The type's own parameters and the operator's, which replace those of the same name.
-    private static func parameters(_ settings: ProviderSettings, _ entry: CatalogEntry) -> [Form.Field] {
-        let names = Set(settings.authorizationParameters.map(\.name))
-        return entry.authorizationParameters.filter { !names.contains($0.name) } + settings.authorizationParameters
+    /// How a provider sends the browser back.
+    ///
+    /// OAuth 2.0 Form Post Response Mode §1.
+    package enum ResponseMode: String, Sendable, Hashable, CaseIterable {
+        /// By a redirect with a query.
+        case query
+        /// By a form that the browser posts from the provider's site.
+        case formPost = "form_post"
     }
 
-    /// One call for each API path that the mapping reads.
-    private static func calls(for mapping: ProfileMapping, at entry: CatalogEntry) throws(Failure) -> [APICall] {
-        let paths = Set(mapping.sources.compactMap(\.call))
-        return try paths.sorted().map { (path) throws(Failure) in
-            let query = entry.apiQueries[path].map { "?\($0)" } ?? ""
-            guard let base = entry.apiBase else {
-                throw Failure(.internalError, "provider.definition", "profile: there is no API to call without api_url")
-            }
-            return APICall(
-                path: path,
-                address: try CatalogEntry.address("\(base)\(path)\(query)"),
-                isRequired: mapping.callsForSubject.contains(path)
-            )
-        }
+    /// When a challenge is sent.
+    ///
+    /// RFC 7636 §4.3.
+    package enum PKCERule: String, Sendable, Hashable, CaseIterable {
+        /// Always, whatever the metadata are.
+        case required
+        /// Always, and a provider that lists its methods without S256 is refused.
+        case auto
+        /// Never, for a provider that fails with it.
+        case off
+    }
+
+    /// What holds for the nonce of an ID token.
+    ///
+    /// OpenID Connect Core §3.1.3.7, rule 11.
+    package enum NonceRule: String, Sendable, Hashable, CaseIterable {
+        /// The token must carry it.
+        case required
+        /// The token may leave it out, but not carry another.
+        case ifPresent = "if_present"
+    }
+
+    /// What a provider wants with each call to its API besides the access token.
+    package enum APIProof: Sendable, Hashable {
+        /// Nothing.
+        case none
+        /// `appsecret_proof`, the HMAC of the access token under our secret; so it is with Facebook.
+        case appSecretProof
     }
 }
 
-/// One call to a provider's API with the person's access token.
+/// One call to a provider's API with the user's access token.
 package struct APICall: Sendable, Hashable {
     /// The path as the sources of the mapping name it.
     package let path: String

@@ -6,12 +6,12 @@ extension ProviderPayloads {
     /// The members of a saved payload.
     package static let savedMembers = ["id_token", "userinfo", "api", "callback", "groups", "groups_complete"]
 
-    /// Reads what somebody saved of a provider's answers, to see what becomes of it.
+    /// Parses saved responses of a provider, for `gatehouse profile`.
     ///
-    /// An object of `id_token` (the claims, or the token itself, whose signature nobody checks here), `userinfo`, `api`
-    /// (answers by path), `callback`, and `groups` with `groups_complete` for what look-ups found.
+    /// An object of `id_token` (the claims, or the token itself, whose signature is not verified), `userinfo`, `api`
+    /// (responses by path), `callback`, and `groups` with `groups_complete` for the results of lookups.
     ///
-    /// - Throws: A failure whose detail says what the file has to look like.
+    /// - Throws: A failure whose detail describes the format.
     package init(saved json: JSON) throws(Failure) {
         guard let members = json.object, !members.isEmpty,
             members.keys.allSatisfy(ProviderPayloads.savedMembers.contains)
@@ -26,12 +26,12 @@ extension ProviderPayloads {
         self.idToken = try members["id_token"].map(ProviderPayloads.claims)
         self.userinfo = try ProviderPayloads.object("userinfo", in: members)
         if let subject = self.idToken?["sub"], let other = self.userinfo?["sub"], subject != other {
-            throw ProviderPayloads.unusable("'id_token' and 'userinfo' are about two people: their 'sub' differ")
+            throw ProviderPayloads.unusable("'id_token' and 'userinfo' are about two users: their 'sub' differ")
         }
         self.callback = try ProviderPayloads.object("callback", in: members).map(ProviderPayloads.unfolded)
         self.api = try ProviderPayloads.object("api", in: members)?.object ?? [:]
         if let path = self.api.keys.first(where: { !$0.hasPrefix("/") }) {
-            let detail = #"'api' has answers by path, such as "/user"; "\#(path.prefix(60))" is none"#
+            let detail = #"'api' has responses by path, such as "/user"; "\#(path.prefix(60))" is not one"#
             throw ProviderPayloads.unusable(detail)
         }
         try self.addGroups(of: members)
@@ -72,11 +72,11 @@ extension ProviderPayloads {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = Base64URL.decode(parts[1]), let json = try? JSON(parsing: bytes, depth: 32),
             json.object != nil
-        else { throw self.unusable("'id_token' is no token in compact form") }
+        else { throw self.unusable("'id_token' is not a token in compact form") }
         return json
     }
 
     private static func unusable(_ detail: String) -> Failure {
-        Failure(.malformedRequest, "profile.payload", detail)
+        Failure(.profilePayload, detail)
     }
 }

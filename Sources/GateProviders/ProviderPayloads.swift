@@ -2,22 +2,22 @@
 
 package import GateCore
 
-/// What a provider said about one person, after every check on it.
+/// The verified responses of a provider about one user.
 package struct ProviderPayloads: Sendable, Hashable {
     /// The claims of the verified ID token.
     package var idToken: JSON?
-    /// The userinfo answer, of the same `sub`.
+    /// The userinfo response, of the same `sub`.
     package var userinfo: JSON?
-    /// Whether userinfo should have been asked and did not respond: what it says is unknown, not absent.
+    /// Whether userinfo was needed and did not respond: its claims are unknown, not absent.
     package var isUserinfoUnavailable = false
-    /// The answers of API calls by path.
+    /// The responses of API calls by path.
     package var api: [String: JSON]
     /// What the browser brought with the callback besides the protocol's own parameters.
     package var callback: JSON?
     /// The groups that look-ups at the provider found; nil if none was made.
     package var lookedUp: LookedUpNames?
 
-    /// Makes payloads; a provider without ID tokens brings API answers only.
+    /// Makes payloads; a provider without ID tokens has API responses only.
     package init(
         idToken: JSON? = nil,
         userinfo: JSON? = nil,
@@ -48,7 +48,7 @@ package struct ProviderPayloads: Sendable, Hashable {
 
     /// The names that a search of an array finds; nil if there is nothing to search.
     ///
-    /// They are all only if every element has what was looked for, and if the array is no answer of an API, which may
+    /// They are complete only if every element has the value, and if the array is not a response of an API, which may
     /// go on on another page.
     func names(at source: ClaimSource) -> NameList? {
         guard let filter = source.filter, let value = self.document(source.document)?.value(at: source.pointer),
@@ -61,7 +61,7 @@ package struct ProviderPayloads: Sendable, Hashable {
         return NameList(.array(found), isWhole: isWhole && isOnePage)
     }
 
-    /// Whether the provider said that the person has groups that the token has no room for.
+    /// Whether the token announces groups that it does not list.
     ///
     /// OpenID Connect Core §5.6.2; the addresses of such sources are never called.
     package var hasGroupsElsewhere: Bool {

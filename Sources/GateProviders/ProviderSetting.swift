@@ -26,7 +26,7 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case tenant
     /// The Microsoft tenants that may sign in.
     case tenants
-    /// Whether addresses without a flag are believed.
+    /// Whether email addresses without a flag count as verified.
     case trustEmail = "trust_email"
     /// The Workspace domains that may sign in.
     case hostedDomains = "hosted_domains"
@@ -48,7 +48,7 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case trustedAudiences = "trusted_audiences"
     /// The longest lifetime of an ID token.
     case idTokenLifetime = "id_token_lifetime"
-    /// How long keys are used that cannot be fetched again.
+    /// How long keys are used that cannot be fetched.
     case keysMaxStale = "jwks_max_stale"
     /// How far the provider's clock may differ from ours.
     case clockLeeway = "clock_leeway"
@@ -62,10 +62,4 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
 
     /// What a provider has besides whose tokens its operators shape.
     package static let ownServer = ProviderSetting.openID.union([.trustedAudiences, .idTokenLifetime])
-
-    /// The types that have the setting, in the order of the catalogue.
-    package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }
-
-    /// The types that cannot do without it.
-    package var requiredBy: [ProviderType] { ProviderType.all.filter { $0.required.contains(self) } }
 }

@@ -2,7 +2,7 @@
 
 package import GateCore
 
-/// What a kind of provider accepts as the address that it sends people back to.
+/// Which redirect URIs a type of provider accepts.
 package struct RedirectRule: Sendable, Hashable {
     /// The hosts that it accepts over plain http; nil for all.
     let plainHosts: [String]?
@@ -24,15 +24,15 @@ package struct RedirectRule: Sendable, Hashable {
         "test",
     ]
 
-    /// Why the provider would refuse a callback on this origin, or nil if it would not.
-    package func complaint(about origin: Origin) -> String? {
+    /// Why the provider rejects a redirect URI on this origin, or nil if it accepts it.
+    package func rejection(of origin: Origin) -> String? {
         let plain = self.plainHosts ?? [origin.host]
         if !origin.isSecure, !plain.contains(origin.host) {
             guard !plain.isEmpty else { return "it accepts no plain http" }
             return "it accepts plain http on \(plain.joined(separator: ", ")) only"
         }
         let isAddress = origin.host.hasPrefix("[") || IPAddress(origin.host) != nil
-        // Who takes plain http nowhere takes no callback on this machine at all.
+        // A provider without plain http accepts no callback on this machine.
         let takesThisMachine = self.plainHosts != []
         if isAddress, !self.takesAddresses, !origin.isLoopback || !takesThisMachine {
             return "it accepts no IP address"

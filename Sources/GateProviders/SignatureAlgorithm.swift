@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
-
 /// The algorithms an ID token may be signed with, by their names in RFC 7518 §3.1 and RFC 8037 §3.1.
 ///
 /// `none` is not here, so no header can ask for it.
@@ -66,30 +64,5 @@ package enum SignatureAlgorithm: String, Sendable, CaseIterable {
         case .rs384, .ps384, .es384, .hs384: .sha384
         case .rs512, .ps512, .es512, .hs512, .edDSA, .ed25519: .sha512
         }
-    }
-
-    /// Why a list must not be admitted; nil if it may.
-    ///
-    /// A published key must never be taken for the secret of an HMAC, nor the other way about, so a provider has one kind
-    /// of algorithm only. RFC 8725 §3.1, OpenID Connect Core §16.19.
-    ///
-    /// - Parameters:
-    ///   - list: What the file lists.
-    ///   - type: The type of the provider.
-    ///   - secret: The client secret, empty for none.
-    /// - Returns: The reason, and what to do about it.
-    package static func fault(in list: [SignatureAlgorithm], of type: ProviderType, secret: Secret) -> String? {
-        guard let symmetric = list.first(where: \.isSymmetric) else { return nil }
-        let name = symmetric.rawValue
-        guard type == .oidc else { return "\(name) is for type oidc only; remove it" }
-        if let other = list.first(where: { !$0.isSymmetric }) {
-            return "\(name) and \(other.rawValue) exclude each other: list the one kind that this provider uses"
-        }
-        guard secret.count >= self.minSecretLength else {
-            return
-                "\(name) needs a client_secret of at least \(self.minSecretLength) bytes, not \(secret.count); set a "
-                + "longer random one at the provider, or choose RS256 there"
-        }
-        return nil
     }
 }

@@ -51,11 +51,11 @@ struct RequestPath {
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
         let host = request.authority.host
         guard tls?.admits(host: host) ?? true else {
-            return .refused(Failure(.noSuchRoute, "request.misdirected", "the certificate shown is not for \(host)"))
+            return .refused(Failure(.requestMisdirected, "the certificate shown is not for \(host)"))
         }
         guard !request.hasLoopField || !self.site.loopMarker.hasLooped(request) else {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
-            return .refused(Failure(.upstreamFailed, "upstream.loop", detail))
+            return .refused(Failure(.upstreamLoop, detail))
         }
         guard !request.isAsterisk else { return .answered(status: 204) }
         guard !self.isOwn(request) else { return self.site.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
@@ -69,15 +69,14 @@ struct RequestPath {
         guard !route.rejectsIrregularNames || !request.hasIrregularNames else {
             return .refused(
                 Failure(
-                    .malformedRequest,
-                    "request.header_name",
+                    .requestHeaderName,
                     "a header name has '_', '.' or another such character"
                 )
             )
         }
         guard route.methods?.contains(request.method.rawValue) ?? true else { return .wrongMethod(route) }
         guard !route.isInMaintenance else {
-            return .refused(Failure(.overloaded, "route.maintenance", "\(route.name) is in maintenance"))
+            return .refused(Failure(.routeMaintenance, "\(route.name) is in maintenance"))
         }
         guard !isOpen else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, lookup: lookup) {
@@ -105,7 +104,7 @@ struct RequestPath {
         case .admitted(let identity):
             guard self.comesFromOurSite(request, route) else {
                 return .refused(
-                    Failure(.forbidden, "request.cross_site", "another site sent the browser here to write")
+                    Failure(.requestCrossSite, "another site sent the browser here to write")
                 )
             }
             return .forwarded(route, identity: identity)
@@ -117,7 +116,7 @@ struct RequestPath {
 
 extension RequestPath {
     private func noSuchApp(_ host: String) -> Verdict {
-        .refused(Failure(.noSuchRoute, "route.none", "no app answers for this path on \(host)"))
+        .refused(Failure(.routeNone, "no app answers for this path on \(host)"))
     }
 
     /// Whether the path is one of the gateway's own: `/oauth2` and all below it.

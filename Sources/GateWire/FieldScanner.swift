@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the field lines of a head in one pass, checking every byte.
+internal import GateCore
+
+/// Parses the field lines of a head in one pass, checking every byte.
 struct FieldScanner {
-    /// What the scan of the next line found.
+    /// The next line.
     enum Line {
-        /// A field line, now in the table.
+        /// A field line.
         case field(FieldLine)
         /// The empty line; the head ends at this offset.
         case end(Int)
-        /// A line that begins with white space, which continues the one before.
+        /// A line that begins with white space and so continues the previous one.
         ///
         /// RFC 9112 §5.2.
         case folded
-        /// The bytes ran out.
+        /// More bytes are needed.
         case more
     }
 
     let names: FieldNames
     let limits: HeadLimits
-    /// Whether names with other characters than letters, digits and `-` are irregular, as they are in requests.
+    /// Whether names with characters other than letters, digits and `-` are irregular, as in requests.
     let isRequest: Bool
     let status: Int
 
-    /// Reads the line that starts at `start`.
+    /// Parses the line that starts at `start`.
     ///
-    /// - Throws: A refusal with this scanner's status, or 431.
+    /// - Throws: A rejection with this scanner's status, or 431.
     func line(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> Line {
         guard start < bytes.count else { return .more }
         if bytes[start] == 0x0D {
             guard start + 1 < bytes.count else { return .more }
-            guard bytes[start + 1] == 0x0A else { throw WireRejection(self.status, "wire.bare_cr") }
+            guard bytes[start + 1] == 0x0A else { throw WireRejection(.wireBareCR, status: self.status) }
             return .end(start + 2)
         }
         var position = start
@@ -47,16 +49,16 @@ struct FieldScanner {
         guard position < bytes.count else { return .more }
         if position == start, bytes[start] == 0x20 || bytes[start] == 0x09 { return .folded }
         guard bytes[position] == UInt8(ascii: ":"), position > start else {
-            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_name")
+            throw WireRejection(bytes[position] == 0x0A ? .wireBareLF : .wireFieldName, status: self.status)
         }
         let nameEnd = position
         guard let value = try self.value(of: bytes, at: nameEnd + 1) else { return .more }
-        guard value.next - start <= self.limits.fieldBytes else { throw WireRejection(431, "wire.field_too_large") }
+        guard value.next - start <= self.limits.fieldBytes else { throw WireRejection(.wireFieldTooLarge) }
         let name =
             isPlain || !self.isRequest
             ? self.names.meaning(of: bytes, in: start..<nameEnd, hash: hash)
             : self.names.meaning(ofIrregular: bytes.extracting(start..<nameEnd))
-        guard let name else { throw WireRejection(self.status, "wire.field_name") }
+        guard let name else { throw WireRejection(.wireFieldName, status: self.status) }
         return .field(
             FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
@@ -69,7 +71,7 @@ struct FieldScanner {
         )
     }
 
-    /// The value without the white space around it and where the next line starts; nil when the bytes run out.
+    /// The value without the white space around it and where the next line starts; nil when more bytes are needed.
     private func value(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> (range: Range<Int>, next: Int)? {
         var first = start
         while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
@@ -81,10 +83,10 @@ struct FieldScanner {
         }
         guard position + 1 < bytes.count else {
             guard position < bytes.count, bytes[position] != 0x0D else { return nil }
-            throw WireRejection(self.status, bytes[position] == 0x0A ? "wire.bare_lf" : "wire.field_value")
+            throw WireRejection(bytes[position] == 0x0A ? .wireBareLF : .wireFieldValue, status: self.status)
         }
         guard bytes[position] == 0x0D, bytes[position + 1] == 0x0A else {
-            throw WireRejection(self.status, self.reason(for: bytes[position]))
+            throw WireRejection(self.reason(for: bytes[position]), status: self.status)
         }
         var end = position
         while end > first, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 {
@@ -93,7 +95,7 @@ struct FieldScanner {
         return (first..<end, position + 2)
     }
 
-    /// Skips text eight bytes at a time; stops before any eight of which one is below a space or DEL.
+    /// Skips text eight bytes at a time; stops before eight bytes that include a control character.
     static func skipPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         let raw = unsafe bytes.bytes
         let high: UInt64 = 0x8080_8080_8080_8080
@@ -109,11 +111,11 @@ struct FieldScanner {
         return position
     }
 
-    private func reason(for byte: UInt8) -> StaticString {
+    private func reason(for byte: UInt8) -> Failure.Reason {
         switch byte {
-        case 0x0A: "wire.bare_lf"
-        case 0x0D: "wire.bare_cr"
-        default: "wire.field_value"
+        case 0x0A: .wireBareLF
+        case 0x0D: .wireBareCR
+        default: .wireFieldValue
         }
     }
 }

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 package import NIOCore
 
-/// The head of an upstream's answer that has passed every check.
-package struct ResponseHead: Sendable {
-    /// The bytes and the table of field lines.
-    package let message: MessageHead
-    /// The status, 100 to 999.
-    package let status: Int
-    /// How the body ends.
-    package let framing: BodyFraming
-    /// Whether the upstream keeps the connection.
-    package let keepsAlive: Bool
-
-    /// Whether it is only an interim answer.
-    ///
-    /// RFC 9110 §15.2.
-    package var isInterim: Bool { self.status < 200 }
-}
-
-/// Reads the heads of responses off an upstream connection; what is doubtful is rejected with 502.
+/// Parses the response heads of an upstream connection; ambiguous ones are rejected with 502.
 ///
-/// The head is written again before it reaches the client, so what RFC 9112 asks a proxy to mend is mended: folded lines
-/// (§5.2) and a length that is repeated with the same value (§6.3).
+/// The head is written again before it reaches the client, so two errors are corrected, as RFC 9112 asks of a proxy:
+/// folded lines (§5.2) and a length that is repeated with the same value (§6.3).
 package struct ResponseParser: Sendable {
     private let names: FieldNames
     private let limits: HeadLimits
@@ -36,13 +20,13 @@ package struct ResponseParser: Sendable {
     /// Takes the next head off the buffer; nil when more bytes are needed.
     ///
     /// - Parameters:
-    ///   - buffer: What the upstream sent.
-    ///   - method: The method of the request it answers.
+    ///   - buffer: The received bytes.
+    ///   - method: The method of the request.
     /// - Returns: The head, checked.
-    /// - Throws: A refusal; the connection cannot be used further.
+    /// - Throws: The rejection; the connection cannot be used further.
     package func head(
         from buffer: inout ByteBuffer,
-        answering method: RequestMethod
+        for method: RequestMethod
     ) throws(WireRejection) -> ResponseHead? {
         let scan: Scan?
         do {
@@ -53,22 +37,22 @@ package struct ResponseParser: Sendable {
             }
             scan = result.scan
         } catch {
-            throw error.status == 431 ? WireRejection(502, "upstream.head_too_large") : error
+            throw error.status == 431 ? WireRejection(.upstreamHeadTooLarge) : error
         }
         guard let scan, let bytes = buffer.readSlice(length: scan.end) else {
-            guard buffer.readableBytes <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
+            guard buffer.readableBytes <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
             return nil
         }
         let message = MessageHead(bytes: bytes, fields: scan.fields)
         return ResponseHead(
             message: message,
             status: scan.start.status,
-            framing: try self.framing(of: message, scan.start, answering: method),
+            framing: try self.framing(of: message, scan.start, for: method),
             keepsAlive: self.keepsAlive(message, scan.start)
         )
     }
 
-    /// What a complete head holds.
+    /// The parts of a complete head.
     private struct Scan {
         let start: StatusLine
         let end: Int
@@ -77,7 +61,7 @@ package struct ResponseParser: Sendable {
 
     private enum ScanResult {
         case complete(Scan)
-        /// Some line continues the one before.
+        /// A line continues the previous one.
         case folded
         case more
 
@@ -112,42 +96,42 @@ package struct ResponseParser: Sendable {
             case .more:
                 return .more
             case .folded:
-                guard !fields.isEmpty else { throw WireRejection(502, "wire.field_name") }
+                guard !fields.isEmpty else { throw WireRejection(.wireFieldName, status: 502) }
                 return .folded
             case .end(let end):
-                guard end <= self.limits.bytes else { throw WireRejection(502, "upstream.head_too_large") }
+                guard end <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
                 return .complete(Scan(start: line, end: end, fields: fields))
-            case .field(let slot):
-                guard fields.count < self.limits.fields, Int(slot.end) > position else {
-                    throw WireRejection(502, "upstream.head_too_large")
+            case .field(let field):
+                guard fields.count < self.limits.fields, Int(field.end) > position else {
+                    throw WireRejection(.upstreamHeadTooLarge)
                 }
-                fields.append(slot)
-                position = Int(slot.end)
+                fields.append(field)
+                position = Int(field.end)
             }
         }
     }
 
-    /// RFC 9112 §6.3; anything that two readers could see differently is refused.
+    /// The framing by RFC 9112 §6.3; ambiguous framing is rejected.
     private func framing(
         of message: MessageHead,
         _ line: StatusLine,
-        answering method: RequestMethod
+        for method: RequestMethod
     ) throws(WireRejection) -> BodyFraming {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)
         guard codings <= 1, lengths == 0 || codings == 0, lengths <= 1 || message.hasConsistentLength else {
-            throw WireRejection(502, "upstream.framing")
+            throw WireRejection(.upstreamFraming)
         }
         let noBody = method == .head || line.status < 200 || line.status == 204 || line.status == 304
         if let coding = message.first(.transferEncoding) {
             guard line.minorVersion == 1, message.spells(coding.valueRange, "chunked") else {
-                throw WireRejection(502, "upstream.coding")
+                throw WireRejection(.upstreamCoding)
             }
             return noBody ? .none : .chunked
         }
         guard let field = message.first(.contentLength) else { return noBody ? .none : .untilClose }
         guard let length = contentLength(in: message, field.valueRange) else {
-            throw WireRejection(502, "upstream.length")
+            throw WireRejection(.upstreamLength)
         }
         return noBody || length == 0 ? .none : .length(length)
     }
@@ -168,7 +152,7 @@ private struct StatusLine {
         var position = 0
         for byte in "HTTP/1.".utf8 {
             guard position < bytes.count else { return nil }
-            guard bytes[position] == byte else { throw WireRejection(502, "upstream.start_line") }
+            guard bytes[position] == byte else { throw WireRejection(.upstreamStartLine) }
             position += 1
         }
         var end = 7
@@ -177,17 +161,17 @@ private struct StatusLine {
         }
         guard end + 1 < bytes.count else { return nil }
         guard end >= 12, bytes[end] == 0x0D, bytes[end + 1] == 0x0A, bytes[8] == 0x20 else {
-            throw WireRejection(502, "upstream.start_line")
+            throw WireRejection(.upstreamStartLine)
         }
         guard end == 12 || bytes[12] == 0x20, bytes[7] == UInt8(ascii: "0") || bytes[7] == UInt8(ascii: "1") else {
-            throw WireRejection(502, "upstream.start_line")
+            throw WireRejection(.upstreamStartLine)
         }
         var status = 0
         for index in 9..<12 {
-            guard ByteClass.isDigit(bytes[index]) else { throw WireRejection(502, "upstream.start_line") }
+            guard ByteClass.isDigit(bytes[index]) else { throw WireRejection(.upstreamStartLine) }
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        guard (100...999).contains(status) else { throw WireRejection(502, "upstream.status") }
+        guard (100...999).contains(status) else { throw WireRejection(.upstreamStatus) }
         return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
     }
 }

@@ -3,26 +3,25 @@
 internal import GateCore
 internal import NIOCore
 
-/// Counts the fields that may stand in a request once only, and derives host, framing and connection from them.
+/// The singleton fields of a request (RFC 9110 §5.5), from which host, framing and persistence follow.
 struct SingletonFields {
     private var host: FieldLine?
     private var length: FieldLine?
     private var coding: FieldLine?
     private var expectation: FieldLine?
     private var hasConnection = false
-    /// Whether a proxy has marked the request as one that passed it.
+    /// Whether a proxy has added `CDN-Loop`.
     private(set) var hasLoopField = false
-    /// Whether the cookies came in several fields, which are to be joined.
+    /// Whether the cookies are in several fields, which are joined.
     ///
-    /// RFC 6265 §5.4 wants one, but clients and balancers exist that send several.
+    /// RFC 6265 §5.4 requires one, but some clients and load balancers send several.
     private(set) var hasSeveralCookies = false
-    /// Whether a field has a name with `_`, `.` or another character that is no letter, digit or `-`.
+    /// Whether a field has a name with `_`, `.` or another character that is not a letter, digit or `-`.
     private(set) var hasIrregularNames = false
 
-    /// Looks at every field once.
+    /// Checks every field once.
     ///
-    /// - Throws: 400 when a field repeats whose repetition two servers could read differently, or carries bytes that it
-    ///   must not.
+    /// - Throws: 400 when a singleton field is repeated, or has bytes that it must not have.
     init(of message: MessageHead) throws(WireRejection) {
         var seen: UInt64 = 0
         for field in message.fields {
@@ -40,51 +39,51 @@ struct SingletonFields {
             case .expect: self.expectation = field
             case .connection: self.hasConnection = true
             case .cdnLoop: self.hasLoopField = true
-            case .authorization, .content, .contentType: try SingletonFields.refuseHighBytes(field, in: message)
+            case .authorization, .content, .contentType: try SingletonFields.rejectHighBytes(field, in: message)
             default: break
             }
             guard repeated else { continue }
             switch field.name {
-            case .host: throw .malformed("request.repeated_host")
-            case .contentLength: throw .malformed("framing.repeated_length")
-            case .transferEncoding: throw .malformed("framing.repeated_coding")
+            case .host: throw .malformed(.requestRepeatedHost)
+            case .contentLength: throw .malformed(.framingRepeatedLength)
+            case .transferEncoding: throw .malformed(.framingRepeatedCoding)
             case .cookie: self.hasSeveralCookies = true
             case .authorization, .expect, .origin, .secFetchMode, .secFetchSite:
-                throw .malformed("request.repeated_field")
+                throw .malformed(.requestRepeatedField)
             default: continue
             }
         }
     }
 
-    /// The `Host` field; `known` is what an earlier request on the connection had.
+    /// The `Host` field; `known` is that of an earlier request of the connection.
     ///
     /// RFC 9112 §3.2.
     func authority(of message: MessageHead, known: CachedAuthority?) throws(WireRejection) -> CachedAuthority {
-        guard let field = self.host else { throw .malformed("request.no_host") }
+        guard let field = self.host else { throw .malformed(.requestNoHost) }
         let raw = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
         if let known, known.isSpelled(raw) { return known }
-        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed("request.host") }
+        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed(.requestHost) }
         return CachedAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
     }
 
-    /// How the body ends.
+    /// The framing of the body.
     ///
-    /// RFC 9112 §6.3, with every doubtful case refused.
+    /// RFC 9112 §6.3, with every ambiguous case rejected.
     func framing(of message: MessageHead, minorVersion: Int) throws(WireRejection) -> BodyFraming {
         if let coding {
-            guard self.length == nil else { throw .malformed("framing.length_and_coding") }
-            guard minorVersion == 1 else { throw .malformed("framing.coding_in_http_1_0") }
-            // A tab beside the word is legal, but has been read as part of it.
+            guard self.length == nil else { throw .malformed(.framingLengthAndCoding) }
+            guard minorVersion == 1 else { throw .malformed(.framingCodingInHTTP10) }
+            // A tab next to the word is legal, but some servers take it for a part of the word.
             let hasTab = message.slice(coding.lineRange).contains(0x09)
-            guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed("framing.coding") }
+            guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed(.framingCoding) }
             return .chunked
         }
         guard let length else { return .none }
-        guard let value = contentLength(in: message, length.valueRange) else { throw .malformed("framing.length") }
+        guard let value = contentLength(in: message, length.valueRange) else { throw .malformed(.framingLength) }
         return value == 0 ? .none : .length(value)
     }
 
-    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never.
+    /// Whether the connection is kept open: with HTTP/1.1 unless the client sends `close`, with HTTP/1.0 never.
     ///
     /// RFC 9112 §9.3.
     func keepsAlive(_ message: MessageHead, minorVersion: Int) -> Bool {
@@ -99,12 +98,12 @@ struct SingletonFields {
     /// - Throws: 417 for any other expectation.
     func expectsContinue(_ message: MessageHead, minorVersion: Int) throws(WireRejection) -> Bool {
         guard let field = self.expectation else { return false }
-        guard message.spells(field.valueRange, "100-continue") else { throw WireRejection(417, "request.expectation") }
+        guard message.spells(field.valueRange, "100-continue") else { throw WireRejection(.requestExpectation) }
         return minorVersion == 1
     }
 
-    private static func refuseHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
-        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed("wire.field_value") }
+    private static func rejectHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
+        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed(.wireFieldValue) }
     }
 }
 
@@ -116,22 +115,4 @@ func contentLength(in message: MessageHead, _ range: Range<Int>) -> Int64? {
     guard (1...19).contains(digits.count), digits.allSatisfy(ByteClass.isDigit) else { return nil }
     guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
     return Int64(String(decoding: digits, as: UTF8.self))
-}
-
-/// A `Host` field that has been read before; clients repeat it with each request.
-///
-/// An object, because it is kept by each of them.
-final class CachedAuthority: Sendable {
-    let raw: [UInt8]
-    let authority: RequestAuthority
-
-    init(raw: [UInt8], authority: RequestAuthority) {
-        self.raw = raw
-        self.authority = authority
-    }
-
-    func isSpelled(_ bytes: Span<UInt8>) -> Bool {
-        let raw = self.raw
-        return bytes.isEqual(to: raw.span)
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateServer
@@ -70,13 +71,21 @@ struct CheckCommand: AsyncParsableCommand {
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Prints the JSON Schema of the configuration file."
+        abstract: "Prints the JSON Schema of the configuration file, or a reference as Markdown."
     )
 
-    @Flag(help: "Print the reference table of all keys as Markdown instead.")
+    @Flag(help: "Print the reference of all keys as Markdown instead, as in docs/configuration.md.")
     var reference = false
 
+    @Flag(help: "Print the reference of all error codes as Markdown instead, which is docs/errors.md.")
+    var errors = false
+
+    func validate() throws {
+        guard !(self.reference && self.errors) else { throw ValidationError("use one of --reference and --errors") }
+    }
+
     func run() throws {
+        guard !self.errors else { return commandOutput.write(FailureReference.markdown) }
         commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
     }
 }

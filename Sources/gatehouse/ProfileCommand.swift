@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateProviders
@@ -59,9 +60,9 @@ struct ProfileCommand: ParsableCommand {
         switch definition.issuer.verdict(on: claims, discovered: issuer) {
         case .accepted: return
         case .foreign:
-            throw Failure(.providerFailed, "id_token.issuer", "the token is of another issuer than the provider's")
+            throw Failure(.idTokenIssuer, "the token is of another issuer than the provider's")
         case .tenantRefused:
-            throw Failure(.forbidden, "provider.tenant", "people of the token's tenant may not sign in")
+            throw Failure(.providerTenant, "people of the token's tenant may not sign in")
         }
     }
 
@@ -70,17 +71,16 @@ struct ProfileCommand: ParsableCommand {
         let limit = 1 << 20
         let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         guard let handle, let bytes = try? handle.read(upToCount: limit + 1) else {
-            throw Failure(.malformedRequest, "profile.payload", "'\(path)' cannot be read, or is empty")
+            throw Failure(.profilePayload, "'\(path)' cannot be read, or is empty")
         }
         guard bytes.count <= limit else {
-            throw Failure(.malformedRequest, "profile.payload", "'\(path)' is larger than 1 MiB")
+            throw Failure(.profilePayload, "'\(path)' is larger than 1 MiB")
         }
         do throws(JSON.ParseError) {
             return try JSON(parsing: Array(bytes), depth: 32)
         } catch {
             throw Failure(
-                .malformedRequest,
-                "profile.payload",
+                .profilePayload,
                 "'\(path)' \(ProfileCommand.words(for: error, in: bytes))"
             )
         }

@@ -41,55 +41,19 @@ enum TestSignInReport {
         lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime not told"
     }
 
+    /// The advice of the failure catalogue, or of this file where it depends on the settings.
     private static func advice(for failure: Failure, _ settings: ProviderSettings, _ callback: String) -> String {
-        let section = "providers.\(settings.id)"
-        return switch failure.code {
-        case "provider.private_key":
-            "make a key that the provider takes, and name its PEM file in \(section).private_key"
-        case "openid.client_authentication":
-            "set client_authentication in \(section) to one that the provider offers; 'gatehouse check --online' lists them"
-        case "openid.client_refused":
-            "compare client_id and client_secret in \(section) with the registration at the provider; a secret may have "
-                + "expired there"
-        case "openid.code_refused":
-            "compare the registered callback with \(callback), letter by letter; a code works once and for minutes"
-        case "openid.issuer_mismatch":
-            "write the issuer into \(section).issuer exactly as the provider's discovery document spells it"
-        case "openid.issuer_missing":
-            "remove require_iss from \(section), unless the provider is known to send iss"
-        case "openid.metadata":
-            "look at the provider's discovery document; 'gatehouse check --online' names what is missing"
-        case "openid.id_token_missing":
-            "the scope 'openid' must be asked for in \(section).scopes and allowed at the provider"
-        case "provider.denied":
-            "somebody refused: the person, or an administrator who has to allow the app at the provider first"
-        case "provider.hosted_domain":
-            "sign in with an account of \(settings.hostedDomains.joined(separator: ", ")), or change hosted_domains"
-        case "provider.tenant":
-            "sign in with an account of the tenant in \(section), or change tenant or tenants"
-        case "provider.workspace":
-            "sign in with an account of \(settings.workspaces.joined(separator: ", ")), or change workspaces"
-        case "provider.subject":
-            "the profile needs an id: see \(section).profile.subject, and 'gatehouse profile' to try it on saved answers"
-        case "id_token.nonce" where settings.nonce == nil:
-            "if the provider never sends the nonce back, set nonce: if_present in \(section)"
-        case "id_token.algorithm":
-            "change what is named above, here in \(section).id_token_algorithms or at the provider"
-        case "id_token.encrypted":
-            "turn the encryption of ID tokens off for this client at the provider; the gateway reads signed ones only"
-        case "id_token.audience":
-            "compare client_id in \(section) with the registration; list others that are in the audience in "
-                + "\(section).trusted_audiences"
-        case "id_token.lifetime":
-            "let \(section).id_token_lifetime be as long as the provider's ID tokens live"
-        case let code where code.hasPrefix("id_token."):
-            "the provider sent what must not be believed; docs/errors.md explains \(code)"
-        case "provider.tls" where settings.caFile != nil:
-            "look whether \(settings.caFile ?? "") holds the authority that signed the provider's certificate"
-        case "provider.tls":
-            "with a private certificate authority set tls.ca_file in \(section)"
-        default:
-            "docs/errors.md explains \(failure.code); 'gatehouse check --online' tests each part by itself"
+        if failure.reason == .providerTLS, let file = settings.caFile {
+            return "check that \(file) holds the authority that signed the provider's certificate"
         }
+        // What the operator has set already cannot help.
+        let isSet = failure.reason == .idTokenNonce && settings.nonce != nil
+        let values = [
+            "section": "providers.\(settings.id)", "callback": callback,
+            "hosted_domains": settings.hostedDomains.joined(separator: ", "),
+            "workspaces": settings.workspaces.joined(separator: ", "),
+        ]
+        return (isSet ? nil : failure.reason.entry.advice(values))
+            ?? "docs/errors.md explains \(failure.code); 'gatehouse check --online' tests each part by itself"
     }
 }

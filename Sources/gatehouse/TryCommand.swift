@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import GateCommandLine
 internal import GateCore
 internal import GateOpenID
 internal import GateProviders
@@ -45,7 +46,7 @@ struct TryCommand: AsyncParsableCommand {
         do throws(Failure) {
             trial = try await TestSignIn.begin(settings, host: self.host, port: self.port)
         } catch {
-            let advice = error.code == "listener.bind" ? "; choose another port with --port" : ""
+            let advice = error.reason == .listenerBind ? "; choose another port with --port" : ""
             printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
             throw ExitCode(1)
         }

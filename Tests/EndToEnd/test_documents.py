@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: their examples are run as they stand."""
+"""The documents match the program: their examples run as they are."""
 
 import http.server
 import json
@@ -15,11 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from jwt.algorithms import ECAlgorithm
 
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("**/*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("**/*.md")), TOP / "Tests/README.md"]
 PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers").glob("[a-z]*.md"))]
 APP = "https://wiki.example.com"
 
@@ -44,7 +44,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
         names = re.findall(r"\$\{env:(\w+)\}", text)
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
-        result = subprocess.run([BINARY, "check", "--config", file], env=environment, capture_output=True, text=True)
+        result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -56,7 +56,7 @@ def test_each_type_of_provider_has_a_page():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_how_to_register_and_what_can_go_wrong(name):
+def test_each_page_explains_registration_and_failures(name):
     page = (TOP / name).read_text()
     assert re.search(r"^https://gate\.example\.com/oauth2/callback/\w+$", page, re.M)
     assert re.search(r"\b[Ss]copes?\b", page)
@@ -76,13 +76,13 @@ def key():
 
 @pytest.fixture(scope="module")
 def gateway(key):
-    """Something that publishes a key as the gateway does."""
+    """A server that publishes a key as the gateway does."""
     jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
-    answers = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
+    responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
 
     class Publisher(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            body = answers.get(self.path)
+            body = responses.get(self.path)
             self.send_response(200 if body else 404)
             self.end_headers()
             self.wfile.write(body or b"")
@@ -98,12 +98,12 @@ def gateway(key):
 
 
 @pytest.fixture(scope="module")
-def person(gateway):
+def example(gateway):
     """The function of the example."""
-    example = next(block for block in blocks("docs/start.md", "python") if "def person" in block)
+    source = next(block for block in blocks("docs/start.md", "python") if "def user" in block)
     names = {}
-    exec(example.replace("https://gate.example.com", gateway), names)
-    return names["person"]
+    exec(source.replace("https://gate.example.com", gateway), names)
+    return names["user"]
 
 
 def headers(gateway, key, kid="one", **changes):
@@ -113,8 +113,8 @@ def headers(gateway, key, kid="one", **changes):
     return {"X-Gatehouse-Assertion": jwt.encode(known, key, "ES256", headers={"kid": kid})}
 
 
-def test_the_example_knows_the_person(gateway, key, person):
-    assert person(headers(gateway, key))["sub"] == "google:1"
+def test_the_example_returns_the_user(gateway, key, example):
+    assert example(headers(gateway, key))["sub"] == "google:1"
 
 
 @pytest.mark.parametrize(
@@ -129,16 +129,16 @@ def test_the_example_knows_the_person(gateway, key, person):
     ],
     ids=str,
 )
-def test_the_example_refuses_what_is_not_for_the_app(gateway, key, person, changes):
+def test_the_example_rejects_another_audience(gateway, key, example, changes):
     with pytest.raises(jwt.PyJWTError):
-        person(headers(gateway, key, **changes))
+        example(headers(gateway, key, **changes))
 
 
-def test_the_example_refuses_another_key_and_no_assertion(gateway, person):
+def test_the_example_rejects_another_key_and_no_assertion(gateway, example):
     with pytest.raises(jwt.PyJWTError):
-        person(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
+        example(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
     with pytest.raises(jwt.PyJWTError):
-        person({})
+        example({})
 
 
 # Links
@@ -162,11 +162,11 @@ def test_links_lead_somewhere(document):
 
 def test_z_09_the_readme_lists_as_missing_what_is_missing():
     text = (REPOSITORY / "README.md").read_text()
-    missing = text.split("**Not here yet:**")[1].split("\n\n")[0]
-    shown = subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout
+    missing = text.split("**Not built yet:**")[1].split("\n\n")[0]
+    shown = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True).stdout
     commands = re.split(r"\n  (?=\w)", shown.split("SUBCOMMANDS:")[1])
     planned = {command.split()[0] for command in commands if "not supported yet" in " ".join(command.split())}
-    assert planned and planned == set(re.findall(r"`(\w+)`", missing)) - {"check"}
+    assert planned == set(re.findall(r"`(\w+)`", missing)) - {"check"}
     for built in ("HTTP/2", "WebSocket", "several targets", "gRPC"):
         assert built not in missing
     assert "revocation at once" not in text

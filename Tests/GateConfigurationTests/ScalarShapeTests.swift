@@ -63,7 +63,7 @@ import Testing
         ])
     func `Google takes public names, and http on this machine`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect((ProviderType.google.redirects.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.google.redirects.rejection(of: origin) == nil) == isTaken)
     }
 
     @Test(
@@ -73,12 +73,12 @@ import Testing
         ])
     func `Microsoft takes http for localhost only`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect((ProviderType.microsoft.redirects.complaint(about: origin) == nil) == isTaken)
+        #expect((ProviderType.microsoft.redirects.rejection(of: origin) == nil) == isTaken)
     }
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
     func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(IdentityHeaderName.complaint(about: name) == nil)
+        #expect(IdentityHeaderName.rejection(of: name) == nil)
     }
 
     @Test(
@@ -89,7 +89,7 @@ import Testing
             String(repeating: "a", count: 65), "X-\u{00C9}",
         ])
     func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(IdentityHeaderName.complaint(about: name) != nil)
+        #expect(IdentityHeaderName.rejection(of: name) != nil)
     }
 
     @Test func `a concealed place shows as stars and keeps its columns`() {

@@ -4,13 +4,13 @@ import GateCore
 import Testing
 
 @Suite struct ConcurrencyLimiterTests {
-    @Test func `so many connections come in and no more until one leaves`() {
-        let gate = ConcurrencyLimiter(limit: 2)
-        #expect(gate.enter() && gate.enter())
-        #expect(!gate.enter() && !gate.enter())
-        #expect(gate.count == 2)
-        gate.leave()
-        #expect(gate.enter() && !gate.enter())
-        #expect(gate.count == 2)
+    @Test func `no more operations than the limit are in progress`() {
+        let limiter = ConcurrencyLimiter(limit: 2)
+        #expect(limiter.acquire() && limiter.acquire())
+        #expect(!limiter.acquire() && !limiter.acquire())
+        #expect(limiter.count == 2)
+        limiter.release()
+        #expect(limiter.acquire() && !limiter.acquire())
+        #expect(limiter.count == 2)
     }
 }

@@ -97,7 +97,7 @@ import Testing
         try PrivateFile.write([1], to: path)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         let failure = #expect(throws: Failure.self) { try PrivateFile.read(path, limit: 10) }
-        #expect(failure?.code == "file.too_open")
+        #expect(failure?.reason == .fileTooOpen)
         #expect(failure?.detail.contains("chmod 600") == true)
     }
 

@@ -82,7 +82,7 @@ import Testing
         #expect(usual["prompt"] == "consent" && usual["login"] == "ada")
         let (location, _) = try await stage.party.authorization(
             returnPath: .root,
-            handover: nil,
+            replacedTicket: nil,
             offersOtherAccounts: true
         )
         let query = try self.query(location)
@@ -91,10 +91,10 @@ import Testing
 
     @Test func `a hand-over comes back, unless it is too long`() async throws {
         let stage = try ProviderFixture()
-        let attempt = try await stage.party.authorization(returnPath: .root, handover: "h").attempt
-        #expect(attempt.handover == "h")
+        let attempt = try await stage.party.authorization(returnPath: .root, replacedTicket: "h").attempt
+        #expect(attempt.replacedTicket == "h")
         await #expect(throws: Failure.self) {
-            try await stage.party.authorization(returnPath: .root, handover: String(repeating: "h", count: 257))
+            try await stage.party.authorization(returnPath: .root, replacedTicket: String(repeating: "h", count: 257))
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import GateOpenID
 
 @Suite struct CachedDocumentTests {
-    private static let failure = Failure(.providerFailed, "provider.unavailable", "down")
+    private static let failure = Failure(.providerUnavailable, "down")
 
     @Test func `all who come while a fetch is under way get its document`() async throws {
         let gate = Latch()

@@ -174,7 +174,7 @@ import Testing
             stage.transport.answer("https://api.github.com/user", [:], status: status, fields: ["Retry-After": "60"])
             let (_, attempt) = try await stage.begin()
             let failure = await stage.failure(stage.callback(attempt), attempt)
-            #expect(failure?.code == "provider.unavailable" && failure?.detail.contains("Retry-After \"60\"") == true)
+            #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"60\"") == true)
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
             #"{"error":"invalid_client","error_description":"got s+c r/t with \#(first.verifier) and code-4711"}"#
         )
         let failure = await stage.failure(stage.callback(first, ["code": "code-4711"]), first)
-        #expect(failure?.code == "openid.client_refused" && failure?.detail.contains("<secret>") == true)
+        #expect(failure?.reason == .openIDClientRefused && failure?.detail.contains("<secret>") == true)
         for secret in ["s+c r/t", first.verifier, "code-4711"] {
             #expect(failure?.detail.contains(secret) == false)
         }

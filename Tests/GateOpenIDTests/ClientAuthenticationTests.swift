@@ -127,7 +127,7 @@ import Testing
     )
     func `a key that cannot be read ends the start and names its place in the file`(pem: String?) throws {
         let failure = #expect(throws: Failure.self) { try ProviderFixture(self.settings(pem)) }
-        #expect(failure?.code == "provider.private_key")
+        #expect(failure?.reason == .providerPrivateKey)
         #expect(failure?.detail.hasPrefix("providers.staff.private_key: ") == true)
         if let pem, !pem.isEmpty { #expect(failure?.detail.contains(pem) == false) }
         if pem?.contains("ENCRYPTED") == true { #expect(failure?.detail.contains("pass phrase") == true) }
@@ -241,7 +241,7 @@ import Testing
         ])
         let stage = try ProviderFixture(self.settings(rsa.pemRepresentation), metadata: metadata)
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
-        #expect(failure?.code == "openid.client_authentication")
+        #expect(failure?.reason == .openIDClientAuthentication)
     }
 
     @Test func `a type that wants a secret takes the key of a file that has no secret`() async throws {

@@ -124,7 +124,7 @@ import Testing
             let (_, attempt) = try await stage.begin()
             let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
             #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
-            #expect(signIn.notes.count == 1 && signIn.notes.first?.contains("/user/emails answered \(status)") == true)
+            #expect(signIn.notes.count == 1 && signIn.notes.first?.contains("/user/emails responded \(status)") == true)
         }
     }
 

@@ -120,7 +120,7 @@ import Testing
             metadata: ProviderFixture.metadata.with(["issuer": "https://evil.example"])
         )
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
-        #expect(failure?.code == "openid.issuer_mismatch")
+        #expect(failure?.reason == .openIDIssuerMismatch)
     }
 
     @Test(arguments: ProviderType.all)

@@ -51,7 +51,7 @@ import Testing
                 "exp": .int(now + 600), "nonce": .string(code.last ?? ""),
             ]
             guard let text = try? token(claims, by: .edDSA, kid: code.first) else {
-                throw Failure(.internalError, "test.token", "no token could be made")
+                throw Failure(.providerUnknown, "the test created no token")
             }
             return ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         }
@@ -77,7 +77,7 @@ import Testing
     /// One whole sign-in with a token by that key; the code of the failure, nil for a sign-in.
     private func outcome(_ party: RelyingParty, kid: String = "k1") async -> String? {
         do throws(Failure) {
-            let (_, attempt) = try await party.authorization(returnPath: .root, handover: nil)
+            let (_, attempt) = try await party.authorization(returnPath: .root, replacedTicket: nil)
             let callback = Form([Form.Field("state", attempt.state), Form.Field("code", "\(kid):\(attempt.nonce)")])
             _ = try await party.signIn(callback: callback, attempt: attempt)
             return nil

@@ -40,8 +40,8 @@ import Testing
         #expect(JSONWebKey(key) == nil)
         let definition = try ProviderDefinition(ProviderFixture.settings())
         let findings = KeyFindings(["keys": [key, TestKey.rs256.named("good")]], of: definition)
-        #expect(findings.usable == 1 && findings.refused.count == 1)
-        #expect(findings.refused.first?.contains("ROCA") == true)
+        #expect(findings.usable == 1 && findings.rejected.count == 1)
+        #expect(findings.rejected.first?.contains("ROCA") == true)
     }
 
     @Test func `W-09: keys that share a name are reported, each is tried where its algorithm fits`() throws {
@@ -58,7 +58,7 @@ import Testing
     func `W-10: an exponent that is not used is named, not called malformed`(exponent: String, word: String) throws {
         let definition = try ProviderDefinition(ProviderFixture.settings())
         let findings = KeyFindings(["keys": [TestKey.rs256.named("k", ["e": .string(exponent)])]], of: definition)
-        #expect(findings.refused.first?.contains(word) == true, "\(findings.refused)")
+        #expect(findings.rejected.first?.contains(word) == true, "\(findings.rejected)")
     }
 
     /// A power of 65537 modulo each prime up to 167, and otherwise arbitrary.

@@ -114,6 +114,6 @@ import Testing
         let definition = try ProviderDefinition(settings)
         guard case .oauth2(let endpoints) = definition.signIn else { return }
         let failure = #expect(throws: Failure.self) { try ProviderMetadata(endpoints, of: definition) }
-        #expect(failure?.code == "openid.pushed_authorization")
+        #expect(failure?.reason == .openIDPushedAuthorization)
     }
 }

@@ -63,41 +63,43 @@ import Testing
         #expect(!request.headers.contains { $0.name == "Authorization" })
     }
 
-    @Test(arguments: [
-        (200, #"{"request_uri":"urn:a"}"#, nil), (201, #"{"request_uri":""}"#, "openid.pushed_authorization"),
-        (201, #"{"request_uri":"urn:a b"}"#, "openid.pushed_authorization"),
-        (201, #"{"request_uri":"urn:é"}"#, "openid.pushed_authorization"),
-        (201, #"{"request_uri":1}"#, "openid.pushed_authorization"), (201, "{}", "openid.pushed_authorization"),
-        (201, "{\"request_uri\":\"\(String(repeating: "u", count: 2049))\"}", "openid.pushed_authorization"),
-        (400, #"{"error":"invalid_request","error_description":"redirect_uri"}"#, "provider.refused"),
-        (401, #"{"error":"invalid_client"}"#, "openid.client_refused"), (401, "", "openid.client_refused"),
-        (400, #"{"error":"invalid_client"}"#, "openid.client_refused"), (404, "", "provider.refused"),
-        (429, #"{"error":"too_many_requests"}"#, "provider.unavailable"),
-        (503, #"{"error":"surprise"}"#, "provider.unavailable"), (503, "", "provider.unavailable"),
-        (302, "", "provider.redirected"),
-    ])
+    @Test(
+        arguments: [
+            (200, #"{"request_uri":"urn:a"}"#, nil), (201, #"{"request_uri":""}"#, .openIDPushedAuthorization),
+            (201, #"{"request_uri":"urn:a b"}"#, .openIDPushedAuthorization),
+            (201, #"{"request_uri":"urn:é"}"#, .openIDPushedAuthorization),
+            (201, #"{"request_uri":1}"#, .openIDPushedAuthorization), (201, "{}", .openIDPushedAuthorization),
+            (201, "{\"request_uri\":\"\(String(repeating: "u", count: 2049))\"}", .openIDPushedAuthorization),
+            (400, #"{"error":"invalid_request","error_description":"redirect_uri"}"#, .providerRefused),
+            (401, #"{"error":"invalid_client"}"#, .openIDClientRefused), (401, "", .openIDClientRefused),
+            (400, #"{"error":"invalid_client"}"#, .openIDClientRefused), (404, "", .providerRefused),
+            (429, #"{"error":"too_many_requests"}"#, .providerUnavailable),
+            (503, #"{"error":"surprise"}"#, .providerUnavailable), (503, "", .providerUnavailable),
+            (302, "", .providerRedirected),
+        ] as [(Int, String, Failure.Reason?)]
+    )
     func `an answer is a reference or a failure that says whose it is`(
         status: Int,
         body: String,
-        code: String?
+        reason: Failure.Reason?
     ) async throws {
         let stage = try self.stage()
         stage.transport.answer(Self.endpoint, status, body)
         do throws(Failure) {
-            _ = try await stage.party.authorization(returnPath: .root, handover: nil)
-            #expect(code == nil)
+            _ = try await stage.party.authorization(returnPath: .root, replacedTicket: nil)
+            #expect(reason == nil)
         } catch {
-            #expect(error.code == code)
+            #expect(error.reason == reason)
         }
     }
 
     @Test func `strangers have so many requests sent ahead at a time and no more`() async throws {
         let stage = try self.stage()
-        for _ in 0..<ProviderDefinition.standardConnections / 2 { #expect(stage.party.pushes.enter()) }
+        for _ in 0..<ProviderDefinition.standardConnections / 2 { #expect(stage.party.pushes.acquire()) }
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
-        #expect(failure?.code == "provider.busy" && failure?.kind == .overloaded)
+        #expect(failure?.reason == .providerBusy && failure?.kind == .overloaded)
         #expect(stage.transport.count(Self.endpoint) == 0)
-        stage.party.pushes.leave()
+        stage.party.pushes.release()
         for _ in 0..<3 { _ = try await stage.begin() }
         #expect(stage.transport.count(Self.endpoint) == 3)
     }

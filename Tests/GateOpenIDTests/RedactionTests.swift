@@ -102,7 +102,7 @@ import Testing
             metadata: ProviderFixture.metadata.with(["authorization_endpoint": .string(address)])
         )
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
-        #expect(failure?.code == "openid.metadata")
+        #expect(failure?.reason == .openIDMetadata)
     }
 
     @Test func `a key that took over the name of another is found`() async throws {

@@ -102,8 +102,8 @@ import Testing
         #expect(queue.arrive(1, at: .zero) == .enters)
         #expect(queue.arrive(2, at: .zero) == .waits && queue.arrive(3, at: .zero) == .waits)
         #expect(queue.leave(2, at: .zero) == nil)
-        #expect(queue.leave(1, at: .seconds(1)) == 3 && queue.activeCount == 1 && queue.waitingCount == 0)
-        #expect(queue.leave(3, at: .seconds(2)) == nil && queue.activeCount == 0)
+        #expect(queue.leave(1, at: .seconds(1)) == 3 && queue.active.count == 1 && queue.waitingCount == 0)
+        #expect(queue.leave(3, at: .seconds(2)) == nil && queue.active.count == 0)
     }
 }
 
@@ -166,7 +166,7 @@ import Testing
         let second = try await queue.enter()
         time.advance(by: .seconds(5))
         let failure = await #expect(throws: Failure.self) { try await queue.enter() }
-        #expect(failure?.code == "provider.busy" && failure?.kind == .overloaded)
+        #expect(failure?.reason == .providerBusy && failure?.kind == .overloaded)
         #expect(failure?.retryAfter == .seconds(10))
         queue.leave(second)
         queue.leave(try await queue.enter())
@@ -207,7 +207,7 @@ import Testing
             Issue.record("it was let in")
             return
         }
-        #expect(failure.code == "provider.cancelled" && queue.waitingCount == 0)
+        #expect(failure.reason == .providerCancelled && queue.waitingCount == 0)
         queue.leave(first)
         #expect(try await queue.enter() > first)
     }

@@ -149,7 +149,7 @@ import Testing
     @Test func `a byte order mark and white space before an answer do no harm, XML is named`() throws {
         #expect(try self.response("\u{FEFF} \n{\"access_token\":\"a\",\"token_type\":\"bearer\"}").accessToken == "a")
         let failure = self.failure("<OAuth><access_token>a</access_token></OAuth>")
-        #expect(failure?.code == "openid.token_response" && failure?.detail.contains("XML") == true)
+        #expect(failure?.reason == .openIDTokenResponse && failure?.detail.contains("XML") == true)
         #expect(self.failure("<p>access_token=a&token_type=bearer")?.code == "openid.token_response")
     }
 
@@ -194,7 +194,7 @@ import Testing
             let read = try TokenResponse(response, advice: Self.advice, takesForms: false)
             #expect(isTaken && read.accessToken == "a")
         } catch {
-            #expect(!isTaken && error.code == "openid.token_response")
+            #expect(!isTaken && error.reason == .openIDTokenResponse)
             #expect(error.detail.contains("expected a JSON object"))
         }
         #expect(try TokenResponse(response, advice: Self.advice).accessToken == "a")
@@ -220,7 +220,7 @@ import Testing
 
     @Test func `a provider that has too much to do says when to come back`() {
         let failure = self.failure("", status: 429, [(name: "Retry-After", value: "30\r\nX: y")])
-        #expect(failure?.code == "provider.unavailable" && failure?.detail.contains("Retry-After \"30") == true)
+        #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"30") == true)
         #expect(failure?.detail.contains("\n") == false)
     }
 }

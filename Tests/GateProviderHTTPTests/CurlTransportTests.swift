@@ -127,7 +127,7 @@ import Testing
     @Test(arguments: ["wrong_name", "expired", "old_tls"])
     func `a certificate or version that proves nothing is refused`(port: String) async throws {
         let failure = try await self.failure("/echo?secret=1", port: port)
-        #expect(failure.code == "provider.tls")
+        #expect(failure.reason == .providerTLS)
         #expect(failure.kind == .providerFailed)
         #expect(failure.detail.hasPrefix("https://localhost:"))
         #expect(!failure.detail.contains("secret"))

@@ -83,12 +83,12 @@ import Testing
     }
 }
 
-@Suite struct CallEndingTests {
-    @Test(arguments: CallResult.Reason.allCases.filter { $0 != .answered })
-    func `every ending but an answer is a failure that names the host alone`(reason: CallResult.Reason) throws {
+@Suite struct CallResultTests {
+    @Test(arguments: CallResult.Outcome.allCases.filter { $0 != .completed })
+    func `every result but a response is a failure that names the host alone`(outcome: CallResult.Outcome) throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example"))
-        let ending = CallResult(reason: reason, text: "line\r\nforged\u{1B}[2J")
-        let failure = #expect(throws: Failure.self) { try ending.response(from: origin) }
+        let result = CallResult(outcome: outcome, text: "line\r\nforged\u{1B}[2J")
+        let failure = #expect(throws: Failure.self) { try result.response(from: origin) }
         let detail = try #require(failure?.detail)
         #expect(detail.hasPrefix("https://id.example"))
         #expect(detail.utf8.allSatisfy { (0x20...0x7E).contains($0) })
@@ -96,11 +96,11 @@ import Testing
     }
 
     @Test(arguments: [0, 101, 600, 999])
-    func `a status no final answer has is malformed`(status: Int) throws {
+    func `a status that no final response has is malformed`(status: Int) throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example"))
         let failure = #expect(throws: Failure.self) {
-            try CallResult(reason: .answered, status: status).response(from: origin)
+            try CallResult(outcome: .completed, status: status).response(from: origin)
         }
-        #expect(failure?.code == "provider.answer_malformed")
+        #expect(failure?.reason == .providerResponseMalformed)
     }
 }

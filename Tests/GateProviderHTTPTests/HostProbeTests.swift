@@ -22,7 +22,7 @@ import Testing
     private func origin(_ port: String) throws -> Origin { try #require(self.server.address(port, "/")).origin }
 
     @Test func `the chain comes leaf first and ends with the root that is trusted`() async throws {
-        let chain = try await self.transport.line(to: "id").chain(at: try self.origin("tls"))
+        let chain = try await self.transport.transport(to: "id").chain(at: try self.origin("tls"))
         let openssl = try self.server.openssl()
         #expect(chain.map(\.subject) == ["CN=localhost,O=Acme\\C2\\9B\\, Inc", "CN=ca"])
         #expect(chain.map(\.issuer) == ["CN=ca", "CN=ca"])
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a certificate says from when until when it is valid`() async throws {
-        let chain = try await self.transport.line(to: "id").chain(at: try self.origin("tls"))
+        let chain = try await self.transport.transport(to: "id").chain(at: try self.origin("tls"))
         let leaf = try #require(chain.first)
         let now = Int64(Date().timeIntervalSince1970)
         #expect(leaf.notAfter.since(leaf.notBefore) == .seconds(2 * 86_400))
@@ -39,8 +39,8 @@ import Testing
     }
 
     @Test func `the head of the answer comes without its body, however long that is`() async throws {
-        let probe = try await self.transport.line(to: "id").probe(at: try self.origin("tls"))
-        let answer = try #require(probe.answer)
+        let probe = try await self.transport.transport(to: "id").probe(at: try self.origin("tls"))
+        let answer = try #require(probe.response)
         #expect(answer.status == 200)
         #expect(answer.header("date")?.isEmpty == false)
         #expect(answer.body.isEmpty)
@@ -57,11 +57,11 @@ import Testing
             timeout: .seconds(10),
         )
         #expect(try await self.transport.response(to: request, provider: "id").status == 200)
-        #expect(try await self.transport.line(to: "id").chain(at: address.origin).count == 2)
+        #expect(try await self.transport.transport(to: "id").chain(at: address.origin).count == 2)
     }
 
     @Test func `plain http has no chain`() async throws {
-        #expect(try await self.transport.line(to: "id").chain(at: try self.origin("plain")).isEmpty)
+        #expect(try await self.transport.transport(to: "id").chain(at: try self.origin("plain")).isEmpty)
     }
 
     @Test(arguments: [
@@ -77,9 +77,9 @@ import Testing
     ) async throws {
         let origin = try self.origin(port)
         let failure = await #expect(throws: Failure.self) {
-            try await self.transport.line(to: provider).chain(at: origin)
+            try await self.transport.transport(to: provider).chain(at: origin)
         }
-        #expect(failure?.code == "provider.tls")
+        #expect(failure?.reason == .providerTLS)
         #expect(failure?.detail.contains(words) == true, "\(failure?.detail ?? "")")
     }
 
@@ -87,7 +87,7 @@ import Testing
         let port = try self.origin("plain").port
         let origin = try #require(Origin(scheme: "https", host: "localhost", port: port))
         let failure = await #expect(throws: Failure.self) {
-            try await self.transport.line(to: "id").chain(at: origin)
+            try await self.transport.transport(to: "id").chain(at: origin)
         }
         #expect(failure?.detail.contains("does not speak TLS") == true, "\(failure?.detail ?? "")")
     }
@@ -95,13 +95,13 @@ import Testing
     @Test func `a host over TLS without a chain is a failure, never a probe`() throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example"))
         let failure = #expect(throws: Failure.self) {
-            try CallResult(reason: .answered, status: 200).probe(from: origin)
+            try CallResult(outcome: .completed, status: 200).probe(from: origin)
         }
-        #expect(failure?.code == "provider.tls")
+        #expect(failure?.reason == .providerTLS)
     }
 
     @Test(arguments: TLSFailure.allCases)
-    func `every fault has words of its own`(fault: TLSFailure) {
-        #expect(TLSFailure.allCases.count { $0.words == fault.words } == 1)
+    func `each TLS failure has a separate message`(tlsFailure: TLSFailure) {
+        #expect(TLSFailure.allCases.count { $0.message == tlsFailure.message } == 1)
     }
 }

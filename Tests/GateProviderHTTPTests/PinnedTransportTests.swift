@@ -169,13 +169,13 @@ import Testing
         #expect(try await board.response(to: request, provider: "id").status == 200)
         board.connect("id", over: try self.transport(try self.set(["other", "ca"], .publicKey)))
         let failure = await #expect(throws: Failure.self) { try await board.response(to: request, provider: "id") }
-        #expect(failure?.code == "provider.pin_mismatch")
+        #expect(failure?.reason == .providerPinMismatch)
         #expect(self.seen.verdicts == [.matched(pin: 0, position: 0), .mismatched])
     }
 
     @Test func `connections made under other pins end with the calls on them`() async throws {
         let board = ProviderTransports(["id": try self.transport(try self.set(["good", "other"], .publicKey))])
-        weak let old = try board.line(to: "id")
+        weak let old = try board.transport(to: "id")
         let before = try self.server.count("silent")
         let silent = try self.request("/silent")
         let task = Task { try await board.response(to: silent, provider: "id") }

@@ -101,7 +101,7 @@ import Testing
         var slack = settings(.slack)
         slack.workspaces = ["T0R7GR", "T0OTHER"]
         let claims = Payloads.slack.with(["https://slack.com/team_id": team.map(JSON.string)])
-        let refusal = Failure(.forbidden, "provider.workspace", "the account is in none of the workspaces")
+        let refusal = Failure(.providerWorkspace, "the account is in none of the workspaces")
         guard admitted else {
             #expect(throws: refusal) { try self.profile(slack, ProviderPayloads(idToken: claims)) }
             return

@@ -27,7 +27,7 @@ import Testing
     )
     func `without one usable id there is no profile`(subject: JSON?) {
         let failure = #expect(throws: Failure.self) { try self.profile(["sub": subject]) }
-        #expect(failure?.code == "provider.subject" && failure?.detail.contains("id_token:/sub") == true)
+        #expect(failure?.reason == .providerSubject && failure?.detail.contains("id_token:/sub") == true)
     }
 
     @Test func `an id of 255 bytes is kept`() throws {

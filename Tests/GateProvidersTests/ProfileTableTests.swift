@@ -21,7 +21,7 @@ import Testing
 
     @Test func `the table says what fills a field, and what nothing fills`() throws {
         let section = try ProfileTable.section(.discord)
-        #expect(section.hasPrefix("### `discord`\n\n| field | sources, the first that answers wins |\n|---|---|\n"))
+        #expect(section.hasPrefix("### `discord`\n\n| field | sources, the first with a value wins |\n|---|---|\n"))
         #expect(section.contains("\n| `name` | `api:/users/@me#/global_name`, `api:/users/@me#/username` |\n"))
         #expect(section.contains("\n| `email_verified` | `api:/users/@me#/verified`; else false |\n"))
         #expect(

@@ -68,7 +68,7 @@ import Testing
             _ = try self.profile(google, ProviderPayloads(idToken: claims))
             #expect(admitted)
         } catch {
-            #expect(!admitted && error.code == "provider.hosted_domain" && error.kind == .forbidden)
+            #expect(!admitted && error.reason == .providerHostedDomain && error.kind == .forbidden)
         }
     }
 

@@ -25,13 +25,13 @@ import Testing
         isAccepted: Bool
     ) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect((type.redirects.complaint(about: origin) == nil) == isAccepted)
+        #expect((type.redirects.rejection(of: origin) == nil) == isAccepted)
     }
 
     @Test(arguments: ["https://localhost", "http://localhost:8080", "https://127.0.0.1:8443", "https://gate.local"])
     func `Apple takes no callback on this machine or under a private name`(address: String) throws {
         let origin = try #require(WebURL(address)?.origin)
-        #expect(ProviderType.apple.redirects.complaint(about: origin) != nil)
+        #expect(ProviderType.apple.redirects.rejection(of: origin) != nil)
     }
 
     @Test func `Apple sends name and email by form only`() throws {

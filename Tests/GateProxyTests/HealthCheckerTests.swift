@@ -89,9 +89,9 @@ private final class CheckerFixture {
     /// Lets the check in progress get a response, then the interval pass.
     func respond(_ status: Int) throws {
         var head = ByteBuffer(string: "HTTP/1.1 \(status) x\r\nContent-Length: 0\r\n\r\n")
-        let parser = ResponseParser(names: .answers, limits: .response)
+        let parser = ResponseParser(names: .response, limits: .response)
         try #require(self.pool.sinks.last).upstreamReceivedHead(
-            try #require(try parser.head(from: &head, answering: .get))
+            try #require(try parser.head(from: &head, for: .get))
         )
         self.loop.advanceTime(by: .seconds(10))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateProxy
 import GateWire
 import NIOCore
@@ -71,14 +72,14 @@ import Testing
         let fixture = try UpstreamFixture()
         let sink = fixture.request()
         try fixture.receive((0..<9).map { _ in response("103 Early Hints", "") }.joined())
-        #expect(sink.failure == .rejected(WireRejection(502, "upstream.unexpected_interim")) && !fixture.isOpen)
+        #expect(sink.failure == .rejected(WireRejection(.upstreamUnexpectedInterim)) && !fixture.isOpen)
     }
 
     @Test func `S-62 an unrequested upgrade is rejected`() throws {
         let fixture = try UpstreamFixture()
         let sink = fixture.request()
         try fixture.receive(response("101 Switching Protocols", "Upgrade: websocket\r\nConnection: upgrade"))
-        #expect(sink.failure == .rejected(WireRejection(502, "upstream.unexpected_interim")) && !fixture.isOpen)
+        #expect(sink.failure == .rejected(WireRejection(.upstreamUnexpectedInterim)) && !fixture.isOpen)
     }
 
     @Test func `S-64 a second response closes the connection and reaches no client`() throws {
@@ -129,6 +130,6 @@ import Testing
         for _ in 0..<300 where sink.failure == nil {
             try fixture.receive("X: \(String(repeating: "y", count: 1000))\r\n")
         }
-        #expect(sink.failure == .rejected(WireRejection(502, "upstream.head_too_large")) && !fixture.isOpen)
+        #expect(sink.failure == .rejected(WireRejection(.upstreamHeadTooLarge)) && !fixture.isOpen)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateProxy
 import GateWire
 import NIOCore
@@ -10,7 +11,7 @@ import Testing
         (UpstreamFailure.unreachable("refused"), true), (.untrusted("no TLS"), true), (.refusedStream, true),
         (.connectTimedOut, false), (.timedOut, false), (.clientDeadlineExceeded, false), (.overflow, false),
         (.pinMismatch, false),
-        (.closedInResponse, false), (.rejected(WireRejection(502, "upstream.start_line")), false),
+        (.closedInResponse, false), (.rejected(WireRejection(.upstreamStartLine)), false),
     ])
     func `R-30 any method is retried only if the app cannot have seen the request`(
         failure: UpstreamFailure,

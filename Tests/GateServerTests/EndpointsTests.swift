@@ -151,13 +151,28 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(!rig.providers.requests.contains { $0.hasSuffix("/token") })
     }
 
-    @Test func `an attempt ends after ten minutes`() async throws {
+    @Test func `an attempt expires after ten minutes and is reported as expired`() async throws {
         let rig = try GatewayFixture()
         let browser = Browser(rig)
-        let callback = try await browser.begin("staff")
+        let callback = try await browser.begin("staff", returnPath: "/wiki/a")
+        let attempt = browser.jar
         rig.clock.advance(by: 600)
-        let answer = try await browser.open(callback, "Accept: */*\r\n")
-        #expect(answer.code == "openid.attempt_lost")
+        let response = try await browser.open(callback, "Accept: */*\r\n")
+        #expect(response.status == 400 && response.code == "openid.attempt_expired")
+        #expect(!rig.providers.requests.contains { $0.hasSuffix("/token") })
+        browser.jar = attempt
+        let page = try await browser.open(callback, "Accept: text/html\r\n")
+        #expect(page.status == 400 && page.text.contains("This sign-in took too long"))
+    }
+
+    @Test func `a user with a session continues after a callback of an expired attempt`() async throws {
+        let rig = try GatewayFixture()
+        let browser = Browser(rig)
+        let callback = try await browser.begin("staff", returnPath: "/wiki/a")
+        rig.clock.advance(by: 600)
+        browser.jar[GatewayFixture.gate]?[sessionCookie] = try await rig.session(of: .staff()).ticket.text
+        let response = try await browser.open(callback)
+        #expect(response.status == 303 && response.location == "\(gate)/wiki/a")
     }
 
     @Test func `A-33 a callback with anything missing is refused`() async throws {

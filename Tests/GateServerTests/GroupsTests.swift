@@ -162,12 +162,12 @@ private let gate = "https://gate.example.com"
     @Test func `those who wait for one provider leave room for another's people`() async throws {
         let rig = try GatewayFixture()
         let staff = try #require(rig.site.provider("staff"))
-        while staff.waiting.enter() {}
+        while staff.waiting.acquire() {}
         let full = try await Browser(rig).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
         #expect(full.status == 503 && full.code == "provider.busy")
         #expect(full.head.headerFields[.retryAfter] != nil)
         #expect(try await Browser(rig).open("\(gate)/oauth2/start/guests").status == 303)
-        staff.waiting.leave()
+        staff.waiting.release()
         #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
         #expect(try await Browser(rig).open("\(gate)/oauth2/start/staff").status == 303)
     }

@@ -24,36 +24,34 @@ import Testing
 
 @Suite struct RenderingTests {
     @Test(arguments: [
-        (Failure.Kind.malformedRequest, 400), (.signInRequired, 401), (.forbidden, 403), (.noSuchRoute, 404),
-        (.methodNotAllowed, 405), (.tooLarge, 413), (.tooMany, 429), (.providerFailed, 502), (.upstreamFailed, 502),
-        (.upstreamTimedOut, 504), (.overloaded, 503), (.internalError, 500),
+        (Failure.Reason.openIDCallback, 400), (.sessionNone, 401), (.policyRefused, 403), (.routeNone, 404),
+        (.endpointMethod, 405), (.routeBodyTooLarge, 413), (.signInTooOften, 429), (.providerUnavailable, 502),
+        (.upstreamClosed, 502), (.upstreamTimedOut, 504), (.gatewayOverloaded, 503), (.providerUnknown, 500),
+        (.requestMisdirected, 421), (.upstreamLoop, 508), (.providerPinMismatch, 503), (.requestWebSocketVersion, 426),
     ])
-    func `each kind of failure has its status`(kind: Failure.Kind, status: Int) {
-        #expect(Rendering.status(of: Failure(kind, "a.b", "")) == status)
+    func `each failure is rendered with its status`(reason: Failure.Reason, status: Int) throws {
+        let rendering = try GatewayFixture().site.rendering
+        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: true)).status == status)
+        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false)).status == status)
     }
 
-    @Test func `a host that the certificate is not for is misdirected`() {
-        #expect(Rendering.status(of: Failure(.noSuchRoute, "request.misdirected", "")) == 421)
-    }
-
-    @Test(arguments: Failure.Kind.allCases)
-    func `a person sees code and incident and never the detail`(kind: Failure.Kind) throws {
+    @Test(arguments: Failure.Reason.allCases)
+    func `a user sees code and incident and never the detail`(reason: Failure.Reason) throws {
         let rig = try GatewayFixture()
-        let failure = Failure(kind, "some.code", "SECRET detail")
+        let failure = Failure(reason, "SECRET detail")
         let page = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
-        #expect(page.text.contains("<code>some.code</code>") && !page.text.contains("SECRET"))
+        #expect(page.text.contains("<code>\(reason.code)</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
         let script = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
-        #expect(json["error"]?.string == "some.code" && json["incident"]?.string?.utf8.count == 12)
+        #expect(json["error"]?.string == reason.code && json["incident"]?.string?.utf8.count == 12)
         #expect(!script.text.contains("SECRET") && script.status == page.status)
-        #expect(!Advice(for: failure).title.isEmpty && !Advice(for: failure).text.isEmpty)
     }
 
     @Test func `pages carry their protections and are not stored`() throws {
         let rig = try GatewayFixture()
-        let page = rig.site.rendering.answer(to: Failure(.forbidden, "a.b", ""), for: ClientKind(wantsPage: true))
+        let page = rig.site.rendering.answer(to: Failure(.policyRefused, ""), for: ClientKind(wantsPage: true))
         let fields = page.head.headerFields
         let policy = try #require(fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
@@ -62,10 +60,17 @@ import Testing
         #expect(fields[.cacheControl] == "no-store")
     }
 
-    @Test(arguments: [("upstream.overflow", "1"), ("session.store_unavailable", "2")] as [(StaticString, String)])
-    func `who meets an overload is told when to come again`(code: StaticString, seconds: String) throws {
+    @Test(
+        arguments: [
+            (.upstreamOverflow, "1"), (.sessionStoreUnavailable, "2"), (.routeMaintenance, "120"),
+            (.signInFailing, "10"),
+            (.providerPinMismatch, "30"), (.routeNone, nil), (.providerUnavailable, nil),
+        ] as [(Failure.Reason, String?)]
+    )
+    func `a client gets Retry-After where repeating the request helps`(reason: Failure.Reason, seconds: String?) throws
+    {
         let rig = try GatewayFixture()
-        let answer = rig.site.rendering.answer(to: Failure(.overloaded, code, ""), for: ClientKind(wantsPage: false))
+        let answer = rig.site.rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false))
         #expect(answer.head.headerFields[.retryAfter] == seconds)
     }
 
@@ -91,31 +96,32 @@ import Testing
     }
 }
 
-@Suite struct AdviceTests {
+@Suite struct ErrorPageTests {
     @Test(
         arguments: [
-            (Failure.Kind.malformedRequest, "openid.attempt_lost", ["Sign in again"]),
-            (.malformedRequest, "handover.code", ["Sign in again"]), (.malformedRequest, "request.refused", []),
-            (.forbidden, "policy.refused", ["Sign in with another account", "Sign out", "Show my apps"]),
-            (.forbidden, "policy.groups_unknown", ["Sign in again", "Sign out", "Show my apps"]),
-            (.forbidden, "openid.access_denied", ["Sign in with another account"]),
-            (.forbidden, "request.cross_site", []), (.providerFailed, "provider.unavailable", ["Sign in again"]),
-            (.upstreamFailed, "upstream.unreachable", []), (.signInRequired, "session.none", ["Sign in"]),
-            (.noSuchRoute, "route.none", ["Show my apps"]),
-        ] as [(Failure.Kind, StaticString, [String])]
+            (.openIDAttemptLost, ["Sign in again"]), (.openIDAttemptExpired, ["Sign in again"]),
+            (.sessionTransferCode, ["Sign in again"]), (.requestRefused, []),
+            (.policyRefused, ["Sign in with another account", "Sign out", "Show my apps"]),
+            (.policyGroupsUnknown, ["Sign in again", "Sign out", "Show my apps"]),
+            (.providerDenied, ["Sign in with another account"]), (.requestCrossSite, []),
+            (.providerUnavailable, ["Sign in again"]), (.upstreamUnreachable, []), (.sessionNone, ["Sign in"]),
+            (.routeNone, ["Show my apps"]),
+        ] as [(Failure.Reason, [String])]
     )
-    func `a user is offered what they can do`(kind: Failure.Kind, code: StaticString, texts: [String]) throws {
+    func `a user is offered what they can do`(reason: Failure.Reason, texts: [String]) throws {
         let gate = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
-        let context = PageContext()
-        let buttons = Advice(for: Failure(kind, code, "")).steps.map { $0.button(at: gate, in: context) }
+        let buttons = PageContext().buttons(for: Failure(reason, ""), at: gate)
         #expect(buttons.map(\.text) == texts)
         #expect(buttons.allSatisfy { $0.address.hasPrefix("https://gate.example.com/oauth2/") })
     }
 
-    @Test(arguments: [(400, "request.target"), (408, "wire.too_slow"), (414, "x.y"), (431, "x.y"), (501, "x.y")])
-    func `bytes that are no request have advice as well`(status: Int, code: String) {
-        let advice = Advice(for: WireRejection(status, "request.target"))
-        #expect(!advice.title.isEmpty && !advice.text.isEmpty && advice.steps.isEmpty)
+    @Test(
+        arguments: [.requestTarget, .wireTooSlow, .wireTargetTooLong, .wireHeadTooLarge, .requestMethodUnknown]
+            as [Failure.Reason]
+    )
+    func `a rejected message has a page without steps`(reason: Failure.Reason) {
+        let page = reason.entry.page
+        #expect(!page.title.isEmpty && !page.text.isEmpty && page.steps.isEmpty)
     }
 }
 

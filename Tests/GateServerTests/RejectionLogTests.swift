@@ -10,26 +10,24 @@ import Testing
 @Suite struct RejectionLogTests {
     @Test(
         arguments: [
-            (Failure.Kind.noSuchRoute, "route.none", "info"), (.signInRequired, "sign_in_required", "info"),
-            (.malformedRequest, "a.b", "info"), (.forbidden, "a.b", "info"), (.overloaded, "route.maintenance", "info"),
-            (.overloaded, "a.b", "warning"), (.internalError, "a.b", "error"),
-        ] as [(Failure.Kind, StaticString, String)]
+            (.routeNone, "info"), (.signInRequired, "info"), (.openIDCallback, "info"), (.policyRefused, "info"),
+            (.routeMaintenance, "info"), (.gatewayOverloaded, "warning"), (.providerUnknown, "error"),
+        ] as [(Failure.Reason, String)]
     )
     func `Z-05: each rejection is logged with incident, code and reason`(
-        kind: Failure.Kind,
-        code: StaticString,
+        reason: Failure.Reason,
         level: String
     ) throws {
         let lines = LogLines()
         let rig = try GatewayFixture(log: lines.log)
         for wantsPage in [true, false] {
             let answer = rig.site.rendering.answer(
-                to: Failure(kind, code, "why"),
+                to: Failure(reason, "why"),
                 for: ClientKind(wantsPage: wantsPage)
             )
             let line = try #require(lines.all.last)
             let incident = try #require(line.values["incident"])
-            #expect("\(line.level)" == level && line.values["code"] == "\(code)" && line.values["detail"] == "why")
+            #expect("\(line.level)" == level && line.values["code"] == reason.code && line.values["detail"] == "why")
             #expect(answer.text.contains(incident))
         }
     }
@@ -73,7 +71,7 @@ import Testing
     func `X-09: received text cannot steer who reads the log`(hostile: String) throws {
         let lines = LogLines()
         let rig = try GatewayFixture(log: lines.log)
-        let failure = Failure(.forbidden, "request.cross_site_websocket", "opened by https://\(hostile)evil.example")
+        let failure = Failure(.requestCrossSiteWebSocket, "opened by https://\(hostile)evil.example")
         _ = rig.site.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))

@@ -68,7 +68,7 @@ import Testing
         let rig = try GatewayFixture()
         let issued = try await rig.session(of: .staff())
         let head = try rig.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
-        let failure = Failure(.overloaded, "session.store_unavailable", "")
+        let failure = Failure(.sessionStoreUnavailable, "")
         #expect(rig.verdict(head, lookup: .unavailable(failure)) == "refused session.store_unavailable")
     }
 

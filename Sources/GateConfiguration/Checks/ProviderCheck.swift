@@ -98,7 +98,7 @@ extension ProviderDraft {
     private func checkTokens(_ reading: inout DecodingContext) {
         let secret = self.clientSecret ?? Secret([])
         if let type = self.type, let algorithms = self.signatureAlgorithms,
-            let fault = SignatureAlgorithm.fault(in: algorithms.value, of: type, secret: secret)
+            let fault = SignatureAlgorithm.conflict(in: algorithms.value, of: type, secret: secret)
         {
             reading.error("'id_token_algorithms': \(fault)", at: algorithms.mark)
         }

@@ -39,10 +39,10 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
     /// - Throws: A `Failure` if there are none, or if one cannot be used.
     package static func all(in environment: [String: String]) throws(Failure) -> [InheritedSocket] {
         guard let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), (1...64).contains(count) else {
-            throw Failure(.internalError, "listener.no_sockets", "--listen-fds, but LISTEN_FDS names no sockets")
+            throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_FDS names no sockets")
         }
         guard environment["LISTEN_PID"] == "\(getpid())" else {
-            throw Failure(.internalError, "listener.no_sockets", "--listen-fds, but LISTEN_PID is another process")
+            throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_PID is another process")
         }
         let names = environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
         var sockets: [InheritedSocket] = []
@@ -51,9 +51,7 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let name = index < names.count ? String(names[index]) : "unnamed"
             guard let bound = self.address(of: descriptor) else {
-                throw Failure(
-                    .internalError,
-                    "listener.inherited",
+                throw Failure(.listenerInherited,
                     "descriptor \(descriptor) (\(name)) is not a socket"
                 )
             }

@@ -59,7 +59,7 @@ package final class Listener: Sendable {
             return listener
         } catch {
             let reason = Self.reason(of: error)
-            throw Failure(.internalError, "listener.bind", "cannot listen on \(plan.host):\(plan.port): \(reason)")
+            throw Failure(.listenerBind, "cannot listen on \(plan.host):\(plan.port): \(reason)")
         }
     }
 

@@ -632,7 +632,7 @@ extension HTTP1Connection {
         switch self.phase {
         case .head, .body:
             guard !isStalled || self.phaseDeadline <= now else { return self.closeLate(resets: true) }
-            self.reject(WireRejection(408, "wire.too_slow"))
+            self.reject(WireRejection(.wireTooSlow))
         case .idle where self.isStillReading():
             self.stallDeadline = .distantFuture
             self.phaseDeadline = now + .seconds(1)

@@ -307,7 +307,7 @@ extension HTTP2Connection {
             return
         }
         guard !self.open.contains(where: { $0.id == stream }), !self.closedEarly.contains(stream) else { return }
-        self.count(.malformed("wire.stream_order"))
+        self.count(.malformed(.wireStreamOrder))
         self.terminate(.protocolError)
     }
 
@@ -370,7 +370,7 @@ extension HTTP2Connection {
     }
 
     private func reject(_ rejection: HTTP2FieldsRejection, on stream: HTTP2Stream, endsStream: Bool) {
-        var wire = rejection.refusal
+        var wire = rejection.rejection
         wire.wantsPage = self.headBuilder.wantsPage
         let response = stream.responder.response(to: wire)
         if rejection.isMalformed {
@@ -384,7 +384,7 @@ extension HTTP2Connection {
     func headRejected(_ id: Int32) {
         self.headDeadline = .distantFuture
         self.closedEarly.insert(id)
-        self.count(.malformed("wire.field_block"))
+        self.count(.malformed(.wireFieldBlock))
     }
 
     /// Counts a rejection that has no response.
@@ -549,7 +549,7 @@ extension HTTP2Connection {
         }
         if self.headDeadline <= now {
             self.headDeadline = .distantFuture
-            self.count(WireRejection(408, "wire.too_slow"))
+            self.count(WireRejection(.wireTooSlow))
             self.terminate(.enhanceYourCalm)
         }
         if self.shutdownDeadline <= now { self.shutdownDeadlinePassed(now) }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 internal import HTTPTypes
@@ -221,7 +222,7 @@ extension HTTP2Stream {
             return
         }
         self.responder.cancel()
-        self.respond(self.responder.response(to: WireRejection(408, "wire.too_slow")))
+        self.respond(self.responder.response(to: WireRejection(.wireTooSlow)))
     }
 
     /// Limits the rest of the request after the response is complete.

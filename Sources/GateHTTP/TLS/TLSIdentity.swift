@@ -28,8 +28,7 @@ package struct TLSIdentity: Sendable {
             self.certificate = try ServerCertificate(first)
         } catch {
             throw Failure(
-                .internalError,
-                "tls.certificate_unreadable",
+                .tlsCertificateUnreadable,
                 "\(certificateFile) holds no PEM certificate: \(error)"
             )
         }
@@ -37,7 +36,7 @@ package struct TLSIdentity: Sendable {
         do {
             key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
         } catch {
-            throw Failure(.internalError, "tls.key_unreadable", "\(keyFile) holds no PEM private key: \(error)")
+            throw Failure(.tlsKeyUnreadable, "\(keyFile) holds no PEM private key: \(error)")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
@@ -52,8 +51,7 @@ package struct TLSIdentity: Sendable {
             self.contextWithoutHTTP2 = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Failure(
-                .internalError,
-                "tls.key_mismatch",
+                .tlsKeyMismatch,
                 "the private key \(keyFile) does not belong to the certificate \(certificateFile): \(error)"
             )
         }

@@ -9,8 +9,7 @@ package enum AllocatorSetting {
     /// The default is 128 KiB. A few dozen concurrent requests exceed that, and each turn of an event loop then
     /// returned pages to the kernel and faulted them in again.
     private static let kept: Int32 = 8 << 20
-    /// Allocations from this size on are mapped on their own. Setting one threshold stops the C library from adjusting
-    /// the other.
+    /// The size from which an allocation has its own mapping; setting one threshold stops the adjustment of the other.
     private static let ownPages: Int32 = 1 << 20
 
     /// Applies both settings to the whole process; call it once, at the start.

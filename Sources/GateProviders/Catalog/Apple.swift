@@ -6,7 +6,7 @@ extension ProviderType {
     /// Sign in with Apple.
     ///
     /// The secret is a JWT that we sign. With the scopes `name` and `email` the browser must be sent back by a form, and
-    /// the name is in that form at the first sign-in only, signed by nobody. Flags are texts or booleans.
+    /// the name is in that form at the first sign-in only, not signed. Flags are texts or booleans.
     /// https://developer.apple.com/documentation/sign_in_with_apple
     package static let apple = ProviderType(
         "apple",
@@ -25,7 +25,7 @@ extension CatalogEntry {
         let scopes = settings.scopes ?? ["name", "email"]
         guard settings.responseMode != .query || !scopes.contains(where: ["name", "email"].contains) else {
             let detail = "Apple sends name and email by form_post only; remove response_mode, or ask for neither scope"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
             buttonText: "Sign in with Apple",

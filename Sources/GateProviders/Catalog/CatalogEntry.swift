@@ -42,7 +42,7 @@ extension CatalogEntry {
         of settings: ProviderSettings
     ) throws(Failure) -> (issuer: String, signIn: ProviderDefinition.SignInProtocol) {
         guard let issuer = settings.issuer, let address = WebURL(issuer), address.query == nil else {
-            throw Failure(.internalError, "provider.definition", "issuer: missing or no address")
+            throw Failure(.providerDefinition, "issuer: missing or no address")
         }
         return (issuer, try self.discovery(below: issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer))
     }
@@ -65,15 +65,15 @@ extension CatalogEntry {
 
     static func address(_ text: String) throws(Failure) -> WebURL {
         guard let address = WebURL(text) else {
-            throw Failure(.internalError, "provider.definition", "this is no https address: \(text)")
+            throw Failure(.providerDefinition, "this is not an https URL: \(text)")
         }
         return try self.checked(address)
     }
 
-    /// The address, if nobody on the way can read what is sent there.
+    /// The URL, if it uses https or is on loopback.
     static func checked(_ address: WebURL) throws(Failure) -> WebURL {
         guard address.origin.isSecure || address.origin.isLoopback else {
-            throw Failure(.internalError, "provider.definition", "this is no https address: \(address)")
+            throw Failure(.providerDefinition, "this is not an https URL: \(address)")
         }
         return address
     }
@@ -96,12 +96,12 @@ extension CatalogEntry {
         let digits = version.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         let isNumber = digits.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         guard version.hasPrefix("v"), (1...2).contains(digits.count), isNumber, version.utf8.count <= 16 else {
-            throw Failure(.internalError, "provider.definition", "api_version: this is no version, such as \(standard)")
+            throw Failure(.providerDefinition, "api_version: this is not a version such as \(standard)")
         }
         return version
     }
 
-    /// The claim in the ID token, else the member of the userinfo answer.
+    /// The claim in the ID token, else the member of the userinfo response.
     static func claim(_ pointer: String) -> [ProfileStep] {
         [.claim(.idToken(pointer)), .claim(.userinfo(pointer))]
     }

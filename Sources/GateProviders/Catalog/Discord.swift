@@ -38,16 +38,16 @@ extension CatalogEntry {
     }
 
     private static var discordChains: [ProfileField: [ProfileStep]] {
-        let person = { (pointer: String) in ClaimSource.api("/users/@me", pointer) }
+        let user = { (pointer: String) in ClaimSource.api("/users/@me", pointer) }
         let avatar = "https://cdn.discordapp.com/avatars/{}/{}.png"
         return [
-            .subject: [.claim(person("/id"))],
-            .username: [.claim(person("/username"))],
-            .name: [.claim(person("/global_name")), .claim(person("/username"))],
-            .email: [.claim(person("/email"))],
-            .emailVerified: [.claim(person("/verified"))],
-            .picture: [.filled(avatar, [person("/id"), person("/avatar")])],
-            .locale: [.claim(person("/locale"))],
+            .subject: [.claim(user("/id"))],
+            .username: [.claim(user("/username"))],
+            .name: [.claim(user("/global_name")), .claim(user("/username"))],
+            .email: [.claim(user("/email"))],
+            .emailVerified: [.claim(user("/verified"))],
+            .picture: [.filled(avatar, [user("/id"), user("/avatar")])],
+            .locale: [.claim(user("/locale"))],
         ]
     }
 }

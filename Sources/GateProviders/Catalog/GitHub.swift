@@ -5,7 +5,7 @@ internal import GateCore
 extension ProviderType {
     /// GitHub and GitHub Enterprise Server: no ID token, the identity comes from the REST API.
     ///
-    /// The person is the numeric id: a login can be renamed and taken by somebody else. The callback's `iss` is sent
+    /// The subject is the numeric id: a login can be renamed and taken by another user. The callback's `iss` is sent
     /// since 2026. https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
     package static let github = ProviderType(
         "github",
@@ -52,7 +52,7 @@ extension CatalogEntry {
         return entry
     }
 
-    /// Organizations whose single sign-on the token has not passed are left out, which a field says.
+    /// Organizations whose single sign-on the token has not passed are omitted, which a header field reports.
     ///
     /// https://docs.github.com/rest/orgs/orgs, https://docs.github.com/rest/teams/teams
     private static func gitHubLookup(

@@ -6,7 +6,7 @@ extension ProviderType {
     /// Google accounts and Workspace.
     ///
     /// ID tokens carry all that the profile needs, and their issuer may come without its scheme. The callback's `iss`
-    /// is sent since 2026, but the metadata do not say so. Groups are in no token; Cloud Identity lists them.
+    /// is sent since 2026, but the metadata do not announce it. Groups are in no token; Cloud Identity lists them.
     /// https://developers.google.com/identity/openid-connect
     package static let google = ProviderType(
         "google",
@@ -52,14 +52,14 @@ extension CatalogEntry {
         return entry
     }
 
-    /// Google's `hd` parameter is a hint that a visitor can remove; only the claim counts, and its absence is a
+    /// Google's `hd` parameter is a hint that a user can remove; only the claim counts, and its absence is a
     /// consumer account, whatever the address ends with.
     private static func hostedDomain(_ domains: [String]) -> AdmissionRule {
         AdmissionRule(
             source: .idToken("/hd"),
             allowed: domains,
             comparison: .host,
-            refusal: Failure(.forbidden, "provider.hosted_domain", "the account is in none of the hosted domains")
+            denial: Failure(.providerHostedDomain, "the account is in none of the hosted domains")
         )
     }
 

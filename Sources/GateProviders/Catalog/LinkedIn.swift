@@ -6,7 +6,7 @@ extension ProviderType {
     /// LinkedIn.
     ///
     /// The metadata name `…/oauth` as the issuer, tokens have been seen with the bare host. A challenge is taken from
-    /// native apps only and is said to break the exchange; the nonce does not always come back.
+    /// native apps only and reportedly breaks the exchange; the nonce does not always come back.
     /// https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2
     package static let linkedin = ProviderType(
         "linkedin",

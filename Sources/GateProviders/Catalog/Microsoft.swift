@@ -72,7 +72,7 @@ extension CatalogEntry {
         }
     }
 
-    /// All groups of the person, when they are too many for the token or not in it; never at the address that the token names.
+    /// All groups of the user, when they are too many for the token or not in it; never at the URL in the token.
     ///
     /// https://learn.microsoft.com/graph/api/directoryobject-getmemberobjects
     private static func overage(at graph: String) throws(Failure) -> GroupLookup {
@@ -88,7 +88,7 @@ extension CatalogEntry {
 
     private static var microsoftChains: [ProfileField: [ProfileStep]] {
         [
-            // Not `sub` without an `oid`: a visitor could choose which of two people to be, by the scopes in the address.
+            // Not `sub` without an `oid`: a user could choose between two subjects by the scopes in the URL.
             .subject: [.joined([.idToken("/tid"), .idToken("/oid")], separator: ":", all: true)],
             .tenant: [.claim(.idToken("/tid"))],
             .username: [.principalName(.idToken("/preferred_username"))],

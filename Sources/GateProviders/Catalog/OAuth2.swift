@@ -5,7 +5,7 @@ internal import GateCore
 extension ProviderType {
     /// Any OAuth 2.0 provider without ID tokens: its endpoints and its profile are written in the file.
     ///
-    /// Nothing is known of it, so it must be told where the person's id is; it is asked at the provider's API at each
+    /// The configuration names the source of the subject; the profile is fetched from the provider's API at each
     /// sign-in. RFC 6749 §4.1.
     package static let oauth2 = ProviderType(
         "oauth2",
@@ -22,7 +22,7 @@ extension CatalogEntry {
     fileprivate static func oauth2(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         guard let authorization = settings.authorizationEndpoint, let token = settings.tokenEndpoint else {
             let detail = "an oauth2 provider needs authorization_endpoint and token_endpoint"
-            throw Failure(.internalError, "provider.definition", detail)
+            throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
             buttonText: "Sign in with \(settings.id)",

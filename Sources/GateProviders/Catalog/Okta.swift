@@ -5,7 +5,7 @@ internal import GateCore
 extension ProviderType {
     /// Okta: the server of an organization, or one of its custom authorization servers.
     ///
-    /// Which of them it is, the issuer says; each has its own endpoints and keys. Groups come as a claim only if the
+    /// The issuer selects the server; each has its own endpoints and keys. Groups come as a claim only if the
     /// organization's administrators made one. https://developer.okta.com/docs/reference/api/oidc/
     package static let okta = ProviderType(
         "okta",

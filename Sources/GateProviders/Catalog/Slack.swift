@@ -5,7 +5,7 @@ internal import GateCore
 extension ProviderType {
     /// Sign in with Slack.
     ///
-    /// A person is a member of one workspace, so the workspace is part of the id. Claims of Slack's own have addresses
+    /// A user is a member of one workspace, so the workspace is part of the id. Claims of Slack's own have addresses
     /// as names. https://api.slack.com/authentication/sign-in-with-slack
     package static let slack = ProviderType(
         "slack",
@@ -37,13 +37,13 @@ extension CatalogEntry {
         return entry
     }
 
-    /// The parameter `team` is a hint that a visitor can remove; only the claim counts.
+    /// The parameter `team` is a hint that a user can remove; only the claim counts.
     private static func workspace(_ teams: [String]) -> AdmissionRule {
         AdmissionRule(
             source: self.slackTeam,
             allowed: teams,
             comparison: .exact,
-            refusal: Failure(.forbidden, "provider.workspace", "the account is in none of the workspaces")
+            denial: Failure(.providerWorkspace, "the account is in none of the workspaces")
         )
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -58,7 +59,7 @@ package final class HTTP1UpstreamConnection: ChannelDuplexHandler, SocketReader,
     init(pool: HTTP1Pool, limits: UpstreamLimits) {
         self.pool = pool
         self.limits = limits
-        self.parser = ResponseParser(names: .answers, limits: limits.head)
+        self.parser = ResponseParser(names: .response, limits: limits.head)
     }
 
     /// Whether it can take a request.
@@ -242,7 +243,7 @@ extension HTTP1UpstreamConnection {
             return true
         case .head(let interim):
             guard self.inbound.readableBytes > 0 else { return false }
-            guard let head = try self.parser.head(from: &self.inbound, answering: self.call.method) else {
+            guard let head = try self.parser.head(from: &self.inbound, for: self.call.method) else {
                 return false
             }
             return try self.take(head, interim: interim)
@@ -258,7 +259,7 @@ extension HTTP1UpstreamConnection {
         guard !head.isInterim else {
             // 101 would start a tunnel, which was not requested.
             guard head.status != 101, interim < self.limits.interim else {
-                throw WireRejection(502, "upstream.unexpected_interim")
+                throw WireRejection(.upstreamUnexpectedInterim)
             }
             self.phase = .head(interim: interim + 1)
             if head.status == 103 { self.sink?.upstreamReceivedEarlyHints(head) }

@@ -279,10 +279,10 @@ extension HTTP2UpstreamConnection {
     func headBegun(_ stream: HTTP2UpstreamStream?) {
         self.reading = stream
         guard let stream, !stream.awaitsHead else {
-            self.headBuilder.begin(names: .answers, into: ByteBuffer())
+            self.headBuilder.begin(names: .response, into: ByteBuffer())
             return
         }
-        self.headBuilder.beginTrailer(names: .answers, into: ByteBuffer())
+        self.headBuilder.beginTrailer(names: .response, into: ByteBuffer())
     }
 
     func fieldReceived(_ name: Span<UInt8>, _ value: Span<UInt8>) {
@@ -295,7 +295,7 @@ extension HTTP2UpstreamConnection {
         self.reading = nil
         do {
             if stream.awaitsHead {
-                let head = try self.headBuilder.finish(answering: stream.call.method, endsStream: endsStream)
+                let head = try self.headBuilder.finish(for: stream.call.method, endsStream: endsStream)
                 stream.received(head, endsStream: endsStream)
             } else {
                 stream.received(trailers: try self.headBuilder.finishTrailer(), endsStream: endsStream)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -149,7 +150,7 @@ extension HTTP2UpstreamStream {
         guard !head.isInterim else {
             // 101 has no meaning over HTTP/2 and is rejected with the header section.
             guard interim < self.limits.interim, !endsStream else {
-                self.reject(WireRejection(502, "upstream.unexpected_interim"))
+                self.reject(WireRejection(.upstreamUnexpectedInterim))
                 return
             }
             self.phase = .head(interim: interim + 1)
@@ -166,7 +167,7 @@ extension HTTP2UpstreamStream {
 
     func received(trailers: ByteBuffer, endsStream: Bool) {
         guard case .body = self.phase else { return }
-        guard endsStream else { return self.reject(WireRejection(502, "upstream.framing")) }
+        guard endsStream else { return self.reject(WireRejection(.upstreamFraming)) }
         self.sink?.upstreamReceivedTrailers(trailers)
         self.responseEnded()
     }

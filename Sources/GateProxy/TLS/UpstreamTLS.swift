@@ -84,14 +84,14 @@ package final class UpstreamTLS: Sendable, Hashable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             let files = "\(settings.keyFile ?? "-") and \(settings.certificateFile ?? "-")"
-            throw Failure(.internalError, "tls.key_mismatch", "\(files) do not belong together: \(error)")
+            throw Failure(.tlsKeyMismatch, "\(files) do not belong together: \(error)")
         }
     }
 
     private static func certificates(_ file: String, _ hash: inout SHA256) throws(Failure) -> [NIOSSLCertificate] {
         let bytes = try UpstreamTLS.bytes(file, &hash)
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(bytes), !chain.isEmpty else {
-            throw Failure(.internalError, "tls.certificate_unreadable", "\(file) holds no PEM certificate")
+            throw Failure(.tlsCertificateUnreadable, "\(file) holds no PEM certificate")
         }
         return chain
     }
@@ -99,14 +99,14 @@ package final class UpstreamTLS: Sendable, Hashable {
     private static func key(_ file: String, _ hash: inout SHA256) throws(Failure) -> NIOSSLPrivateKey {
         let bytes = try UpstreamTLS.bytes(file, &hash)
         guard let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) else {
-            throw Failure(.internalError, "tls.key_unreadable", "\(file) holds no PEM private key")
+            throw Failure(.tlsKeyUnreadable, "\(file) holds no PEM private key")
         }
         return key
     }
 
     private static func bytes(_ file: String, _ hash: inout SHA256) throws(Failure) -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(.internalError, "tls.certificate_unreadable", "\(file) cannot be read")
+            throw Failure(.tlsCertificateUnreadable, "\(file) cannot be read")
         }
         let bytes = [UInt8](data)
         hash.update(data: UpstreamTLS.length(of: bytes))

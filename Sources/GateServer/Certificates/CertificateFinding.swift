@@ -6,19 +6,31 @@ internal import GateHTTP
 /// Something about a listener's own certificate because of which clients reject it, or soon will.
 struct CertificateFinding: Sendable, Hashable {
     /// What it is.
-    enum Name: String, Sendable, CaseIterable {
+    enum Name: Sendable, CaseIterable {
         /// The end of validity has passed.
-        case expired = "certificate.expired"
+        case expired
         /// The end of validity is near.
-        case expiring = "certificate.expiring"
+        case expiring
         /// The start of validity is in the future.
-        case notYetValid = "certificate.not_yet_valid"
+        case notYetValid
         /// No certificate of the listener is for a host that it serves.
-        case wrongHost = "certificate.wrong_host"
+        case wrongHost
         /// The key is too short, or the signature uses a broken hash.
-        case weak = "certificate.weak"
+        case weak
         /// Its purposes do not include servers.
-        case wrongPurpose = "certificate.wrong_purpose"
+        case wrongPurpose
+
+        /// The name in logs, `/status` and metrics.
+        var code: String {
+            switch self {
+            case .expired: Failure.Reason.certificateExpired.code
+            case .expiring: Failure.Reason.certificateExpiring.code
+            case .notYetValid: Failure.Reason.certificateNotYetValid.code
+            case .wrongHost: Failure.Reason.certificateWrongHost.code
+            case .weak: Failure.Reason.certificateWeak.code
+            case .wrongPurpose: Failure.Reason.certificateWrongPurpose.code
+            }
+        }
     }
 
     /// What it is.

@@ -85,7 +85,7 @@ final class CertificateWatch: Sendable {
                         "findings": .array(
                             findings.filter { $0.listener == listener.address }.map { finding in
                                 [
-                                    "event": .string(finding.name.rawValue),
+                                    "event": .string(finding.name.code),
                                     "severity": .string(finding.severity.rawValue),
                                     "file": finding.file.map { .string($0) } ?? .null,
                                     "detail": .string(finding.detail),
@@ -116,7 +116,7 @@ extension CertificateWatch.State {
                 return (series, certificate.notAfter.days(from: now))
             }
             let counts = CertificateFinding.Name.allCases.map { name in
-                let labels = [place, Label("finding", name.rawValue)]
+                let labels = [place, Label("finding", name.code)]
                 let series = GaugeSeriesName(name: "gatehouse_listener_certificate_findings", labels: labels)
                 let count = findings.count { $0.listener == listener.address && $0.name == name }
                 return (series, Int64(count))

@@ -13,11 +13,11 @@ extension Endpoints {
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.site.publicOrigin)/oauth2/apps") }
         guard request.path != "/" || request.visitor.wantsPage else {
-            throw Failure(.noSuchRoute, "route.none", "no app has / of \(request.origin.host)")
+            throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }
         guard let session = try await self.session(of: request) else {
             guard request.visitor.wantsPage else {
-                throw Failure(.signInRequired, "session.none", "apps without a session")
+                throw Failure(.sessionNone, "apps without a session")
             }
             let here = ReturnPath(request.path) ?? .root
             return Rendering.redirect(to: self.site.invitation.signInAddress(here, route: nil))
@@ -43,10 +43,10 @@ extension Endpoints {
             self.site.longPaths.place(of: $0, on: request.origin.host, now: request.now)
         }
         guard let place else {
-            throw Failure(.malformedRequest, "signin.return_lost", "the return path is not known, or not any more")
+            throw Failure(.signInReturnLost, "the return path is not known, or not any more")
         }
         guard place.isWhole else {
-            throw Failure(.malformedRequest, "signin.return_too_long", "over \(ReturnPath.longest) bytes")
+            throw Failure(.signInReturnTooLong, "over \(ReturnPath.maxLength) bytes")
         }
         return Rendering.redirect(to: "\(request.origin)\(place.path)")
     }
@@ -61,9 +61,9 @@ extension RuntimeRoute {
 
     /// Whether a user may open it with the session at hand.
     fileprivate func admits(_ profile: Profile) -> Bool {
-        switch self.route.decision(about: profile) {
+        switch self.route.decision(for: profile) {
         case .admitted, .openToAll: true
-        case .signInNeeded, .refused: false
+        case .signInNeeded, .denied: false
         }
     }
 }

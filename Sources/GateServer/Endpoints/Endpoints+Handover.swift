@@ -13,14 +13,14 @@ extension Endpoints {
         if !self.isAtGate(request), let text = request.query?["code"] {
             return try await self.takeHandover(text, request)
         }
-        throw Failure(.malformedRequest, "handover.parameters", "neither a request nor a code")
+        throw Failure(.sessionTransferParameters, "neither a request nor a code")
     }
 
     /// At the gate: a browser with a session gets a code for the app's host, every other signs in first.
     private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.site.sealer, now: request.now),
             self.site.origin(of: wanted.origin.host) == wanted.origin
-        else { throw Failure(.malformedRequest, "handover.request", "the request is not ours or too old") }
+        else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
         guard !request.wantsOtherAccount, let ticket = request.ticket,
             let session = try await self.session(of: request),
@@ -35,7 +35,7 @@ extension Endpoints {
             return Rendering.redirect(to: address)
         }
         try self.site.transfers.admit(session.familyKey)
-        let code = SessionTransferCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
+        let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.site.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
     }
@@ -43,16 +43,16 @@ extension Endpoints {
     /// At the app's host: the code is taken once, from the browser that asked, and becomes a session of this host.
     private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let code = SessionTransferCode(sealed: text, by: self.site.sealer, now: request.now) else {
-            throw Failure(.malformedRequest, "handover.code", "the code is not ours or too old")
+            throw Failure(.sessionTransferCode, "the code is not ours or too old")
         }
-        let cookie = GatewayCookie.handover(code.tag, at: request.origin)
+        let cookie = GatewayCookie.sessionTransfer(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?
         if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
         let issued = try await self.site.sessions.redeem(
             code,
             at: request.origin,
             cookie: value,
-            gate: self.site.publicOrigin.host,
+            gatewayHost: self.site.publicOrigin.host,
             now: request.now
         )
         guard let issued else {

@@ -45,7 +45,7 @@ extension Endpoints {
     /// The other ways to go where a sign-in was to lead, if it is the provider that failed; none otherwise.
     func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
-        let isBusy = failure.kind == .overloaded && failure.code.hasPrefix("provider.")
+        let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
         guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
         let attempt =
             parts[1] == EndpointPath.callback.rawValue
@@ -60,16 +60,16 @@ extension Endpoints {
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
         guard let provider = self.site.provider(id) else {
-            throw Failure(.noSuchRoute, "provider.none", "no provider has the name that was asked for")
+            throw Failure(.providerNone, "no provider has the name that was asked for")
         }
         guard request.isNavigation else {
-            throw Failure(.forbidden, "request.not_navigation", "a sign-in begins when a person opens its address")
+            throw Failure(.requestNotNavigation, "a sign-in begins when a person opens its address")
         }
         try self.site.signIns.start(by: request.client, within: self.site.limits.signIns)
         try self.site.signIns.enter(within: self.site.limits.signIns)
         defer { self.site.signIns.leave() }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         do throws(Failure) {
             try await provider.reach.admit(provider.relyingParty)
         } catch {
@@ -80,13 +80,13 @@ extension Endpoints {
         // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: self.site.carried(request.returnPath, on: request.origin.host, for: request.client),
-            handover: isCrossSite ? request.ticket?.text : nil,
+            replacedTicket: isCrossSite ? request.ticket?.text : nil,
             offersOtherAccounts: request.wantsOtherAccount
         )
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
-            throw Failure(.internalError, "openid.attempt_id", "an attempt without a proper id")
+            throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
         var answer = Rendering.redirect(to: location)
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.site.publicOrigin) {
@@ -99,14 +99,14 @@ extension Endpoints {
     /// Ends an attempt: the person is known, may enter where they were going, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
         guard let provider = self.site.provider(id), self.isAtGate(request) else {
-            throw Failure(.noSuchRoute, "provider.none", "a callback for a provider that there is not")
+            throw Failure(.providerNone, "a callback for a provider that there is not")
         }
-        guard let answer else { throw Failure(.malformedRequest, "openid.callback", "the callback is no form") }
+        guard let answer else { throw Failure(.openIDCallback, "the callback is no form") }
         guard let attempt = self.attempt(named: answer, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
-        guard provider.waiting.enter() else { throw provider.busy }
-        defer { provider.waiting.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
             signIn = try await provider.relyingParty.signIn(
@@ -115,8 +115,13 @@ extension Endpoints {
                 looksUpGroups: self.site.needsGroups(of: id)
             )
         } catch {
-            guard error.code != "openid.attempt_spent" else {
-                return try await self.withoutAttempt(request, to: attempt.returnPath)
+            switch error.reason {
+            case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
+            case .openIDAttemptExpired:
+                if try await self.session(of: request) != nil {
+                    return Rendering.redirect(to: "\(self.site.publicOrigin)\(attempt.returnPath)")
+                }
+            default: break
             }
             self.site.metrics.signIn(provider: id, result: error.code)
             throw error
@@ -132,9 +137,9 @@ extension Endpoints {
         var profile = signIn.profile
         self.site.keepGroups(of: &profile)
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
-        let spent = Failure(.malformedRequest, "openid.attempt_spent", "this callback was used before")
+        let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        if let destination, case .refused(let refusal) = destination.route.decision(about: profile) {
+        if let destination, case .denied(let refusal) = destination.route.decision(for: profile) {
             guard try await self.site.sessions.spend(once) else { throw spent }
             let failure = refusal.failure(of: profile, app: destination.name)
             self.site.metrics.signIn(provider: profile.provider, result: failure.code)
@@ -152,7 +157,7 @@ extension Endpoints {
         guard
             let issued = try await self.site.sessions.issue(known, host: host, now: request.now, spending: once)
         else { throw spent }
-        let replaced = attempt.handover.flatMap { Ticket(Array($0.utf8)) }
+        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         if let old = request.ticket ?? replaced { _ = try? await self.site.sessions.end(old) }
         self.begun(issued)
         self.site.metrics.signIn(provider: profile.provider, result: "ok")
@@ -168,7 +173,7 @@ extension Endpoints {
         guard try await self.session(of: request) == nil else {
             return Rendering.redirect(to: "\(self.site.publicOrigin)\(path)")
         }
-        throw Failure(.malformedRequest, "openid.attempt_lost", "no attempt of this browser belongs to the callback")
+        throw Failure(.openIDAttemptLost, "no attempt of this browser belongs to the callback")
     }
 
     /// The attempt that the callback's `state` names, if this browser holds it.
@@ -178,7 +183,7 @@ extension Endpoints {
         }
         guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
         let text = String(decoding: value, as: UTF8.self)
-        return self.site.attempts.open(text, cookie: cookie.name, at: request.now)
+        return self.site.attempts.open(text, cookie: cookie.name)
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.

@@ -52,7 +52,7 @@ extension Endpoints {
     /// Ends the session everywhere, first in the store, then in the browser, then at the provider if it can.
     func signOut(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard request.comesFromOurPages else {
-            throw Failure(.forbidden, "request.cross_site", "another site posted to sign_out")
+            throw Failure(.requestCrossSite, "another site posted to sign_out")
         }
         var ended: Session?
         if let ticket = request.ticket { ended = try await self.end(ticket) }

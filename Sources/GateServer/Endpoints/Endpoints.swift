@@ -52,7 +52,7 @@ struct Endpoints: Sendable {
     private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
-        else { throw Failure(.noSuchRoute, "endpoint.none", "the gateway has no address of this name") }
+        else { throw Failure(.endpointNone, "the gateway has no address of this name") }
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
         switch address {
         case .signIn: return self.signIn(request)
@@ -82,8 +82,7 @@ struct Endpoints: Sendable {
     /// RFC 9110 §15.5.6.
     private func wrongMethod(_ request: EndpointRequest, at address: EndpointPath) -> Response {
         let failure = Failure(
-            .methodNotAllowed,
-            "endpoint.method",
+            .endpointMethod,
             "\(request.method.rawValue) for \(address.rawValue)"
         )
         var answer = self.site.rendering.answer(to: failure, for: request.visitor)
@@ -107,7 +106,7 @@ struct Endpoints: Sendable {
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
     private func userinfo(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard let session = try await self.session(of: request) else {
-            throw Failure(.signInRequired, "session.none", "userinfo without a session")
+            throw Failure(.sessionNone, "userinfo without a session")
         }
         return Rendering.json(200, session.profile.json)
     }

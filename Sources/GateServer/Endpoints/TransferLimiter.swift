@@ -20,7 +20,7 @@ final class TransferLimiter: Sendable {
         let wait = self.table.withLock { $0.take(family, perMinute: TransferLimiter.perMinute, at: now) }
         guard wait == nil else {
             let detail = "over \(TransferLimiter.perMinute) session transfers of one sign-in in a minute"
-            throw Failure(.tooMany, "handover.too_often", detail)
+            throw Failure(.sessionTransferTooOften, detail)
         }
     }
 }

@@ -30,7 +30,7 @@ final class DiagnosticTransport: ProviderTransport {
     func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
         let patience = self.patience
         guard patience > .zero else {
-            throw Failure(.providerFailed, "provider.timeout", "\(request.address.origin): no time was left to ask")
+            throw Failure(.providerTimeout, "\(request.address.origin): no time was left to ask")
         }
         let bounded = ProviderRequest(
             method: request.method,

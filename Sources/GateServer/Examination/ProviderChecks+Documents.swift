@@ -75,7 +75,7 @@ extension ProviderChecks {
     }
 
     private func judgement(of keys: KeyFindings) -> ProviderFinding {
-        let refused = keys.refused.prefix(5).joined(separator: ", ")
+        let refused = keys.rejected.prefix(5).joined(separator: ", ")
         if let signed = self.signedWith, Set(signed).isDisjoint(with: self.acceptedAlgorithms) {
             return self.line(.keys, .failure, self.mismatch(signed))
         }
@@ -108,15 +108,15 @@ extension ProviderChecks {
 
     private func remedy(for failure: Failure) -> String? {
         let place = self.addressKey
-        switch failure.code {
-        case "openid.issuer_mismatch":
+        switch failure.reason {
+        case .openIDDiscoveryIssuerMismatch, .openIDIssuerMismatch:
             return "write it as the provider does in \(place), if it is the one you mean"
-        case "provider.unavailable", "provider.redirected", "provider.content_type", "provider.malformed_json",
-            "provider.answer_malformed":
+        case .providerUnavailable, .providerRedirected, .providerContentType, .providerMalformedJSON,
+            .providerResponseMalformed:
             return "check \(place) in the file; what answers there is not the document"
-        case "provider.unreachable", "provider.timeout", "provider.connection_lost":
+        case .providerUnreachable, .providerTimeout, .providerConnectionLost:
             return "check \(place) in the file, and whether this machine may connect to it"
-        case "openid.metadata", "openid.key_set", "provider.too_large", "provider.answer_too_large":
+        case .openIDMetadata, .openIDEndpointsMissing, .openIDKeySet, .providerTooLarge, .providerResponseTooLarge:
             return "the provider has to mend its document"
         default:
             return nil

@@ -33,7 +33,7 @@ extension ProviderChecks {
             let reason = self.settings.pkce == nil ? "such a provider fails with one" : "\(self.key("pkce")) is off"
             return self.line(.pkce, .unasked, "no challenge is sent, since \(reason)")
         }
-        if let refusal = self.findings.challengeRefusal {
+        if let refusal = self.findings.challengeFailure {
             let listed = self.list("code_challenge_methods_supported").map { self.some($0) } ?? ""
             let text = "\(refusal.detail) (listed: \(listed.isEmpty ? "nothing" : listed)); turn S256 on there"
             return self.line(.pkce, .failure, text)

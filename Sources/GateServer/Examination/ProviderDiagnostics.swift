@@ -31,7 +31,7 @@ package struct ProviderDiagnostics: Sendable {
         let providers = configuration.providers.filter { name == nil || $0.id == name }
         guard !providers.isEmpty else {
             let known = configuration.providers.map(\.id).joined(separator: ", ")
-            throw Failure(.noSuchRoute, "provider.none", "the file has no provider '\(name ?? "")'; it has \(known)")
+            throw Failure(.providerNone, "the file has no provider '\(name ?? "")'; it has \(known)")
         }
         self.providers = providers
         self.publicURL = configuration.gateway.publicURL
@@ -90,7 +90,7 @@ package struct ProviderDiagnostics: Sendable {
             clock: self.clock,
             random: .system
         )
-        let findings = await party.examine()
+        let findings = await party.diagnostics.findings()
         let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, way)
         return ProviderChecks(
             settings: settings,
@@ -127,8 +127,8 @@ package struct ProviderDiagnostics: Sendable {
     ) async -> Result<HostProbe, Failure> {
         do throws(Failure) {
             let patience = max(way.patience, .milliseconds(1))
-            let probe = try await self.transports.line(to: provider).probe(at: origin, timeout: patience)
-            if let answer = probe.answer { way.note(answer) }
+            let probe = try await self.transports.transport(to: provider).probe(at: origin, timeout: patience)
+            if let answer = probe.response { way.note(answer) }
             return .success(probe)
         } catch {
             return .failure(error)

@@ -28,7 +28,7 @@ extension Gateway {
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
-                throw Failure(.internalError, "gateway.configuration", result.firstError)
+                throw Failure(.gatewayConfiguration, result.firstError)
             }
             let plans = try RuntimeBuilder.plans(for: configuration)
             let site = try await self.workshop.site(for: configuration)

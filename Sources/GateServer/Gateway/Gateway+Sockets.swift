@@ -23,8 +23,7 @@ extension Gateway {
             else {
                 let given = left.map(\.description).joined(separator: ", ")
                 throw Failure(
-                    .internalError,
-                    "listener.no_socket",
+                    .listenerNoSocket,
                     "no socket was handed over for \(host):\(port); there is left: \(given.isEmpty ? "none" : given)"
                 )
             }
@@ -32,8 +31,7 @@ extension Gateway {
         }
         guard left.isEmpty else {
             throw Failure(
-                .internalError,
-                "listener.unwanted_socket",
+                .listenerUnwantedSocket,
                 "nothing in the file listens on \(left.map(\.description).joined(separator: ", "))"
             )
         }

@@ -122,7 +122,7 @@ package final class Gateway: Sendable {
         logger: Logger
     ) async throws(Failure) -> Gateway {
         guard let configuration = result.configuration else {
-            throw Failure(.internalError, "gateway.configuration", "the configuration has errors")
+            throw Failure(.gatewayConfiguration, "the configuration has errors")
         }
         _ = Gateway.registry
         AllocatorSetting.apply()

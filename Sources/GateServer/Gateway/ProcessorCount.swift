@@ -34,7 +34,7 @@ extension SocketLoopGroup {
         do throws(SocketError) {
             return try SocketLoopGroup(count: count)
         } catch {
-            throw Failure(.internalError, "gateway.event_loops", "cannot start event loops: \(error)")
+            throw Failure(.gatewayEventLoops, "cannot start event loops: \(error)")
         }
     }
 }

@@ -160,8 +160,7 @@ actor RuntimeBuilder {
         let bytes = try PrivateFile.read(path, limit: 4096)
         guard bytes.count >= 32 else {
             throw Failure(
-                .internalError,
-                "gateway.secret",
+                .gatewaySecret,
                 "\(path) holds less than 32 bytes; remove it to make another"
             )
         }
@@ -224,9 +223,9 @@ actor RuntimeBuilder {
             spent: self.spent
         ) { failure in
             log.providerFailed(failure, provider: settings.id)
-            switch failure.code {
-            case "provider.groups_incomplete": metrics.groupsIncomplete(settings.id)
-            case "provider.userinfo_unavailable": metrics.userinfoUnavailable(settings.id)
+            switch failure.reason {
+            case .providerGroupsIncomplete: metrics.groupsIncomplete(settings.id)
+            case .providerUserinfoUnavailable: metrics.userinfoUnavailable(settings.id)
             default: metrics.providerFailed(settings.id)
             }
         }

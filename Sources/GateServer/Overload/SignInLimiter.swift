@@ -52,7 +52,7 @@ final class SignInLimiter: Sendable {
             $0.take(client, perMinute: bounds.perMinute, at: self.now)
         }
         guard wait == nil else {
-            throw Failure(.tooMany, "signin.too_often", "over \(bounds.perMinute) sign-ins a minute from one address")
+            throw Failure(.signInTooOften, "over \(bounds.perMinute) sign-ins a minute from one address")
         }
     }
 
@@ -64,8 +64,7 @@ final class SignInLimiter: Sendable {
         }
         guard wait == nil else {
             throw Failure(
-                .tooMany,
-                "signin.failing",
+                .signInFailing,
                 "over \(bounds.failuresPerMinute) sign-ins a minute failed from one address"
             )
         }
@@ -83,7 +82,7 @@ final class SignInLimiter: Sendable {
     func enter(within bounds: Bounds) throws(Failure) {
         guard self.inside.add(1, ordering: .relaxed).newValue <= bounds.inFlight else {
             self.leave()
-            throw Failure(.overloaded, "signin.too_many", "\(bounds.inFlight) sign-ins are under way already")
+            throw Failure(.signInTooMany, "\(bounds.inFlight) sign-ins are under way already")
         }
     }
 
@@ -92,7 +91,7 @@ final class SignInLimiter: Sendable {
 
     private func refuseIfClosed() throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else {
-            throw Failure(.overloaded, "signin.overloaded", "no new sign-ins while memory or descriptors are short")
+            throw Failure(.signInOverloaded, "no new sign-ins while memory or descriptors are short")
         }
     }
 

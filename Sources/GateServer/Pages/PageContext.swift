@@ -43,7 +43,33 @@ struct PageContext: Sendable {
     var isOurHost = true
 }
 
-extension Advice.Step {
+extension PageContext {
+    /// The buttons of a page about a failure.
+    func buttons(for failure: Failure, at publicOrigin: Origin) -> [PageButton] {
+        guard self.others.isEmpty else { return self.others }
+        let steps = failure.reason.entry.page.steps.filter { self.permits($0, after: failure.kind) }
+        return steps.map { $0.button(at: publicOrigin, in: self) }
+    }
+
+    /// Whether a step is of use: only signed-in users sign out, and on a foreign host no link leads to the gateway.
+    private func permits(_ step: Failure.Step, after kind: Failure.Kind) -> Bool {
+        switch step {
+        case .signOut: self.user?.isSignedIn ?? true
+        case .apps: kind == .noSuchRoute ? self.isOurHost : self.user?.isSignedIn ?? true
+        case .signIn, .signInAgain, .otherAccount, .retry: true
+        }
+    }
+}
+
+extension Failure.Page {
+    /// The heading, with the name of the app if it is known.
+    func title(for app: String?) -> String { self.title.replacing("{app}", with: app ?? "this app") }
+
+    /// The text, with the name of the app if it is known.
+    func text(for app: String?) -> String { self.text.replacing("{app}", with: app ?? "this app") }
+}
+
+extension Failure.Step {
     /// The button for this step.
     func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
         let origin = context.place?.origin ?? publicOrigin
@@ -61,7 +87,7 @@ extension Advice.Step {
         case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", text: "Show my apps")
         case .retry:
             guard let place = context.place else {
-                return Advice.Step.signInAgain.button(at: publicOrigin, in: context)
+                return Failure.Step.signInAgain.button(at: publicOrigin, in: context)
             }
             return PageButton(address: "\(place.origin)\(place.path)", text: "Try again")
         }

@@ -6,7 +6,7 @@ internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
 
-/// Turns failures into answers; the only place that knows which status a failure has.
+/// Turns failures into responses; status, texts and steps are those of the failure catalogue.
 struct Rendering: Sendable {
     let log: GatewayLog
     let publicOrigin: Origin
@@ -27,31 +27,23 @@ struct Rendering: Sendable {
         var answer =
             visitor.wantsPage
             ? self.page(failure, incident: incident, context: context)
-            : Rendering.json(Rendering.status(of: failure), code: failure.code, incident: incident)
-        switch failure.kind {
-        case .overloaded: answer.head.headerFields[.retryAfter] = Rendering.retryAfter(failure)
-        case .providerFailed where Rendering.status(of: failure) == 503:
-            answer.head.headerFields[.retryAfter] = "30"
-        case .tooMany: answer.head.headerFields[.retryAfter] = "10"
-        default: break
-        }
+            : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
+        if let seconds = Rendering.retryAfter(failure) { answer.head.headerFields[.retryAfter] = seconds }
         return answer
     }
 
-    /// How many seconds somebody who was turned away should wait.
+    /// The seconds that the client has to wait before it repeats the request; nil where repeating is of no use.
     ///
-    /// Those who are turned away because of load come back at different times, so that they do not make the next peak.
-    private static func retryAfter(_ failure: Failure) -> String {
-        if let wait = failure.retryAfter {
+    /// Where the wait depends on load it is random, so that clients do not come back at the same time.
+    private static func retryAfter(_ failure: Failure) -> String? {
+        if failure.kind == .overloaded, let wait = failure.retryAfter {
             let seconds = min(max(Int(wait.components.seconds) + 1, 1), 60)
             return "\(Int.random(in: seconds...(seconds * 2)))"
         }
-        return switch failure.code {
-        case "upstream.overflow": "1"
-        case "route.maintenance": "120"
-        case "gateway.overloaded", "gateway.too_many_requests", "signin.overloaded", "signin.too_many":
-            "\(Int.random(in: 1...10))"
-        default: "2"
+        return switch failure.reason.entry.retry {
+        case .after(let seconds)?: "\(seconds)"
+        case .within(let range)?: "\(Int.random(in: range))"
+        case nil: nil
         }
     }
 
@@ -65,7 +57,7 @@ struct Rendering: Sendable {
             "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
             "help": .string("sign in with a browser at 'sign_in'; \(script)"),
         ]
-        var answer = Rendering.json(Rendering.status(of: failure), members)
+        var answer = Rendering.json(failure.reason.entry.status, members)
         answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
         return answer
     }
@@ -74,14 +66,14 @@ struct Rendering: Sendable {
     func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
         let incident = self.random.token(9)
         self.log.refusedBytes(refusal, incident: incident, for: visitor)
-        let advice = Advice(for: refusal)
+        let page = refusal.reason.entry.page
         var answer =
             visitor.wantsPage
             ? Rendering.page(
                 refusal.status,
-                Pages.error(title: advice.title, text: advice.text, code: refusal.reason, incident: incident)
+                Pages.error(title: page.title, text: page.text, code: refusal.reason.code, incident: incident)
             )
-            : Rendering.json(refusal.status, code: refusal.reason, incident: incident)
+            : Rendering.json(refusal.status, code: refusal.reason.code, incident: incident)
         if refusal.status == 405 {
             answer.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
         }
@@ -117,57 +109,26 @@ struct Rendering: Sendable {
     }
 
     private func page(_ failure: Failure, incident: String, context: PageContext) -> Response {
-        let advice = Advice(for: failure, in: context)
-        // The user is named where it matters which account was used.
-        let isAboutAccount = failure.kind == .forbidden && failure.code.hasPrefix("policy.")
+        let page = failure.reason.entry.page
         let html = Pages.error(
-            title: advice.title,
-            text: advice.text,
+            title: page.title(for: context.app),
+            text: page.text(for: context.app),
             code: failure.code,
             incident: incident,
-            user: isAboutAccount ? context.user : nil,
-            buttons: context.others.isEmpty
-                ? advice.steps.map { $0.button(at: self.publicOrigin, in: context) } : context.others
+            user: page.namesUser ? context.user : nil,
+            buttons: context.buttons(for: failure, at: self.publicOrigin)
         )
-        return Rendering.page(Rendering.status(of: failure), html)
+        return Rendering.page(failure.reason.entry.status, html)
     }
 
     private static func json(_ status: Int, code: String, incident: String) -> Response {
         self.json(status, ["error": .string(code), "incident": .string(incident)])
     }
 
-    /// The status of a failure.
-    static func status(of failure: Failure) -> Int {
-        switch failure.kind {
-        case .malformedRequest: 400
-        case .signInRequired: 401
-        case .forbidden: 403
-        case .noSuchRoute: failure.code == "request.misdirected" ? 421 : 404
-        case .methodNotAllowed: 405
-        case .tooLarge: 413
-        case .tooMany: 429
-        case .providerFailed where failure.comesOfPins: 503
-        case .upstreamFailed where failure.code == "upstream.loop": 508
-        case .providerFailed, .upstreamFailed: 502
-        case .upstreamTimedOut: 504
-        case .overloaded: 503
-        case .internalError: 500
-        }
-    }
-
     private static let protections: [(HTTPField.Name, String)] = [
         (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
         (.crossOriginOpenerPolicy, "same-origin"),
     ]
-}
-
-extension Failure {
-    /// Whether a provider is not called because of its pins.
-    var comesOfPins: Bool {
-        [
-            "provider.pin_mismatch", "provider.pins_expired", "provider.pin_missing", "provider.pin_insecure",
-        ].contains(self.code)
-    }
 }
 
 extension HTTPField.Name {

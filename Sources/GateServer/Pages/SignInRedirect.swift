@@ -66,7 +66,7 @@ struct SignInRedirect {
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
             answer.addCookie(old.deletion)
         }
-        if let cookie = GatewayCookie.handover(binding.tag, at: origin) {
+        if let cookie = GatewayCookie.sessionTransfer(binding.tag, at: origin) {
             answer.addCookie(cookie.setting(binding.text))
         }
         return answer
@@ -82,7 +82,7 @@ struct SignInRedirect {
             route.route.origin.host == self.site.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
-        let failure = Failure(.signInRequired, "sign_in_required", "\(route.name) needs a session that it accepts")
+        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.site.rendering.challenge(failure, signIn: address)
     }
 }
@@ -119,7 +119,7 @@ extension RuntimeConfiguration {
             return path.value.utf8.count <= ReturnPathLimits.ownHost
                 ? path : self.carried(path, on: host, for: client())
         }
-        guard target.utf8.count > ReturnPath.longest else { return front }
+        guard target.utf8.count > ReturnPath.maxLength else { return front }
         let place = ReturnPathStore.Place(path: front, isWhole: false)
         return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
     }

@@ -22,7 +22,7 @@ extension GatewayResponder {
         then next: @escaping (GatewayResponder, Value) -> Void
     ) {
         guard self.loop[keyPath: count] < limit else {
-            let failure = Failure(.overloaded, "gateway.too_many_waiting", "\(limit) requests wait already")
+            let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests wait already")
             self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
             return
         }

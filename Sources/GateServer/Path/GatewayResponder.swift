@@ -73,8 +73,8 @@ extension GatewayResponder {
     private func refuseForLoad() {
         let failure =
             self.loop.stage.refusesRequests
-            ? Failure(.overloaded, "gateway.overloaded", "memory or file descriptors are nearly used up")
-            : Failure(.overloaded, "gateway.too_many_requests", "\(self.site.limits.requests) requests are in flight")
+            ? Failure(.gatewayOverloaded, "memory or file descriptors are nearly used up")
+            : Failure(.gatewayTooManyRequests, "\(self.site.limits.requests) requests are in flight")
         self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
     }
 
@@ -124,8 +124,7 @@ extension GatewayResponder {
     /// RFC 9110 §15.5.6.
     private func refuseMethod(of request: RequestHead, on route: RuntimeRoute) {
         let failure = Failure(
-            .methodNotAllowed,
-            "route.method",
+            .routeMethod,
             "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
         )
         var answer = self.site.rendering.answer(to: failure, for: ClientKind(request, self))
@@ -148,7 +147,7 @@ extension GatewayResponder {
         guard self.connection != nil else { return }
         self.heldBytes += body.readableBytes
         guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.bodyLimit else {
-            let failure = Failure(.tooLarge, "request.body_too_large", "over \(EndpointRequest.bodyLimit) bytes")
+            let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.bodyLimit) bytes")
             self.answer(self.site.rendering.answer(to: failure, for: self.visitor))
             return
         }
@@ -184,7 +183,7 @@ extension GatewayResponder {
     }
 
     func response(to refusal: WireRejection) -> Response {
-        self.site.metrics.refused(refusal.reason)
+        self.site.metrics.refused(refusal.reason.code)
         return self.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 
@@ -254,7 +253,7 @@ extension GatewayResponder {
             case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
-        } else if WebSocketHandshake.isAsked(by: request) {
+        } else if WebSocketHandshake.isRequested(by: request) {
             self.site.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.way.sendsForwarded = route.sendsForwarded

@@ -3,33 +3,30 @@
 internal import GateCore
 internal import GatePolicy
 
-extension Decision.Refusal {
+extension Decision.Denial {
     /// The refusal as a visitor and the log are told of it.
     func failure(of person: Profile, app: String) -> Failure {
         switch self {
         case .notAllowed:
-            Failure(.forbidden, "policy.refused", "\(person.user) may not enter \(app)")
+            Failure(.policyRefused, "\(person.user) may not enter \(app)")
         case .emailNotAuthoritative(let line):
             Failure(
-                .forbidden,
-                "policy.email_not_authoritative",
+                .policyEmailNotAuthoritative,
                 "\(person.user) may not enter \(app): allow\(Self.place(line)) fits a verified address, but "
                     + "\(person.provider) is not the authority for this one (email_authoritative is false); if that is "
                     + "enough, write 'authoritative: false' there"
             )
-        case .denied(let line):
-            Failure(.forbidden, "policy.denied", "\(person.user) may not enter \(app): deny\(Self.place(line))")
+        case .denyEntry(let line):
+            Failure(.policyDenied, "\(person.user) may not enter \(app): deny\(Self.place(line))")
         case .unknown(.email, let line), .unknown(.emailAuthority, let line):
             Failure(
-                .forbidden,
-                "policy.email_unknown",
+                .policyEmailUnknown,
                 "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for an address, and "
                     + "\(person.provider) told no verified one"
             )
         case .unknown(.groups, let line), .unknown(.keptGroups, let line):
             Failure(
-                .forbidden,
-                "policy.groups_unknown",
+                .policyGroupsUnknown,
                 "\(person.user) may not enter \(app): deny\(Self.place(line)) asks for a group, and "
                     + "\(person.provider) did not tell all of them"
             )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateHTTP
 internal import GateWire
 internal import HTTPTypes
@@ -33,7 +34,7 @@ final class RedirectResponder: Responder {
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
     func response(to refusal: WireRejection) -> Response {
-        self.loop.site.metrics.refused(refusal.reason)
+        self.loop.site.metrics.refused(refusal.reason.code)
         return self.loop.site.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
 

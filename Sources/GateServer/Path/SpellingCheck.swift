@@ -55,14 +55,13 @@ struct SpellingCheck {
             if self.isName(value), !["COPY", "MOVE"].contains(request.method.rawValue) { continue }
             guard let path = CanonicalPath.matched(ofReference: value) else {
                 return Failure(
-                    .malformedRequest,
-                    "path.destination",
+                    .pathDestination,
                     "'Destination' is neither a URL nor a path in its shortest spelling"
                 )
             }
             guard !self.leadsElsewhere(path, request, isOpen: isOpen) else {
                 let detail = "'Destination' leads out of \(self.route.name), or from a public path to another"
-                return Failure(.malformedRequest, "path.destination", detail)
+                return Failure(.pathDestination, detail)
             }
         }
         return nil
@@ -87,13 +86,13 @@ struct SpellingCheck {
 
     private func failure(of path: Span<UInt8>, _ request: RequestHead, depends: Bool, isOpen: Bool) -> Failure? {
         if self.route.rejectsEscapedSlash, PathReadings.hasEscapedSeparator(path) {
-            return Failure(.malformedRequest, "path.encoded_slash", "\(self.route.name) has 'encoded_slash: reject'")
+            return Failure(.pathEncodedSlash, "\(self.route.name) has 'encoded_slash: reject'")
         }
         guard depends else { return nil }
         let bytes = path.indices.map { path[$0] }
         guard let readings = PathReadings.all(of: bytes) else {
             let detail = "a server could see '..' or other bytes than text in the path"
-            return Failure(.malformedRequest, self.code(of: bytes), detail)
+            return Failure(self.reason(of: bytes), detail)
         }
         for reading in readings {
             if let failure = self.failure(of: reading, bytes, request, isOpen: isOpen) { return failure }
@@ -110,7 +109,7 @@ struct SpellingCheck {
         let spellings = self.site.spellings
         let table = reading.isDecoded ? spellings.decoded : self.site.table
         guard let other = table.entry(host: request.authority.host, path: reading.path.span) else {
-            return Failure(.malformedRequest, self.code(of: path), "a server could read the path as one of no app")
+            return Failure(self.reason(of: path), "a server could read the path as one of no app")
         }
         if other != self.route.index, self.site.routes[other].guardsSpellings { return self.failure(other, path) }
         // The folded routes are decoded ones: what still has escapes is compared once these are decoded.
@@ -125,7 +124,7 @@ struct SpellingCheck {
             : self.route.route.isOpen(method: method, path: reading.path.span)
         guard !isOpenSo else { return nil }
         let detail = "\(self.route.name) could read the public path as one that needs a sign-in"
-        return Failure(.malformedRequest, self.code(of: path), detail)
+        return Failure(self.reason(of: path), detail)
     }
 
     /// A path that is another app's once letter case is left aside.
@@ -141,11 +140,11 @@ struct SpellingCheck {
     private func failure(_ other: Int, _ path: [UInt8]) -> Failure {
         let name = self.site.routes[other].name
         let detail = "a server could read the path as one of the app \(name); see 'path_spelling' of \(name)"
-        return Failure(.malformedRequest, self.code(of: path), detail)
+        return Failure(self.reason(of: path), detail)
     }
 
-    /// Parameters have a code of their own, because the sender sees what to leave out.
-    private func code(of path: [UInt8]) -> StaticString {
-        path.contains(UInt8(ascii: ";")) ? "path.parameter" : "path.ambiguous"
+    /// A path with parameters has a separate code, which shows the sender what to remove.
+    private func reason(of path: [UInt8]) -> Failure.Reason {
+        path.contains(UInt8(ascii: ";")) ? .pathParameter : .pathAmbiguous
     }
 }

@@ -206,7 +206,7 @@ extension UpstreamExchange {
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
-            return self.refuseTunnel(Failure(.upstreamFailed, "upstream.websocket", "\(place) did not switch"))
+            return self.refuseTunnel(Failure(.upstreamWebSocket, "\(place) did not switch"))
         }
         self.status = head.status
         var framing = head.framing

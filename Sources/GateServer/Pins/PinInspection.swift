@@ -65,7 +65,7 @@ package struct PinInspection: Sendable {
             hosts.append(Host(origin: origin, set: set, chain: await Self.chain(of: origin, over: line)))
         }
         guard !hosts.isEmpty else {
-            throw Failure(.malformedRequest, "provider.pin_insecure", "'\(settings.id)' is on plain http, without keys")
+            throw Failure(.providerPinInsecure, "'\(settings.id)' is on plain http, without keys")
         }
         return PinInspection(hosts: hosts)
     }

@@ -52,7 +52,9 @@ final class PinScan: Sendable {
     private func survey(_ party: RelyingParty) async {
         let definition = party.definition
         let known = ProviderHosts.called([], definition)
-        guard known.first?.isSecure ?? true, let line = try? self.transports.line(to: definition.id) else { return }
+        guard known.first?.isSecure ?? true, let line = try? self.transports.transport(to: definition.id) else {
+            return
+        }
         let endpoints = await PinScan.endpoints(of: party)
         let origins = endpoints.map { ProviderHosts.called($0, definition) } ?? known
         var isComplete = endpoints != nil

@@ -177,7 +177,7 @@ extension PinnedHost {
         case .mismatched:
             self.mismatchedAt = now
             let words = "none of its keys is pinned"
-            let failure = Failure(.providerFailed, "provider.pin_mismatch", "\(key.origin): \(words)")
+            let failure = Failure(.providerPinMismatch, "\(key.origin): \(words)")
             self.refusal = handshake.isEnforced ? failure : nil
             let help =
                 handshake.isEnforced
@@ -192,7 +192,7 @@ extension PinnedHost {
                 detail: "\(words); \(help)",
                 at: now
             )
-        case .unasked:
+        case .notChecked:
             return nil
         }
     }

@@ -36,7 +36,7 @@ final class ProviderReachability: Sendable {
     /// - Parameter party: The code flow with the provider, which knows its hosts.
     /// - Throws: `provider.pin_mismatch` while a host that it needs shows no pinned key, and what else the pins forbid.
     func admit(_ party: RelyingParty) async throws(Failure) {
-        guard self.watch.hasPins(self.provider), let line = try? self.transports.line(to: self.provider) else {
+        guard self.watch.hasPins(self.provider), let line = try? self.transports.transport(to: self.provider) else {
             return
         }
         // Without metadata nobody is sent anywhere, and whoever asks for them next says why.
@@ -51,7 +51,7 @@ final class ProviderReachability: Sendable {
     /// Opens a connection to the token endpoint while the person is at the provider, unless one waits already.
     func warm(_ party: RelyingParty) async {
         guard let token = try? await party.called().first else { return }
-        await (try? self.transports.line(to: self.provider))?.warm(token.origin)
+        await (try? self.transports.transport(to: self.provider))?.warm(token.origin)
     }
 
     /// The probe that is under way or was made a moment ago, or a new one.

@@ -14,7 +14,7 @@ extension ProviderTrust {
     /// - Throws: `provider.ca_file` if it cannot be read.
     static func authorities(in file: String) throws(Failure) -> [UInt8] {
         guard case .bytes(let bytes) = FileAccess.system.read(file, limit: self.limit) else {
-            throw Failure(.internalError, "provider.ca_file", "\(file) cannot be read or has more than 1 MiB")
+            throw Failure(.providerCAFile, "\(file) cannot be read or has more than 1 MiB")
         }
         return bytes
     }

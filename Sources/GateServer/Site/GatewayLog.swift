@@ -26,7 +26,7 @@ struct GatewayLog: Sendable {
     /// A failed sign-in names its provider, as it is called in the file.
     func refused(_ failure: Failure, incident: String, for visitor: ClientKind, provider: String? = nil) {
         // What the operator switched on is no reason to worry, and must not hide what is.
-        let isMaintenance = failure.code == "route.maintenance"
+        let isMaintenance = failure.reason == .routeMaintenance
         let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
         let key = LogLimiter.Key(kind: kind, isPage: visitor.wantsPage)
         guard let hidden = self.limiter.admit(key) else { return }
@@ -49,7 +49,7 @@ struct GatewayLog: Sendable {
             return
         }
         var metadata: Logger.Metadata = [
-            "code": "\(refusal.reason)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
+            "code": "\(refusal.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
             "incident": "\(incident)", "status": "\(refusal.status)",
         ]
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
@@ -64,7 +64,7 @@ struct GatewayLog: Sendable {
             self.logger.error(
                 "sign-out not written yet",
                 metadata: [
-                    "code": "session.revocation_pending", "pending": "\(pending)",
+                    "code": "\(Failure.Reason.sessionRevocationPending.code)", "pending": "\(pending)",
                     "detail": "\(GatewayLog.plain("the session has ended, and \(restart): \(reason)"))",
                 ]
             )
@@ -85,7 +85,7 @@ struct GatewayLog: Sendable {
         self.logger.error(
             "session store \(fault.rawValue)",
             metadata: [
-                "code": "session.store_fault", "fault": "\(fault.rawValue)",
+                "code": "\(Failure.Reason.sessionStoreFileFailure.code)", "fault": "\(fault.rawValue)",
                 "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
             ]
         )
@@ -140,7 +140,8 @@ struct GatewayLog: Sendable {
                 level: isEnforced ? .critical : .warning,
                 "upstream pin mismatch",
                 metadata: [
-                    "code": "upstream.pin_mismatch", "target": "\(target)", "refused": "\(isEnforced)",
+                    "code": "\(Failure.Reason.upstreamPinMismatch.code)", "target": "\(target)",
+                    "refused": "\(isEnforced)",
                     "presented": "\(GatewayLog.plain(keys))",
                 ]
             )
@@ -219,7 +220,7 @@ struct GatewayLog: Sendable {
             level: GatewayLog.level(of: finding.severity),
             "listener certificate",
             metadata: [
-                "event": "\(finding.name.rawValue)", "severity": "\(finding.severity.rawValue)",
+                "event": "\(finding.name.code)", "severity": "\(finding.severity.rawValue)",
                 "listener": "\(finding.listener)", "file": "\(GatewayLog.plain(finding.file ?? "all"))",
                 "detail": "\(GatewayLog.plain(finding.detail))",
             ]

@@ -83,7 +83,7 @@ struct GatewayMetrics: Sendable {
         case .mismatched:
             let mode = [("mode", handshake.isEnforced ? "enforce" : "report")]
             Counter(label: "gatehouse_pin_mismatches_total", dimensions: place + mode).increment()
-        case .unasked: break
+        case .notChecked: break
         }
     }
 

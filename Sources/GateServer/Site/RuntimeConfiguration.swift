@@ -158,7 +158,7 @@ struct RuntimeProvider: Sendable {
     }
 
     /// The failure when too many wait.
-    var busy: Failure { Failure(.overloaded, "provider.busy", "too many people wait for \(self.id) already") }
+    var busy: Failure { Failure(.providerBusy, "too many people wait for \(self.id) already") }
 }
 
 /// What a ``RuntimeConfiguration`` is made of, beside its routes and providers.

@@ -113,7 +113,7 @@ final class RuntimeRoute: Sendable {
 
     /// The refusal of a request whose body is longer than it may be.
     var bodyTooLarge: Failure {
-        Failure(.tooLarge, "route.body_too_large", "\(self.name) takes bodies of \(self.mostBody) bytes at most")
+        Failure(.routeBodyTooLarge, "\(self.name) takes bodies of \(self.mostBody) bytes at most")
     }
 }
 

@@ -26,7 +26,7 @@ enum OperationsListener {
             sweep.start(on: loop)
             return NIOLoopBound(sweep, eventLoop: loop)
         }.get()
-        guard let sweep else { throw Failure(.internalError, "listener.operations", "no event loop") }
+        guard let sweep else { throw Failure(.listenerOperations, "no event loop") }
         let names = LoopNames.plain
         var bounds = ConnectionLimiter.Limits()
         bounds.connections = connections

@@ -83,5 +83,5 @@ final class OperationsResponder: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func response(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason)\n") }
+    func response(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason.code)\n") }
 }

@@ -72,7 +72,7 @@ package enum SignInPreflight {
     /// The way to nobody.
     private struct NoTransport: ProviderTransport {
         func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-            throw Failure(.internalError, "transport.no_resources", "nobody is called here")
+            throw Failure(.transportNoResources, "nobody is called here")
         }
     }
 }

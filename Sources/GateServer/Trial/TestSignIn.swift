@@ -97,12 +97,11 @@ package final class TestSignIn: Sendable {
     /// A provider that refuses such a callback leaves the operator at an error page of its own.
     private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
         guard settings.baseURL == nil, let origin = WebURL(base)?.origin,
-            let complaint = settings.type.redirects.complaint(about: origin)
+            let complaint = settings.type.redirects.rejection(of: origin)
         else { return }
         let title = settings.type.title
         throw Failure(
-            .malformedRequest,
-            "provider.redirect",
+            .providerRedirect,
             "\(title) cannot be tried, since it would refuse the callback on \(origin): \(complaint); sign in at the "
                 + "running gateway instead, and see its log"
         )
@@ -166,7 +165,7 @@ extension TestSignIn {
 
     private func begin() async -> Response {
         do throws(Failure) {
-            let (location, attempt) = try await self.party.authorization(returnPath: .root, handover: nil)
+            let (location, attempt) = try await self.party.authorization(returnPath: .root, replacedTicket: nil)
             self.attempt.withLock { $0 = attempt }
             return Rendering.redirect(to: location)
         } catch {

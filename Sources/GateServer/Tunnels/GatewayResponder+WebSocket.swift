@@ -22,35 +22,34 @@ extension GatewayResponder {
 
     /// What a request that may enter asks for.
     func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
-        guard let rule = route.webSocket, WebSocketHandshake.isAsked(by: request) else { return .none }
+        guard let rule = route.webSocket, WebSocketHandshake.isRequested(by: request) else { return .none }
         // Whatever comes behind a handshake is no request.
         self.connection?.closeAfterResponse()
         let offer: WebSocketHandshake
-        do throws(WebSocketHandshake.Fault) {
+        do throws(WebSocketHandshake.Rejection) {
             offer = try WebSocketHandshake(of: request)
         } catch {
             return .refused(self.refusal(error))
         }
         guard rule.admits(request) else {
             let origin = request.message.value(.origin) ?? "no origin"
-            return .refused(self.refusal(.forbidden, "request.cross_site_websocket", "opened by \(origin)"))
+            return .refused(self.refusal(.requestCrossSiteWebSocket, "opened by \(origin)"))
         }
         let session = isProtected ? RequestPath(site: self.site, loop: self.loop).liveSession(of: request) : nil
         if let session, self.loop.tunnels.count(of: session.familyKey) >= GatewayResponder.mostOfSession {
             let detail = "the session has \(GatewayResponder.mostOfSession) open"
-            return .refused(self.refusal(.tooMany, "request.too_many_websockets", detail))
+            return .refused(self.refusal(.requestTooManyWebSockets, detail))
         }
         let pass = TunnelAuthorization(request: request, route: route, tls: self.tls, session: session)
         return .opening(PendingTunnel(offer, pass))
     }
 
-    private func refusal(_ fault: WebSocketHandshake.Fault) -> Response {
+    private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
         switch fault {
         case .malformed(let why):
-            return self.refusal(.malformedRequest, "request.websocket", why)
+            return self.refusal(.requestWebSocket, why)
         case .version:
-            var answer = self.refusal(.malformedRequest, "request.websocket_version", "the version is not 13")
-            answer.head.status = HTTPResponse.Status(code: 426)
+            var answer = self.refusal(.requestWebSocketVersion, "the version is not 13")
             if let name = HTTPField.Name("Sec-WebSocket-Version") { answer.head.headerFields[name] = "13" }
             // RFC 9110 §15.5.22.
             answer.head.headerFields[.upgrade] = "websocket"
@@ -61,11 +60,11 @@ extension GatewayResponder {
 
     /// Neither the gateway's own addresses take WebSockets, nor apps that are not asked.
     func refuseWebSocket(at place: String = "the gateway itself") {
-        self.answer(self.refusal(.malformedRequest, "request.no_websocket", "\(place) takes no WebSockets"))
+        self.answer(self.refusal(.requestNoWebSocket, "\(place) takes no WebSockets"))
     }
 
-    private func refusal(_ kind: Failure.Kind, _ code: StaticString, _ detail: String) -> Response {
-        self.site.rendering.answer(to: Failure(kind, code, detail), for: self.visitor)
+    private func refusal(_ reason: Failure.Reason, _ detail: String) -> Response {
+        self.site.rendering.answer(to: Failure(reason, detail), for: self.visitor)
     }
 
     /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.

@@ -10,15 +10,15 @@ extension UpstreamExchange {
     /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
     func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
         guard let tunnel, let link else { return }
-        if let objection = offer.objection(to: head) {
+        if let objection = offer.rejectionReason(for: head) {
             let place = "\(self.route.name) at \(self.targetText)"
             self.refuseTunnel(
-                Failure(.upstreamFailed, "upstream.websocket", "\(place) broke the handshake: \(objection)")
+                Failure(.upstreamWebSocket, "\(place) broke the handshake: \(objection)")
             )
             return
         }
         guard !tunnel.isRefused else {
-            self.refuseTunnel(Failure(.signInRequired, "session.none", "the session ended during the handshake"))
+            self.refuseTunnel(Failure(.sessionNone, "the session ended during the handshake"))
             return
         }
         tunnel.open(over: link)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real `gatehouse` program with a configuration of its own."""
+"""The real `gatehouse` program with its own configuration."""
 
 import json
 import os
@@ -10,11 +10,12 @@ from pathlib import Path
 
 import requests
 
-from .processes import REPOSITORY, Process, eventually, free_port
+from .processes import REPOSITORY, Process, Service, eventually, free_port
 
-BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
+#: The program under test: the debug build, or what `GATEHOUSE_PROGRAM` names (`make test-release`).
+PROGRAM = REPOSITORY / os.environ.get("GATEHOUSE_PROGRAM", ".build/debug/gatehouse")
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
-# Every client of a test has the same address.
+# Every client of a test has the same IP.
 NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
@@ -22,7 +23,7 @@ ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secr
 def run(*arguments, cwd=None, env=None, timeout=30):
     """Runs a command of the program to its end."""
     return subprocess.run(
-        [str(BINARY), *map(str, arguments)],
+        [str(PROGRAM), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -39,8 +40,15 @@ def oidc(issuer, **more):
     }
 
 
-class Gateway:
-    """One gateway: `port` takes requests, `operations` shows health."""
+def public_echo(app, **more):
+    """The entries of one app at `/` for signed-in users; everything below `/public/` is public."""
+    return {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], **more}}
+
+
+class Gateway(Service):
+    """One gateway: `port` serves requests, `operations` health and metrics."""
+    draining, failed = [], []
+
     def __init__(
         self,
         folder,
@@ -63,7 +71,7 @@ class Gateway:
         self.operations = operations or free_port()
         self.host = host
         self.origin = public_url or f"http://{host}:{self.port}"
-        #: What apps are told as `Host` and `X-Forwarded-Host`.
+        #: What apps get as `Host` and `X-Forwarded-Host`.
         self.authority = self.origin.partition("://")[2]
         self.configuration = {
             "gateway":
@@ -87,7 +95,7 @@ class Gateway:
 
     def start(self, env=None, drain_delay=0, more=(), wrapper=()):
         self.write()
-        command = [*wrapper, BINARY, "serve", "--config", self.path, *more]
+        command = [*wrapper, PROGRAM, "serve", "--config", self.path, *more]
         if drain_delay is not None:
             command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
@@ -129,8 +137,36 @@ class Gateway:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
 
+    def leave(self):
+        """Sends SIGTERM and does not wait for the drain; `failed_exits` checks how it ended."""
+        process, self.process = self.process, None
+        if not process:
+            return
+        if process.child.poll() is None:
+            process.child.terminate()
+            self.draining.append(process)
+        else:
+            self.failed.append(f"{process.log_path}: it had ended before with {process.child.returncode}")
+
+    @classmethod
+    def failed_exits(cls):
+        """Waits for the gateways that drain; the logs of those that did not end cleanly."""
+        for process in cls.draining:
+            code = process.stop()
+            if code != 0:
+                cls.failed.append(f"{process.log_path}: exit code {code}:\n{process.log[-4000:]}")
+        cls.draining.clear()
+        return cls.failed
+
+    def kill(self):
+        """Ends it at once, if it runs."""
+        if self.process:
+            self.process.child.kill()
+            self.process.child.wait()
+            self.process = None
+
     def stop(self):
-        """Ends it; anything but a clean end is a failure."""
+        """Stops it; any exit but a clean one is a failure."""
         if not self.process:
             return
         alive = self.process.child.poll() is None
@@ -138,9 +174,3 @@ class Gateway:
         log = self.process.log
         self.process = None
         assert alive and code == 0, f"the gateway ended with {code}:\n{log[-4000:]}"
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *problem):
-        self.stop()

@@ -4,6 +4,7 @@
 import os
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -29,7 +30,7 @@ _given = set()
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody uses and that has not been given out before."""
+    """A free port of 127.0.0.1 that this function has not returned before."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -40,7 +41,7 @@ def free_port():
 
 
 def consecutive_ports(count):
-    """The first of so many ports in a row that are free."""
+    """The first of this many consecutive free ports."""
     while True:
         first = free_port()
         probes = [socket.socket() for _ in range(count)]
@@ -57,10 +58,32 @@ def consecutive_ports(count):
 
 
 def listens(port):
-    """Whether somebody accepts connections on a port."""
+    """Whether a port accepts connections."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def accept(listener, serve):
+    """Calls `serve` with each connection of a listening socket, in a thread for each, until the socket is closed."""
+    def loop():
+        while True:
+            try:
+                sock, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(sock, ), daemon=True).start()
+
+    threading.Thread(target=loop, daemon=True).start()
+
+
+class Service:
+    """What starts at the beginning of a `with` and stops at its end."""
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *error):
+        self.stop()
 
 
 class Process:
@@ -94,7 +117,7 @@ class Process:
         eventually(ready, f"{self.name} listens on {port}", seconds)
 
     def stop(self, seconds=20):
-        """Asks the program to end and gives its exit code."""
+        """Stops the program by SIGTERM; returns its exit code."""
         if self.child.poll() is None:
             self.child.terminate()
             try:

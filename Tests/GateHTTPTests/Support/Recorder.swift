@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateHTTP
 import GateWire
 import NIOCore
@@ -48,8 +49,8 @@ final class Recorder: Responder {
     func downstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
 
     func response(to rejection: WireRejection) -> Response {
-        self.events.append("rejected \(rejection.reason)")
-        return .text(rejection.status, rejection.reason)
+        self.events.append("rejected \(rejection.reason.code)")
+        return .text(rejection.status, rejection.reason.code)
     }
 
     /// Responds to each complete request with its target in angle brackets.

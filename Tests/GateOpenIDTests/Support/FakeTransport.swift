@@ -44,7 +44,7 @@ final class FakeTransport: ProviderTransport {
 
     /// Lets an address fail.
     func fail(_ address: String) {
-        let failure = Failure(.providerFailed, "provider.unavailable", "no connection")
+        let failure = Failure(.providerUnavailable, "no connection")
         self.state.withLock { $0.routes[address] = .failure(failure) }
     }
 
@@ -54,7 +54,7 @@ final class FakeTransport: ProviderTransport {
             return state.routes[request.address.description]
         }
         guard let result else {
-            throw Failure(.providerFailed, "provider.unavailable", "nothing is at \(request.address)")
+            throw Failure(.providerUnavailable, "nothing is at \(request.address)")
         }
         return try result.get()
     }

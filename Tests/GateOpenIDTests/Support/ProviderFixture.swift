@@ -74,7 +74,7 @@ struct ProviderFixture {
 
     /// Begins an attempt.
     func begin(_ path: String = "/wiki") async throws -> (location: String, attempt: Attempt) {
-        try await self.party.authorization(returnPath: ReturnPath(path) ?? .root, handover: nil)
+        try await self.party.authorization(returnPath: ReturnPath(path) ?? .root, replacedTicket: nil)
     }
 
     /// The form of a callback that is in order, with changes.

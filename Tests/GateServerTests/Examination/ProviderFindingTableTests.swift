@@ -92,7 +92,7 @@ import Testing
     @Test func `after the deadline nobody is asked`() async throws {
         let stub = StubProvider([:])
         let failure = await #expect(throws: Failure.self) { try await self.ask(self.way(stub, left: .zero)) }
-        #expect(failure?.code == "provider.timeout")
+        #expect(failure?.reason == .providerTimeout)
         #expect(stub.requests.isEmpty)
     }
 

@@ -86,7 +86,7 @@ final class StubProvider: ProviderTransport {
             settings: settings,
             definition: definition,
             redirectURI: redirectURI,
-            findings: await party.examine(),
+            findings: await party.diagnostics.findings(),
             clockDifferences: clockDifferences,
             hosts: hosts,
             now: StubProvider.now,

@@ -29,7 +29,7 @@ import Testing
 
     private func chain(_ certificates: [ProviderCertificate]) async throws -> ProviderFinding {
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
-        let probe = HostProbe(certificates: certificates, answer: ProviderResponse(status: 404))
+        let probe = HostProbe(certificates: certificates, response: ProviderResponse(status: 404))
         let lines = try await self.provider(hosts: [(origin, .success(probe))]).lines
         return try #require(lines.last { $0.topic == .tls })
     }
@@ -80,7 +80,7 @@ import Testing
 
     @Test func `a host whose TLS is refused is a failure with the reason`() async throws {
         let origin = try #require(Origin(scheme: "https", host: "id.example.com"))
-        let failure = Failure(.providerFailed, "provider.tls", "https://id.example.com: expired")
+        let failure = Failure(.providerTLS, "https://id.example.com: expired")
         let line = try #require(try await self.provider(hosts: [(origin, .failure(failure))]).lines.last)
         #expect(line == ProviderFinding("hub", .tls, .failure, "https://id.example.com: expired"))
     }

@@ -12,7 +12,7 @@ private let gate = "https://\(GatewayFixture.gate)"
 
 /// What a page offers when the way that a person chose is shut.
 @Suite struct OtherWaysTests {
-    private static let failure = Failure(.providerFailed, "provider.pin_mismatch", "")
+    private static let failure = Failure(.providerPinMismatch, "")
 
     /// Where the page's buttons lead.
     private func ways(
@@ -50,8 +50,8 @@ private let gate = "https://\(GatewayFixture.gate)"
 
     @Test(
         arguments: [
-            Failure(.providerFailed, "provider.unreachable", ""), Failure(.providerFailed, "provider.pins_expired", ""),
-            Failure(.overloaded, "provider.busy", ""),
+            Failure(.providerUnreachable, ""), Failure(.providerPinsExpired, ""),
+            Failure(.providerBusy, ""),
         ]
     )
     func `there are other ways whatever is wrong with the provider`(failure: Failure) throws {
@@ -60,9 +60,9 @@ private let gate = "https://\(GatewayFixture.gate)"
 
     @Test(
         arguments: [
-            Failure(.forbidden, "openid.access_denied", ""), Failure(.forbidden, "policy.refused", ""),
-            Failure(.malformedRequest, "openid.attempt_lost", ""), Failure(.internalError, "provider.unknown", ""),
-            Failure(.overloaded, "session.store_unavailable", ""), Failure(.noSuchRoute, "provider.none", ""),
+            Failure(.providerDenied, ""), Failure(.policyRefused, ""),
+            Failure(.openIDAttemptLost, ""), Failure(.providerUnknown, ""),
+            Failure(.sessionStoreUnavailable, ""), Failure(.providerNone, ""),
         ]
     )
     func `there are none if it is not the provider that failed`(failure: Failure) throws {

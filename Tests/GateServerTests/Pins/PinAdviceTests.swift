@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `a host that is not believed shows why, and nothing to pin`() throws {
-        let failure = Failure(.providerFailed, "provider.tls", "its certificate has expired")
+        let failure = Failure(.providerTLS, "its certificate has expired")
         let host = PinInspection.Host(origin: try PinFixture.origin(), set: nil, chain: .failure(failure))
         let inspection = PinInspection(hosts: [host])
         #expect(inspection.text(now: PinFixture.start) == "id.example.com\n  provider.tls: its certificate has expired")

@@ -14,7 +14,7 @@ import Testing
         try stage.observe(.mismatched, set, showing: 9)
         let refusal = try #require(stage.watch.refusals(of: "staff", among: [PinFixture.origin()]).first)
         #expect(try refusal.origin == PinFixture.origin())
-        #expect(refusal.failure.kind == .providerFailed && refusal.failure.code == "provider.pin_mismatch")
+        #expect(refusal.failure.kind == .providerFailed && refusal.failure.reason == .providerPinMismatch)
     }
 
     @Test func `a host without a pinned key refuses nobody where pins report`() throws {

@@ -43,7 +43,7 @@ final class FakeProviders: ProviderTransport {
                 "access_token": "at", "token_type": "Bearer", "id_token": .string(self.token(claims, of: issuer)),
             ]
             return self.json(token)
-        default: throw Failure(.providerFailed, "provider.unavailable", "nothing is at \(request.address)")
+        default: throw Failure(.providerUnavailable, "nothing is at \(request.address)")
         }
     }
 

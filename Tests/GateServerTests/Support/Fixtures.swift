@@ -56,7 +56,7 @@ final class SwitchedStore: SessionStore {
             state.calls.append(call)
             return state.isDown
         }
-        guard !isDown else { throw Failure(.overloaded, "session.store_unavailable", "the test says so") }
+        guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test says so") }
     }
 
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {

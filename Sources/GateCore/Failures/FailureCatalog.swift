@@ -1,0 +1,2206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Failure {
+    /// Every failure of the gateway; ``entry`` has the code, the status and all texts of each.
+    ///
+    /// A new failure is a case here and its entry below, nothing else: `docs/errors.md` is generated from the entries in this
+    /// order. Codes are stable; a released one never changes.
+    package enum Reason: Sendable, Hashable, CaseIterable {
+        // Sign-in
+        case openIDAttemptLost
+        case openIDAttemptExpired
+        case openIDAttemptSpent
+        case openIDAttemptID
+        case openIDStateMissing
+        case openIDStateMismatch
+        case openIDProviderMismatch
+        case openIDCallback
+        case openIDCallbackMalformed
+        case openIDRepeatedParameter
+        case openIDParameterValue
+        case openIDTokenInCallback
+        case openIDIssuerMissing
+        case openIDIssuerMismatch
+        case openIDDiscoveryIssuerMismatch
+        case providerInteractionRequired
+        case openIDCodeRefused
+        case openIDSessionTransferTooLong
+        case sessionNone
+        case signInRequired
+        case signInReturnTooLong
+        case signInReturnLost
+        case policyRefused
+        case policyEmailNotAuthoritative
+        case policyDenied
+        case policyEmailUnknown
+        case policyGroupsUnknown
+        case providerDenied
+        case providerHostedDomain
+        case providerTenant
+        case providerWorkspace
+        case providerRedirect
+        case signInTooOften
+        case signInFailing
+        case signInTooMany
+        case signInOverloaded
+        case providerNone
+
+        // Session transfer
+        case sessionTransferParameters
+        case sessionTransferRequest
+        case sessionTransferCode
+        case sessionTransferSpent
+        case sessionTransferTooOften
+        case sessionTransferWrongOrigin
+        case sessionTransferOtherBrowser
+
+        // ID tokens
+        case idTokenMalformed
+        case idTokenSize
+        case idTokenType
+        case idTokenEncrypted
+        case idTokenUnsigned
+        case idTokenAlgorithm
+        case idTokenCriticalHeader
+        case idTokenKeyID
+        case idTokenKeyUnknown
+        case idTokenKeyIssuer
+        case idTokenSignature
+        case idTokenIssuer
+        case idTokenAudience
+        case idTokenAuthorizedParty
+        case idTokenSubject
+        case idTokenExpired
+        case idTokenIssuedAt
+        case idTokenNotBefore
+        case idTokenLifetime
+        case idTokenNonce
+        case idTokenAccessTokenHash
+
+        // Providers
+        case openIDClientRefused
+        case openIDClientAuthentication
+        case openIDPushedAuthorization
+        case openIDMetadata
+        case openIDEndpointsMissing
+        case openIDKeySet
+        case openIDTokenResponse
+        case openIDTokenType
+        case openIDMissingIDToken
+        case openIDUserinfoSubject
+        case openIDUserinfoToken
+        case providerUserinfoUnavailable
+        case providerSubject
+        case providerAPIRefused
+        case providerGroupsIncomplete
+        case providerRefused
+        case providerUnavailable
+        case providerUnreachable
+        case providerConnectionLost
+        case providerTimeout
+        case providerTLS
+        case providerPinMismatch
+        case providerPinsExpired
+        case providerPinMissing
+        case providerPinInsecure
+        case providerProxy
+        case providerCAFile
+        case providerRedirected
+        case providerContentType
+        case providerMalformedJSON
+        case providerResponseMalformed
+        case providerTooLarge
+        case providerResponseTooLarge
+        case providerInsecureURL
+        case providerCancelled
+        case providerQueueFull
+        case providerNoResources
+        case providerShutDown
+        case providerBusy
+        case providerPrivateKey
+        case providerBadRequest
+        case providerUnknown
+        case providerDefinition
+
+        // Requests
+        case routeNone
+        case routeMaintenance
+        case routeBodyTooLarge
+        case endpointNone
+        case endpointMethod
+        case requestMisdirected
+        case requestNotNavigation
+        case requestCrossSite
+        case requestCrossSiteWebSocket
+        case requestWebSocket
+        case requestWebSocketVersion
+        case requestNoWebSocket
+        case requestTooManyWebSockets
+        case requestBodyTooLarge
+        case gatewayTooManyWaiting
+        case gatewayTooManyRequests
+        case gatewayOverloaded
+
+        // Messages
+        case wireBareLF
+        case wireBareCR
+        case wireEmptyLines
+        case wireFieldName
+        case wireFieldValue
+        case wireHeadTooLarge
+        case wireFieldTooLarge
+        case wireTooManyFields
+        case wireTargetTooLong
+        case wireFieldSpace
+        case wireFieldBlock
+        case wirePseudoField
+        case wireConnectionField
+        case requestScheme
+        case wireTooSlow
+        case requestStartLine
+        case requestTarget
+        case requestFragment
+        case wireStreamOrder
+        case requestVersion
+        case requestVersionNotSupported
+        case requestMethodNotAllowed
+        case requestMethodUnknown
+        case requestMethodTooLong
+        case routeMethod
+        case requestHeaderName
+        case requestHost
+        case requestNoHost
+        case requestRepeatedHost
+        case requestHostDiffersFromTarget
+        case requestRepeatedField
+        case requestExpectation
+        case requestRefused
+        case pathBadEscape
+        case pathNotUTF8
+        case pathControlCharacter
+        case pathBackslash
+        case pathDotsWithParameter
+        case pathAmbiguous
+        case pathParameter
+        case pathDestination
+        case pathEncodedSlash
+        case framingLength
+        case framingRepeatedLength
+        case framingLengthAndCoding
+        case framingCoding
+        case framingRepeatedCoding
+        case framingCodingInHTTP10
+        case framingBodyNotAllowed
+        case chunkSize
+        case chunkExtension
+        case chunkNoLineEnd
+        case chunkOverhead
+        case chunkTrailerField
+        case chunkTrailerTooLarge
+        case chunkTooLarge
+
+        // Apps
+        case upstreamUnreachable
+        case upstreamUntrusted
+        case upstreamPinMismatch
+        case upstreamRefusedStream
+        case upstreamClosed
+        case upstreamCut
+        case upstreamRefused
+        case upstreamWebSocket
+        case upstreamStartLine
+        case upstreamStatus
+        case upstreamLength
+        case upstreamCoding
+        case upstreamFraming
+        case upstreamHeadTooLarge
+        case upstreamField
+        case upstreamUnexpectedInterim
+        case upstreamConnectTimedOut
+        case upstreamTimedOut
+        case upstreamOutOfTime
+        case upstreamLoop
+        case upstreamOverflow
+
+        // The gateway
+        case sessionStoreUnavailable
+        case sessionStoreFull
+        case sessionStoreBusy
+        case sessionStoreFileFailure
+        case sessionRevocationPending
+        case sessionUntaggedTickets
+        case sessionStoreDamaged
+        case sessionStoreNewer
+        case sessionNotSealed
+        case assertionNotSigned
+        case assertionNoKey
+        case assertionBadKeyFile
+        case assertionTooManyKeys
+        case fileUnusable
+        case fileTooOpen
+        case gatewayConfiguration
+        case gatewaySecret
+        case gatewayEventLoops
+        case listenerBind
+        case listenerOperations
+        case listenerNoSockets
+        case listenerNoSocket
+        case listenerUnwantedSocket
+        case listenerInherited
+        case certificateExpired
+        case certificateNotYetValid
+        case certificateExpiring
+        case certificateWrongHost
+        case certificateWeak
+        case certificateWrongPurpose
+        case tlsCertificateUnreadable
+        case tlsKeyUnreadable
+        case tlsKeyMismatch
+        case transportNoResources
+        case transportUnsupportedLibrary
+        case profilePayload
+
+        // The demo
+        case demoProvider
+        case demoQuirk
+        case demoFile
+        case demoPort
+        case demoFetch
+        case demoFetchTimedOut
+    }
+}
+
+extension Failure.Reason {
+    private typealias Entry = Failure.Entry
+
+    /// The code, status, page, advice and documentation of the failure.
+    package var entry: Failure.Entry {
+        switch self {
+        case .openIDAttemptLost:
+            Entry(
+                "openid.attempt_lost",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    The provider sent the browser back, but the browser has no cookie of this sign-in attempt: cookies \
+                    are blocked, the browser deleted it, or the sign-in began in another browser.
+                    """
+            )
+        case .openIDAttemptExpired:
+            Entry(
+                "openid.attempt_expired",
+                .malformedRequest,
+                .signIn,
+                page: .signInExpired,
+                documentation: "The user took more than ten minutes at the provider."
+            )
+        case .openIDAttemptSpent:
+            Entry(
+                "openid.attempt_spent",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "The callback was used before, for example by the browser's back button."
+            )
+        case .openIDAttemptID:
+            Entry(
+                "openid.attempt_id",
+                .internalError,
+                .signIn,
+                documentation: "The gateway made an attempt without a valid id; a bug."
+            )
+        case .openIDStateMissing:
+            Entry(
+                "openid.state_missing",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    The callback has no `state`. This also happens when a user installs a GitHub App and GitHub \
+                    redirects here.
+                    """
+            )
+        case .openIDStateMismatch:
+            Entry(
+                "openid.state_mismatch",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "The callback does not belong to this attempt."
+            )
+        case .openIDProviderMismatch:
+            Entry(
+                "openid.provider_mismatch",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    The callback came to the endpoint of another provider than the one that the attempt began with.
+                    """
+            )
+        case .openIDCallback:
+            Entry(
+                "openid.callback",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "The callback is not a form."
+            )
+        case .openIDCallbackMalformed:
+            Entry(
+                "openid.callback_malformed",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "The callback has neither a code nor an error."
+            )
+        case .openIDRepeatedParameter:
+            Entry(
+                "openid.repeated_parameter",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "A parameter of the callback is repeated."
+            )
+        case .openIDParameterValue:
+            Entry(
+                "openid.parameter_value",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    A parameter of the callback is empty, too long or has characters that are not allowed.
+                    """
+            )
+        case .openIDTokenInCallback:
+            Entry(
+                "openid.token_in_callback",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: "The callback carries a token, which the code flow never does."
+            )
+        case .openIDIssuerMissing:
+            Entry(
+                "openid.issuer_missing",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                advice: "remove require_iss from {section}, unless the provider is known to send iss",
+                documentation: """
+                    The provider announces that it names itself in callbacks, or `require_iss` demands it, and this \
+                    callback has no `iss`. RFC 9207.
+                    """
+            )
+        case .openIDIssuerMismatch:
+            Entry(
+                "openid.issuer_mismatch",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                advice: """
+                    write the issuer into {section}.issuer exactly as the provider's discovery document spells it
+                    """,
+                documentation: """
+                    The callback (400) or the provider's discovery document (502) names another issuer than the \
+                    configuration. Compare `issuer` in `providers.yaml` with the document, letter by letter.
+                    """
+            )
+        case .openIDDiscoveryIssuerMismatch:
+            Entry(
+                "openid.issuer_mismatch",
+                .providerFailed,
+                .signIn,
+                advice: """
+                    write the issuer into {section}.issuer exactly as the provider's discovery document spells it
+                    """
+            )
+        case .providerInteractionRequired:
+            Entry(
+                "provider.interaction_required",
+                .forbidden,
+                .signIn,
+                page: .providerInteraction,
+                documentation: """
+                    The provider has to ask the user something, such as consent, but `prompt: none` in \
+                    `authorization_parameters` forbids it. The user signs in at the provider first.
+                    """
+            )
+        case .openIDCodeRefused:
+            Entry(
+                "openid.code_refused",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                advice: """
+                    compare the registered callback with {callback}, letter by letter; a code works once and for \
+                    minutes
+                    """,
+                documentation: "The provider rejects the code: it was used before or is too old."
+            )
+        case .openIDSessionTransferTooLong:
+            Entry(
+                "openid.handover_too_long",
+                .malformedRequest,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    The session ticket that the attempt has to carry is longer than an attempt can hold.
+                    """
+            )
+        case .sessionNone:
+            Entry(
+                "session.none",
+                .signInRequired,
+                .signIn,
+                documentation: """
+                    There is no session. `GET /oauth2/userinfo` and, for scripts, `GET /oauth2/apps` return it.
+                    """
+            )
+        case .signInRequired:
+            Entry(
+                "sign_in_required",
+                .signInRequired,
+                .signIn,
+                documentation: """
+                    A script requested an app that needs a session, and has none that the app accepts. The JSON has \
+                    the URL to open in a window as `sign_in`, and in `help` which cookie a client without a browser \
+                    sends; see [compatibility.md](compatibility.md#clients-without-a-browser).
+                    """
+            )
+        case .signInReturnTooLong:
+            Entry(
+                "signin.return_too_long",
+                .malformedRequest,
+                .signIn,
+                page: .returnPathTooLong,
+                documentation: """
+                    The user is signed in, but the URL that they came from has more than 8 KiB, so the gateway did not \
+                    keep it.
+                    """
+            )
+        case .signInReturnLost:
+            Entry(
+                "signin.return_lost",
+                .malformedRequest,
+                .signIn,
+                page: .returnPathLost,
+                documentation: """
+                    The gateway no longer has the URL that the user came from: it had more than 512 bytes and was kept \
+                    in memory, and the sign-in took more than 11 minutes, the gateway restarted, or too many other \
+                    users signed in.
+                    """
+            )
+        case .policyRefused:
+            Entry(
+                "policy.refused",
+                .forbidden,
+                .signIn,
+                page: .accessDenied,
+                documentation: "The user is signed in and no entry of the app's `allow` matches."
+            )
+        case .policyEmailNotAuthoritative:
+            Entry(
+                "policy.email_not_authoritative",
+                .forbidden,
+                .signIn,
+                page: .accessDenied,
+                documentation: """
+                    An entry of `allow` matches the verified email address, but the provider is not the authority for \
+                    it: a private Google account with an email address of another domain, for example. See \
+                    [profile.md](profile.md); `authoritative: false` in the entry accepts such addresses.
+                    """
+            )
+        case .policyDenied:
+            Entry(
+                "policy.denied",
+                .forbidden,
+                .signIn,
+                page: .accessDenied,
+                documentation: "An entry of the app's `deny` matches the user; the log names its line."
+            )
+        case .policyEmailUnknown:
+            Entry(
+                "policy.email_unknown",
+                .forbidden,
+                .signIn,
+                page: .accessUndecided,
+                documentation: """
+                    An entry of `deny` names an email address or a domain, and the provider sent no verified email \
+                    address of the user, so the gateway cannot decide whether it matches. Add `provider` to the entry \
+                    to exempt users of a provider without verified email addresses.
+                    """
+            )
+        case .policyGroupsUnknown:
+            Entry(
+                "policy.groups_unknown",
+                .forbidden,
+                .signIn,
+                page: .accessUndecided,
+                documentation: """
+                    An entry of `deny` names a group, and the provider did not send all groups of the user, so the \
+                    gateway cannot decide whether it matches. The log names the provider; `docs/providers/` explains \
+                    why its list can be incomplete. A new sign-in requests the groups again.
+                    """
+            )
+        case .providerDenied:
+            Entry(
+                "provider.denied",
+                .forbidden,
+                .signIn,
+                page: .notSignedIn,
+                advice: """
+                    the user denied it, or an administrator has to allow the app at the provider first
+                    """,
+                documentation: "The user, or an administrator at the provider, denied the sign-in."
+            )
+        case .providerHostedDomain:
+            Entry(
+                "provider.hosted_domain",
+                .forbidden,
+                .signIn,
+                page: .notSignedIn,
+                advice: "sign in with an account of {hosted_domains}, or change hosted_domains",
+                documentation: "The Google account does not belong to one of the `hosted_domains`."
+            )
+        case .providerTenant:
+            Entry(
+                "provider.tenant",
+                .forbidden,
+                .signIn,
+                page: .notSignedIn,
+                advice: "sign in with an account of the tenant in {section}, or change tenant or tenants",
+                documentation: """
+                    The Microsoft account belongs to another tenant than `tenant` and `tenants` allow.
+                    """
+            )
+        case .providerWorkspace:
+            Entry(
+                "provider.workspace",
+                .forbidden,
+                .signIn,
+                page: .notSignedIn,
+                advice: "sign in with an account of {workspaces}, or change workspaces",
+                documentation: "The Slack account does not belong to one of the `workspaces`."
+            )
+        case .providerRedirect:
+            Entry(
+                "provider.redirect",
+                .malformedRequest,
+                .signIn,
+                shown: "command",
+                documentation: """
+                    `gatehouse try` cannot test this provider: it accepts no callback on this machine.
+                    """
+            )
+        case .signInTooOften:
+            Entry(
+                "signin.too_often",
+                .tooMany,
+                .signIn,
+                documentation: """
+                    One client IP started more sign-ins within a minute than `limits.sign_ins_per_minute` allows. \
+                    Behind a proxy: is it in `trusted_proxies`?
+                    """
+            )
+        case .signInFailing:
+            Entry(
+                "signin.failing",
+                .tooMany,
+                .signIn,
+                documentation: """
+                    One client IP sent more callbacks without an attempt within a minute than \
+                    `limits.failed_sign_ins_per_minute` allows.
+                    """
+            )
+        case .signInTooMany:
+            Entry(
+                "signin.too_many",
+                .overloaded,
+                .signIn,
+                retry: .within(1...10),
+                documentation: """
+                    `limits.sign_ins_in_flight` sign-ins are in progress; usually a provider is slow.
+                    """
+            )
+        case .signInOverloaded:
+            Entry(
+                "signin.overloaded",
+                .overloaded,
+                .signIn,
+                retry: .within(1...10),
+                documentation: """
+                    Memory or file descriptors are short, or the event loops are late, so the gateway starts no \
+                    sign-in; see [running.md](running.md#overload).
+                    """
+            )
+        case .providerNone:
+            Entry(
+                "provider.none",
+                .noSuchRoute,
+                .signIn,
+                page: .providerNotFound,
+                documentation: "`providers.yaml` has no provider of this name."
+            )
+        case .sessionTransferParameters:
+            Entry(
+                "handover.parameters",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: "The URL has neither a request nor a code."
+            )
+        case .sessionTransferRequest:
+            Entry(
+                "handover.request",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: """
+                    The request of the app's host is not from this gateway, is too old, or its host is no longer in \
+                    `providers.yaml`.
+                    """
+            )
+        case .sessionTransferCode:
+            Entry(
+                "handover.code",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: "The code is not from this gateway, or it is older than 60 seconds."
+            )
+        case .sessionTransferSpent:
+            Entry(
+                "handover.spent",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: """
+                    The code was used before, or it came to the wrong browser or host before, which invalidates it.
+                    """
+            )
+        case .sessionTransferTooOften:
+            Entry(
+                "handover.too_often",
+                .tooMany,
+                .sessionTransfer,
+                documentation: """
+                    One session requested more than 60 session transfers within a minute; usually a page opens others \
+                    in a loop.
+                    """
+            )
+        case .sessionTransferWrongOrigin:
+            Entry(
+                "handover.wrong_origin",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: "The code is for another host."
+            )
+        case .sessionTransferOtherBrowser:
+            Entry(
+                "handover.other_browser",
+                .malformedRequest,
+                .sessionTransfer,
+                page: .transferNotCompleted,
+                documentation: "The code came with another browser than the one that requested it."
+            )
+        case .idTokenMalformed:
+            Entry(
+                "id_token.malformed",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: "It is not a signed JWT, it is too large, or it is a token for another purpose."
+            )
+        case .idTokenSize:
+            Entry("id_token.size", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenType:
+            Entry("id_token.type", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenEncrypted:
+            Entry(
+                "id_token.encrypted",
+                .providerFailed,
+                .idToken,
+                advice: """
+                    turn the encryption of ID tokens off for this client at the provider; the gateway reads signed \
+                    ones only
+                    """,
+                documentation: """
+                    It is encrypted. Turn encryption off for this client at the provider; the gateway reads signed \
+                    tokens only.
+                    """
+            )
+        case .idTokenUnsigned:
+            Entry(
+                "id_token.unsigned",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: """
+                    It is not signed, or signed with an algorithm that this provider must not use. The log names the \
+                    algorithm, the allowed ones, and the line to change here or at the provider: \
+                    [oidc.md](providers/oidc.md#signatures).
+                    """
+            )
+        case .idTokenAlgorithm:
+            Entry(
+                "id_token.algorithm",
+                .providerFailed,
+                .idToken,
+                advice: """
+                    change what is named above, here in {section}.id_token_algorithms or at the provider
+                    """
+            )
+        case .idTokenCriticalHeader:
+            Entry(
+                "id_token.critical_header",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: "It demands an extension that the gateway does not support."
+            )
+        case .idTokenKeyID:
+            Entry(
+                "id_token.key_id",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: """
+                    Its key has no valid name, is not among the provider's keys, or is the key of another issuer. The \
+                    gateway fetches the keys for an unknown name at most once in 30 seconds: after a second change of \
+                    keys within that time, sign-ins fail until it is over.
+                    """
+            )
+        case .idTokenKeyUnknown:
+            Entry("id_token.key_unknown", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenKeyIssuer:
+            Entry("id_token.key_issuer", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenSignature:
+            Entry(
+                "id_token.signature",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: "The signature is wrong."
+            )
+        case .idTokenIssuer:
+            Entry(
+                "id_token.issuer",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: """
+                    It is from another issuer, for another client, or has no usable subject. If it is for this client \
+                    and for others, list those in `trusted_audiences`.
+                    """
+            )
+        case .idTokenAudience:
+            Entry(
+                "id_token.audience",
+                .providerFailed,
+                .idToken,
+                advice: """
+                    compare client_id in {section} with the registration; list others that are in the audience in \
+                    {section}.trusted_audiences
+                    """
+            )
+        case .idTokenAuthorizedParty:
+            Entry("id_token.authorized_party", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenSubject:
+            Entry("id_token.subject", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenExpired:
+            Entry(
+                "id_token.expired",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: """
+                    Its times are wrong. If all providers fail: is the gateway's clock right? `id_token.lifetime`: it \
+                    lives longer than `id_token_lifetime`.
+                    """
+            )
+        case .idTokenIssuedAt:
+            Entry("id_token.issued_at", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenNotBefore:
+            Entry("id_token.not_before", .providerFailed, .idToken, advice: Self.untrustedToken)
+        case .idTokenLifetime:
+            Entry(
+                "id_token.lifetime",
+                .providerFailed,
+                .idToken,
+                advice: "let {section}.id_token_lifetime be as long as the provider's ID tokens live"
+            )
+        case .idTokenNonce:
+            Entry(
+                "id_token.nonce",
+                .providerFailed,
+                .idToken,
+                advice: "if the provider never sends the nonce back, set nonce: if_present in {section}",
+                documentation: "It does not belong to this attempt."
+            )
+        case .idTokenAccessTokenHash:
+            Entry(
+                "id_token.access_token_hash",
+                .providerFailed,
+                .idToken,
+                advice: Self.untrustedToken,
+                documentation: "It does not belong to the access token beside it."
+            )
+        case .openIDClientRefused:
+            Entry(
+                "openid.client_refused",
+                .providerFailed,
+                .provider,
+                advice: """
+                    compare client_id and client_secret in {section} with the registration at the provider; a secret \
+                    may have expired there
+                    """,
+                documentation: """
+                    The provider rejects `client_id` with `client_secret` or `private_key`, or the redirect URI; the \
+                    log has its message and what to check.
+                    """
+            )
+        case .openIDClientAuthentication:
+            Entry(
+                "openid.client_authentication",
+                .providerFailed,
+                .provider,
+                advice: """
+                    set client_authentication in {section} to one that the provider offers; 'gatehouse check --online' \
+                    lists them
+                    """,
+                documentation: """
+                    The provider's metadata offer no client authentication that the configuration supports: it wants a \
+                    secret where there is a key, a key where there is a secret, or another method.
+                    """
+            )
+        case .openIDPushedAuthorization:
+            Entry(
+                "openid.pushed_authorization",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    `pushed_authorization` is on and the provider has no endpoint for it, or it is off and the \
+                    provider requires it; or its response has no usable `request_uri`. RFC 9126.
+                    """
+            )
+        case .openIDMetadata:
+            Entry(
+                "openid.metadata",
+                .providerFailed,
+                .provider,
+                advice: """
+                    look at the provider's discovery document; 'gatehouse check --online' names what is missing
+                    """,
+                documentation: """
+                    The discovery document lacks something, or has a URL that is not https; 500 if the provider's type \
+                    has no endpoints.
+                    """
+            )
+        case .openIDEndpointsMissing:
+            Entry(
+                "openid.metadata",
+                .internalError,
+                .provider,
+                advice: """
+                    look at the provider's discovery document; 'gatehouse check --online' names what is missing
+                    """
+            )
+        case .openIDKeySet:
+            Entry(
+                "openid.key_set",
+                .providerFailed,
+                .provider,
+                documentation: "The provider's keys cannot be read."
+            )
+        case .openIDTokenResponse:
+            Entry(
+                "openid.token_response",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    The response to the code does not follow the standard: an OpenID provider sends JSON as \
+                    `application/json`.
+                    """
+            )
+        case .openIDTokenType:
+            Entry("openid.token_type", .providerFailed, .provider)
+        case .openIDMissingIDToken:
+            Entry(
+                "openid.id_token_missing",
+                .providerFailed,
+                .provider,
+                advice: """
+                    the scope 'openid' must be requested in {section}.scopes and allowed at the provider
+                    """
+            )
+        case .openIDUserinfoSubject:
+            Entry(
+                "openid.userinfo_subject",
+                .providerFailed,
+                .provider,
+                documentation: "Userinfo is about another subject than the ID token."
+            )
+        case .openIDUserinfoToken:
+            Entry(
+                "openid.userinfo_token",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    Userinfo is a signed token that is not valid, or an encrypted one; the log has the code of the \
+                    rule, as for ID tokens.
+                    """
+            )
+        case .providerUserinfoUnavailable:
+            Entry(
+                "provider.userinfo_unavailable",
+                .providerFailed,
+                .provider,
+                shown: "log only",
+                documentation: """
+                    Userinfo did not respond, and the user signed in with the claims of the ID token. For rules, what \
+                    only userinfo contains is unknown.
+                    """
+            )
+        case .providerSubject:
+            Entry(
+                "provider.subject",
+                .providerFailed,
+                .provider,
+                advice: """
+                    the profile needs an id: see {section}.profile.subject, and 'gatehouse profile' to test it with \
+                    saved responses
+                    """,
+                documentation: "The provider sent no usable id of the user."
+            )
+        case .providerAPIRefused:
+            Entry(
+                "provider.api_refused",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    The provider rejected the call that returns the user's profile; the log has its message. Often the \
+                    app lacks a scope or a permission.
+                    """
+            )
+        case .providerGroupsIncomplete:
+            Entry(
+                "provider.groups_incomplete",
+                .providerFailed,
+                .provider,
+                shown: "log only",
+                documentation: """
+                    The user signed in, but the gateway could not read all groups; the log names the lookup and the \
+                    reason. For rules, the groups are unknown.
+                    """
+            )
+        case .providerRefused:
+            Entry(
+                "provider.refused",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    The provider responded to the sign-in with an error; the log has its text. Often the redirect URI \
+                    is not registered there.
+                    """
+            )
+        case .providerUnavailable:
+            Entry(
+                "provider.unavailable",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    The provider responded with an error of its own, or its documents could not be fetched.
+                    """
+            )
+        case .providerUnreachable:
+            Entry(
+                "provider.unreachable",
+                .providerFailed,
+                .provider,
+                documentation: "No connection, a lost one, or no response in time."
+            )
+        case .providerConnectionLost:
+            Entry("provider.connection_lost", .providerFailed, .provider)
+        case .providerTimeout:
+            Entry("provider.timeout", .providerFailed, .provider)
+        case .providerTLS:
+            Entry(
+                "provider.tls",
+                .providerFailed,
+                .provider,
+                advice: "with a private certificate authority set tls.ca_file in {section}",
+                documentation: """
+                    The provider does not prove its name. The log has the reason: its certificate has expired, is for \
+                    another host name or of an unknown issuer (for a private authority: is `tls.ca_file` right?), its \
+                    TLS is older than 1.2, or there is none at that port. `gatehouse check --online` reports it too.
+                    """
+            )
+        case .providerPinMismatch:
+            Entry(
+                "provider.pin_mismatch",
+                .providerFailed,
+                .provider,
+                status: 503,
+                retry: .after(30),
+                page: .providerNotVerified,
+                documentation: """
+                    The provider was verified, but has none of the keys in `tls.pins`; nothing was sent to it. See \
+                    [pinning.md](pinning.md).
+                    """
+            )
+        case .providerPinsExpired:
+            Entry(
+                "provider.pins_expired",
+                .providerFailed,
+                .provider,
+                status: 503,
+                retry: .after(30),
+                page: .providerNotVerified,
+                documentation: "The pins have expired and `on_expiry: refuse` is set."
+            )
+        case .providerPinMissing:
+            Entry(
+                "provider.pin_missing",
+                .providerFailed,
+                .provider,
+                status: 503,
+                retry: .after(30),
+                page: .providerNotVerified,
+                documentation: """
+                    The provider named a host that has no pins, while pins are enforced; list it under \
+                    `tls.pins.hosts`.
+                    """
+            )
+        case .providerPinInsecure:
+            Entry(
+                "provider.pin_insecure",
+                .providerFailed,
+                .provider,
+                status: 503,
+                retry: .after(30),
+                page: .providerNotVerified,
+                documentation: "Plain http has no key to pin, so it is rejected where pins are enforced."
+            )
+        case .providerProxy:
+            Entry(
+                "provider.proxy",
+                .providerFailed,
+                .provider,
+                documentation: """
+                    The proxy that `proxy` names responded and opened no tunnel to the provider; the log has its \
+                    status.
+                    """
+            )
+        case .providerCAFile:
+            Entry(
+                "provider.ca_file",
+                .internalError,
+                .provider,
+                shown: "start, reload",
+                documentation: "The file that `tls.ca_file` names cannot be read, or has more than 1 MiB."
+            )
+        case .providerRedirected:
+            Entry(
+                "provider.redirected",
+                .providerFailed,
+                .provider,
+                documentation: "The provider responded with a redirect where none is allowed."
+            )
+        case .providerContentType:
+            Entry(
+                "provider.content_type",
+                .providerFailed,
+                .provider,
+                documentation: "The response is not JSON, not valid JSON, or not valid HTTP."
+            )
+        case .providerMalformedJSON:
+            Entry("provider.malformed_json", .providerFailed, .provider)
+        case .providerResponseMalformed:
+            Entry("provider.answer_malformed", .providerFailed, .provider)
+        case .providerTooLarge:
+            Entry(
+                "provider.too_large",
+                .providerFailed,
+                .provider,
+                documentation: "The response is larger than its limit."
+            )
+        case .providerResponseTooLarge:
+            Entry("provider.answer_too_large", .providerFailed, .provider)
+        case .providerInsecureURL:
+            Entry(
+                "provider.insecure_address",
+                .providerFailed,
+                .provider,
+                documentation: "A call would have used plain http."
+            )
+        case .providerCancelled:
+            Entry(
+                "provider.cancelled",
+                .providerFailed,
+                .provider,
+                documentation: "The browser disconnected during the call."
+            )
+        case .providerQueueFull:
+            Entry(
+                "provider.queue_full",
+                .overloaded,
+                .provider,
+                documentation: """
+                    The gateway cannot make more calls to providers now; `provider.queue_full`: a call waited for one \
+                    of `max_connections` until its timeout.
+                    """
+            )
+        case .providerNoResources:
+            Entry("provider.no_resources", .overloaded, .provider)
+        case .providerShutDown:
+            Entry("provider.shut_down", .overloaded, .provider)
+        case .providerBusy:
+            Entry(
+                "provider.busy",
+                .overloaded,
+                .provider,
+                documentation: """
+                    The provider is slower than users sign in: a sign-in would wait for more than 10 seconds until one \
+                    of `max_connections` is free. `Retry-After` says when to reload the page; the callback stays \
+                    valid. Also: 400 users wait for this provider, or half of `max_connections` send pushed \
+                    authorization requests. See [running.md](running.md#a-slow-provider).
+                    """
+            )
+        case .providerPrivateKey:
+            Entry(
+                "provider.private_key",
+                .internalError,
+                .provider,
+                shown: "start, 500",
+                advice: """
+                    make a key that the provider accepts, and name its PEM file in {section}.private_key
+                    """,
+                documentation: """
+                    `private_key` or `certificate` of the provider that the detail names cannot be used: not PEM, \
+                    encrypted, too short, of another kind, or the certificate of another key.
+                    """
+            )
+        case .providerBadRequest:
+            Entry(
+                "provider.bad_request",
+                .internalError,
+                .provider,
+                documentation: """
+                    The gateway attempted a call that it must not make, or a provider's settings are incomplete; a \
+                    bug, or a provider that was just removed.
+                    """
+            )
+        case .providerUnknown:
+            Entry("provider.unknown", .internalError, .provider)
+        case .providerDefinition:
+            Entry("provider.definition", .internalError, .provider)
+        case .routeNone:
+            Entry("route.none", .noSuchRoute, .request, documentation: "No app has this host and path.")
+        case .routeMaintenance:
+            Entry(
+                "route.maintenance",
+                .overloaded,
+                .request,
+                retry: .after(120),
+                page: .maintenance,
+                documentation: "The app has `maintenance: true`. Logged at info."
+            )
+        case .routeBodyTooLarge:
+            Entry(
+                "route.body_too_large",
+                .tooLarge,
+                .request,
+                documentation: "The body of the request has more bytes than the app's `max_body`."
+            )
+        case .endpointNone:
+            Entry(
+                "endpoint.none",
+                .noSuchRoute,
+                .request,
+                page: .endpointNotFound,
+                documentation: "The gateway has no such endpoint below `/oauth2`, or not for this method."
+            )
+        case .endpointMethod:
+            Entry("endpoint.method", .methodNotAllowed, .request)
+        case .requestMisdirected:
+            Entry(
+                "request.misdirected",
+                .noSuchRoute,
+                .request,
+                status: 421,
+                page: .misdirected,
+                documentation: """
+                    The TLS certificate of the connection is not for this host; the browser opens another connection.
+                    """
+            )
+        case .requestNotNavigation:
+            Entry(
+                "request.not_navigation",
+                .forbidden,
+                .request,
+                page: .notNavigation,
+                documentation: """
+                    Something other than a navigation requested `/oauth2/start`: an image or frame in another page, a \
+                    script, or a browser that prefetches.
+                    """
+            )
+        case .requestCrossSite:
+            Entry(
+                "request.cross_site",
+                .forbidden,
+                .request,
+                page: .crossSite,
+                documentation: "Another site made the browser send a request that changes something."
+            )
+        case .requestCrossSiteWebSocket:
+            Entry(
+                "request.cross_site_websocket",
+                .forbidden,
+                .request,
+                documentation: """
+                    A page of another origin opened a WebSocket. Add its origin to `websocket_origins` of the app to \
+                    allow it; see [websockets.md](websockets.md#who-may-open-one).
+                    """
+            )
+        case .requestWebSocket:
+            Entry(
+                "request.websocket",
+                .malformedRequest,
+                .request,
+                documentation: "A WebSocket request is not a complete handshake; the log names what is missing."
+            )
+        case .requestWebSocketVersion:
+            Entry(
+                "request.websocket_version",
+                .malformedRequest,
+                .request,
+                status: 426,
+                documentation: "The handshake has another version than 13."
+            )
+        case .requestNoWebSocket:
+            Entry(
+                "request.no_websocket",
+                .malformedRequest,
+                .request,
+                documentation: """
+                    A WebSocket was requested over HTTP/2 where the app accepts none, or at an endpoint of the gateway \
+                    itself.
+                    """
+            )
+        case .requestTooManyWebSockets:
+            Entry(
+                "request.too_many_websockets",
+                .tooMany,
+                .request,
+                documentation: """
+                    A session has 64 WebSockets open on one event loop; usually a page opens them in a loop.
+                    """
+            )
+        case .requestBodyTooLarge:
+            Entry(
+                "request.body_too_large",
+                .tooLarge,
+                .request,
+                documentation: "The body of a request to the gateway itself has more than 16 KiB."
+            )
+        case .gatewayTooManyWaiting:
+            Entry(
+                "gateway.too_many_waiting",
+                .overloaded,
+                .request,
+                documentation: "Too many requests wait for the session store or a provider."
+            )
+        case .gatewayTooManyRequests:
+            Entry(
+                "gateway.too_many_requests",
+                .overloaded,
+                .request,
+                retry: .within(1...10),
+                documentation: "`limits.requests_in_flight` requests are in progress."
+            )
+        case .gatewayOverloaded:
+            Entry(
+                "gateway.overloaded",
+                .overloaded,
+                .request,
+                retry: .within(1...10),
+                documentation: """
+                    Memory or file descriptors are nearly used up; see [running.md](running.md#overload).
+                    """
+            )
+        case .wireBareLF:
+            Entry(
+                "wire.bare_lf",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "Lines must end with CRLF."
+            )
+        case .wireBareCR:
+            Entry("wire.bare_cr", .malformedRequest, .wire, page: .unreadable)
+        case .wireEmptyLines:
+            Entry("wire.empty_lines", .malformedRequest, .wire, page: .unreadable)
+        case .wireFieldName:
+            Entry(
+                "wire.field_name",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: """
+                    A field name is invalid, or with `_`, `.` or another such character it resembles one that frames \
+                    the message, names the host or carries an identity: `Transfer_Encoding`, `X_Forwarded_User`. Other \
+                    names with `_` or `.` are removed, see [compatibility.md](compatibility.md#header-names).
+                    """
+            )
+        case .wireFieldValue:
+            Entry(
+                "wire.field_value",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "A field value has a control character, or continues in the next line."
+            )
+        case .wireHeadTooLarge:
+            Entry(
+                "wire.head_too_large",
+                .malformedRequest,
+                .wire,
+                status: 431,
+                page: .headTooLarge,
+                documentation: """
+                    The head has more than 32 KiB, a field more than 16 KiB, or there are more than 100 fields.
+                    """
+            )
+        case .wireFieldTooLarge:
+            Entry("wire.field_too_large", .malformedRequest, .wire, status: 431, page: .headTooLarge)
+        case .wireTooManyFields:
+            Entry("wire.too_many_fields", .malformedRequest, .wire, status: 431, page: .headTooLarge)
+        case .wireTargetTooLong:
+            Entry(
+                "wire.target_too_long",
+                .malformedRequest,
+                .wire,
+                status: 414,
+                page: .targetTooLong,
+                documentation: "The URL has more than 8 KiB."
+            )
+        case .wireFieldSpace:
+            Entry(
+                "wire.field_space",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: """
+                    A field over HTTP/2 has white space around its value, or bytes that no field may have.
+                    """
+            )
+        case .wireFieldBlock:
+            Entry("wire.field_block", .malformedRequest, .wire, page: .unreadable)
+        case .wirePseudoField:
+            Entry(
+                "wire.pseudo_field",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: """
+                    A request over HTTP/2 does not have each of `:method`, `:scheme`, `:authority` and `:path` once \
+                    and first, or has fields such as `Connection` that only HTTP/1.1 knows.
+                    """
+            )
+        case .wireConnectionField:
+            Entry("wire.connection_field", .malformedRequest, .wire, page: .unreadable)
+        case .requestScheme:
+            Entry(
+                "request.scheme",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "A request over HTTP/2 is not for `https`."
+            )
+        case .wireTooSlow:
+            Entry(
+                "wire.too_slow",
+                .malformedRequest,
+                .wire,
+                status: 408,
+                page: .tooSlow,
+                documentation: "The request did not arrive in time."
+            )
+        case .requestStartLine:
+            Entry(
+                "request.start_line",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "The request line does not follow RFC 9112."
+            )
+        case .requestTarget:
+            Entry("request.target", .malformedRequest, .wire, page: .unreadable)
+        case .requestFragment:
+            Entry("request.fragment", .malformedRequest, .wire, page: .unreadable)
+        case .wireStreamOrder:
+            Entry(
+                "wire.stream_order",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                shown: "–",
+                documentation: """
+                    A client opened an HTTP/2 stream with a lower number than an earlier one; the connection is closed \
+                    with PROTOCOL_ERROR. In the metrics only.
+                    """
+            )
+        case .requestVersion:
+            Entry(
+                "request.version",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "The version is invalid, or has another major version than HTTP/1."
+            )
+        case .requestVersionNotSupported:
+            Entry("request.version_not_supported", .malformedRequest, .wire, status: 505, page: .unreadable)
+        case .requestMethodNotAllowed:
+            Entry(
+                "request.method_not_allowed",
+                .malformedRequest,
+                .wire,
+                status: 405,
+                page: .methodNotAccepted,
+                documentation: "`CONNECT`, `TRACE`, `TRACK` and `PRI` are never forwarded."
+            )
+        case .requestMethodUnknown:
+            Entry(
+                "request.method_unknown",
+                .malformedRequest,
+                .wire,
+                status: 501,
+                page: .methodNotAccepted,
+                documentation: """
+                    A common method in other letter case, such as `get`; or one of more than 32 bytes.
+                    """
+            )
+        case .requestMethodTooLong:
+            Entry("request.method_too_long", .malformedRequest, .wire, status: 501, page: .methodNotAccepted)
+        case .routeMethod:
+            Entry(
+                "route.method",
+                .methodNotAllowed,
+                .wire,
+                documentation: "The method is not one of the app's `methods`; `Allow` lists them."
+            )
+        case .requestHeaderName:
+            Entry(
+                "request.header_name",
+                .malformedRequest,
+                .wire,
+                documentation: """
+                    A field name has `_`, `.` or another such character, and the app has `underscore_headers: reject`.
+                    """
+            )
+        case .requestHost:
+            Entry(
+                "request.host",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "The request does not have exactly one host."
+            )
+        case .requestNoHost:
+            Entry("request.no_host", .malformedRequest, .wire, page: .unreadable)
+        case .requestRepeatedHost:
+            Entry("request.repeated_host", .malformedRequest, .wire, page: .unreadable)
+        case .requestHostDiffersFromTarget:
+            Entry("request.host_differs_from_target", .malformedRequest, .wire, page: .unreadable)
+        case .requestRepeatedField:
+            Entry(
+                "request.repeated_field",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "A field that may occur once is repeated."
+            )
+        case .requestExpectation:
+            Entry(
+                "request.expectation",
+                .malformedRequest,
+                .wire,
+                status: 417,
+                page: .unreadable,
+                documentation: "`Expect` has another value than `100-continue`."
+            )
+        case .requestRefused:
+            Entry(
+                "request.refused",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "In the log only: the request broke the rule that the detail names."
+            )
+        case .pathBadEscape:
+            Entry(
+                "path.bad_escape",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: """
+                    No app can want the path: a broken escape, text that is not UTF-8, an escaped control character, a \
+                    raw backslash, dots with a parameter.
+                    """
+            )
+        case .pathNotUTF8:
+            Entry("path.not_utf8", .malformedRequest, .wire, page: .unreadable)
+        case .pathControlCharacter:
+            Entry("path.control_character", .malformedRequest, .wire, page: .unreadable)
+        case .pathBackslash:
+            Entry("path.backslash", .malformedRequest, .wire, page: .unreadable)
+        case .pathDotsWithParameter:
+            Entry("path.dots_with_parameter", .malformedRequest, .wire, page: .unreadable)
+        case .pathAmbiguous:
+            Entry(
+                "path.ambiguous",
+                .malformedRequest,
+                .wire,
+                documentation: """
+                    A server could read the path as one of another app, or as one that is not public: by letter case, \
+                    a second round of decoding, an escaped slash, or without its `;parameters`. The log names the app. \
+                    If its server is known to distinguish these, set `path_spelling: exact` there; see \
+                    [compatibility.md](compatibility.md#paths).
+                    """
+            )
+        case .pathParameter:
+            Entry("path.parameter", .malformedRequest, .wire)
+        case .pathDestination:
+            Entry(
+                "path.destination",
+                .malformedRequest,
+                .wire,
+                documentation: """
+                    `Destination` (WebDAV, RFC 4918) leads out of the app, or a server could read it that way: by \
+                    `//`, dot segments, a query, a raw character or letter case; or COPY or MOVE have a relative one. \
+                    From a `public` path it has to lead to a public one.
+                    """
+            )
+        case .pathEncodedSlash:
+            Entry(
+                "path.encoded_slash",
+                .malformedRequest,
+                .wire,
+                documentation: "The path has `%2F` or `%5C`, and the app has `encoded_slash: reject`."
+            )
+        case .framingLength:
+            Entry(
+                "framing.length",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: """
+                    The end of the body is not given, or given twice; or a WebSocket handshake has a body.
+                    """
+            )
+        case .framingRepeatedLength:
+            Entry("framing.repeated_length", .malformedRequest, .wire, page: .unreadable)
+        case .framingLengthAndCoding:
+            Entry("framing.length_and_coding", .malformedRequest, .wire, page: .unreadable)
+        case .framingCoding:
+            Entry("framing.coding", .malformedRequest, .wire, page: .unreadable)
+        case .framingRepeatedCoding:
+            Entry("framing.repeated_coding", .malformedRequest, .wire, page: .unreadable)
+        case .framingCodingInHTTP10:
+            Entry("framing.coding_in_http_1_0", .malformedRequest, .wire, page: .unreadable)
+        case .framingBodyNotAllowed:
+            Entry("framing.body_not_allowed", .malformedRequest, .wire, page: .unreadable)
+        case .chunkSize:
+            Entry(
+                "chunk.size",
+                .malformedRequest,
+                .wire,
+                page: .unreadable,
+                documentation: "The chunks of the body do not follow RFC 9112, or consist mostly of framing."
+            )
+        case .chunkExtension:
+            Entry("chunk.extension", .malformedRequest, .wire, page: .unreadable)
+        case .chunkNoLineEnd:
+            Entry("chunk.no_line_end", .malformedRequest, .wire, page: .unreadable)
+        case .chunkOverhead:
+            Entry("chunk.overhead", .malformedRequest, .wire, page: .unreadable)
+        case .chunkTrailerField:
+            Entry("chunk.trailer_field", .malformedRequest, .wire, page: .unreadable)
+        case .chunkTrailerTooLarge:
+            Entry("chunk.trailer_too_large", .malformedRequest, .wire, page: .unreadable)
+        case .chunkTooLarge:
+            Entry(
+                "chunk.too_large",
+                .malformedRequest,
+                .wire,
+                status: 413,
+                page: .unreadable,
+                documentation: "The body is larger than its limit."
+            )
+        case .upstreamUnreachable:
+            Entry(
+                "upstream.unreachable",
+                .upstreamFailed,
+                .upstream,
+                documentation: "The app does not accept connections at its `upstream`."
+            )
+        case .upstreamUntrusted:
+            Entry(
+                "upstream.untrusted",
+                .upstreamFailed,
+                .upstream,
+                documentation: """
+                    The TLS handshake with the app failed, or its certificate is not trusted; the log has the reason. \
+                    No byte of a request was sent.
+                    """
+            )
+        case .upstreamPinMismatch:
+            Entry(
+                "upstream.pin_mismatch",
+                .upstreamFailed,
+                .upstream,
+                documentation: """
+                    The app's certificate is trusted but has none of the pinned keys; the log names those it has. No \
+                    byte of a request was sent.
+                    """
+            )
+        case .upstreamRefusedStream:
+            Entry(
+                "upstream.refused_stream",
+                .upstreamFailed,
+                .upstream,
+                documentation: "The app rejected the request over HTTP/2, and the retry too."
+            )
+        case .upstreamClosed:
+            Entry(
+                "upstream.closed",
+                .upstreamFailed,
+                .upstream,
+                documentation: "The app closed the connection before or during its response."
+            )
+        case .upstreamCut:
+            Entry("upstream.cut", .upstreamFailed, .upstream)
+        case .upstreamRefused:
+            Entry(
+                "upstream.refused",
+                .upstreamFailed,
+                .upstream,
+                documentation: """
+                    The app's response is not valid HTTP; the log has one of the codes two lines below.
+                    """
+            )
+        case .upstreamWebSocket:
+            Entry(
+                "upstream.websocket",
+                .upstreamFailed,
+                .upstream,
+                documentation: """
+                    The app responded to a WebSocket handshake with `101`, but not as RFC 6455 demands; the log has \
+                    the reason.
+                    """
+            )
+        case .upstreamStartLine:
+            Entry(
+                "upstream.start_line",
+                .upstreamFailed,
+                .upstream,
+                documentation: "In the log only: what is wrong with the response."
+            )
+        case .upstreamStatus:
+            Entry("upstream.status", .upstreamFailed, .upstream)
+        case .upstreamLength:
+            Entry("upstream.length", .upstreamFailed, .upstream)
+        case .upstreamCoding:
+            Entry("upstream.coding", .upstreamFailed, .upstream)
+        case .upstreamFraming:
+            Entry("upstream.framing", .upstreamFailed, .upstream)
+        case .upstreamHeadTooLarge:
+            Entry("upstream.head_too_large", .upstreamFailed, .upstream)
+        case .upstreamField:
+            Entry("upstream.field", .upstreamFailed, .upstream)
+        case .upstreamUnexpectedInterim:
+            Entry("upstream.unexpected_interim", .upstreamFailed, .upstream)
+        case .upstreamConnectTimedOut:
+            Entry(
+                "upstream.connect_timed_out",
+                .upstreamTimedOut,
+                .upstream,
+                documentation: """
+                    The app did not accept a connection within 5 seconds, or did not respond within 30.
+                    """
+            )
+        case .upstreamTimedOut:
+            Entry("upstream.timed_out", .upstreamTimedOut, .upstream)
+        case .upstreamOutOfTime:
+            Entry(
+                "upstream.out_of_time",
+                .upstreamTimedOut,
+                .upstream,
+                documentation: "A gRPC call took longer than its `grpc-timeout`."
+            )
+        case .upstreamLoop:
+            Entry(
+                "upstream.loop",
+                .upstreamFailed,
+                .upstream,
+                status: 508,
+                documentation: """
+                    The request came back to the gateway for the third time: the `upstream` of an app leads to the \
+                    gateway itself, directly or through a proxy in front of it. `gatehouse check` names the app if it \
+                    can. The field `CDN-Loop` of the request counts (RFC 8586).
+                    """
+            )
+        case .upstreamOverflow:
+            Entry(
+                "upstream.overflow",
+                .overloaded,
+                .upstream,
+                retry: .after(1),
+                documentation: "Too many requests wait for a connection to the app."
+            )
+        case .sessionStoreUnavailable:
+            Entry(
+                "session.store_unavailable",
+                .overloaded,
+                .gateway,
+                documentation: "The session store does not respond, or is full."
+            )
+        case .sessionStoreFull:
+            Entry("session.store_full", .overloaded, .gateway)
+        case .sessionStoreBusy:
+            Entry(
+                "session.store_busy",
+                .overloaded,
+                .gateway,
+                documentation: "A call of the session store waited two seconds for earlier calls."
+            )
+        case .sessionStoreFileFailure:
+            Entry(
+                "session.store_fault",
+                .internalError,
+                .gateway,
+                shown: "log only",
+                documentation: """
+                    The file of the session store was deleted, replaced, truncated or damaged while the gateway uses \
+                    it; see [running.md](running.md#the-session-store).
+                    """
+            )
+        case .sessionRevocationPending:
+            Entry(
+                "session.revocation_pending",
+                .internalError,
+                .gateway,
+                shown: "log only",
+                documentation: """
+                    A sign-out is in effect, but is not written to the database yet; see \
+                    [running.md](running.md#the-session-store).
+                    """
+            )
+        case .sessionUntaggedTickets:
+            Entry(
+                "session.bare_tickets",
+                .overloaded,
+                .gateway,
+                documentation: """
+                    More than 200 lookups a second of session cookies in the format of earlier versions, which cannot \
+                    be distinguished from forged ones. Users who sign in again get the new format.
+                    """
+            )
+        case .sessionStoreDamaged:
+            Entry(
+                "session.store_damaged",
+                .overloaded,
+                .gateway,
+                documentation: "The database is damaged, or was written by a later version of the gateway."
+            )
+        case .sessionStoreNewer:
+            Entry("session.store_newer", .overloaded, .gateway)
+        case .sessionNotSealed:
+            Entry("session.not_sealed", .internalError, .gateway, documentation: "A session could not be sealed.")
+        case .assertionNotSigned:
+            Entry(
+                "assertion.not_signed",
+                .internalError,
+                .gateway,
+                documentation: "The assertion for the app could not be signed; the request was not forwarded."
+            )
+        case .assertionNoKey:
+            Entry(
+                "assertion.no_key",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "The folder of signing keys cannot be used."
+            )
+        case .assertionBadKeyFile:
+            Entry("assertion.bad_key_file", .internalError, .gateway, shown: "start")
+        case .assertionTooManyKeys:
+            Entry("assertion.too_many_keys", .internalError, .gateway, shown: "start")
+        case .fileUnusable:
+            Entry(
+                "file.unusable",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "A file of the gateway cannot be read or written, or other users can read it."
+            )
+        case .fileTooOpen:
+            Entry("file.too_open", .internalError, .gateway, shown: "start")
+        case .gatewayConfiguration:
+            Entry(
+                "gateway.configuration",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "The configuration has errors; they are printed above it."
+            )
+        case .gatewaySecret:
+            Entry(
+                "gateway.secret",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "The gateway's own secret in the `state` folder is too short."
+            )
+        case .gatewayEventLoops:
+            Entry(
+                "gateway.event_loops",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    The process may not open the descriptors that its event loops need; raise `LimitNOFILE`.
+                    """
+            )
+        case .listenerBind:
+            Entry(
+                "listener.bind",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    The gateway cannot listen on an address: it is in use, or the port is below 1024 and the process \
+                    lacks the capability.
+                    """
+            )
+        case .listenerOperations:
+            Entry("listener.operations", .internalError, .gateway, shown: "start")
+        case .listenerNoSockets:
+            Entry(
+                "listener.no_sockets",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    `serve --listen-fds` was given, but no sockets were passed: `LISTEN_FDS` and `LISTEN_PID` are \
+                    missing or do not match.
+                    """
+            )
+        case .listenerNoSocket:
+            Entry(
+                "listener.no_socket",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    A listener of the file has no socket among those that were passed, a socket has no listener in the \
+                    file, or a descriptor is not a socket; compare `ListenStream=` with `listeners` and `operations`.
+                    """
+            )
+        case .listenerUnwantedSocket:
+            Entry("listener.unwanted_socket", .internalError, .gateway, shown: "start")
+        case .listenerInherited:
+            Entry("listener.inherited", .internalError, .gateway, shown: "start")
+        case .certificateExpired:
+            Entry(
+                "certificate.expired",
+                .internalError,
+                .gateway,
+                shown: "log, `/status`, metric",
+                documentation: """
+                    Clients reject a listener's own certificate, or soon will; see \
+                    [running.md](running.md#the-gateways-own-certificates).
+                    """
+            )
+        case .certificateNotYetValid:
+            Entry("certificate.not_yet_valid", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .certificateExpiring:
+            Entry("certificate.expiring", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .certificateWrongHost:
+            Entry("certificate.wrong_host", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .certificateWeak:
+            Entry("certificate.weak", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .certificateWrongPurpose:
+            Entry("certificate.wrong_purpose", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .tlsCertificateUnreadable:
+            Entry(
+                "tls.certificate_unreadable",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "A certificate or its key cannot be used."
+            )
+        case .tlsKeyUnreadable:
+            Entry("tls.key_unreadable", .internalError, .gateway, shown: "start")
+        case .tlsKeyMismatch:
+            Entry("tls.key_mismatch", .internalError, .gateway, shown: "start")
+        case .transportNoResources:
+            Entry(
+                "transport.no_resources",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    Provider calls cannot be set up; the second code names what the installed libcurl lacks.
+                    """
+            )
+        case .transportUnsupportedLibrary:
+            Entry("transport.unsupported_library", .internalError, .gateway, shown: "start")
+        case .profilePayload:
+            Entry(
+                "profile.payload",
+                .malformedRequest,
+                .gateway,
+                shown: "command",
+                documentation: """
+                    `gatehouse profile` got a file that is not a saved response of a provider; the message describes \
+                    the format.
+                    """
+            )
+        case .demoProvider:
+            Entry(
+                "demo.provider",
+                .malformedRequest,
+                .demo,
+                shown: "command",
+                documentation: "`gatehouse demo` has no such provider or quirk."
+            )
+        case .demoQuirk:
+            Entry("demo.quirk", .malformedRequest, .demo, shown: "command")
+        case .demoFile:
+            Entry(
+                "demo.file",
+                .internalError,
+                .demo,
+                shown: "start",
+                documentation: "`gatehouse demo` cannot write its files."
+            )
+        case .demoPort:
+            Entry(
+                "demo.port",
+                .internalError,
+                .demo,
+                shown: "start",
+                documentation: "`gatehouse demo` cannot use a port."
+            )
+        case .demoFetch:
+            Entry(
+                "demo.fetch",
+                .upstreamFailed,
+                .demo,
+                shown: "log only",
+                documentation: "The sample app of `gatehouse demo` cannot reach the gateway."
+            )
+        case .demoFetchTimedOut:
+            Entry("demo.fetch", .upstreamTimedOut, .demo, shown: "log only")
+        }
+    }
+
+    /// The stable name in responses, logs and metrics.
+    package var code: String { self.entry.code }
+
+    private static let untrustedToken =
+        "the provider sent a token that cannot be trusted; docs/errors.md explains {code}"
+}
+
+// MARK: Pages
+
+extension Failure.Kind {
+    /// The page of a failure whose entry has none.
+    var page: Failure.Page {
+        switch self {
+        case .malformedRequest: .badRequest
+        case .signInRequired: .signInRequired
+        case .forbidden: .notAllowed
+        case .noSuchRoute: .appNotFound
+        case .methodNotAllowed: .wrongMethod
+        case .tooLarge: .tooLarge
+        case .tooMany: .tooMany
+        case .providerFailed: .providerFailed
+        case .upstreamFailed: .appFailed
+        case .upstreamTimedOut: .appTimedOut
+        case .overloaded: .overloaded
+        case .internalError: .internalError
+        }
+    }
+}
+
+extension Failure.Page {
+    fileprivate static let badRequest = Self(
+        "The request was not understood",
+        "The address or the form that led here is not right. Go back and try again."
+    )
+    fileprivate static let signInRequired = Self("Please sign in", "This page is for signed-in users.", [.signIn])
+    fileprivate static let notAllowed = Self("The request was stopped", "The gateway does not allow this.")
+    fileprivate static let appNotFound = Self(
+        "Page not found",
+        "No app is configured for this URL. Check the address.",
+        [.apps]
+    )
+    fileprivate static let wrongMethod = Self(
+        "That does not work here",
+        "This address does not accept this kind of request."
+    )
+    fileprivate static let tooLarge = Self(
+        "That is too large",
+        "The request has more bytes than this app accepts. Send less at a time."
+    )
+    fileprivate static let tooMany = Self("Too many requests", "Please wait a minute and try again.", [.retry])
+    fileprivate static let providerFailed = Self(
+        "The sign-in service does not respond properly",
+        "This is not your fault. Try again in a minute, or choose another way to sign in.",
+        [.signInAgain]
+    )
+    fileprivate static let providerNotVerified = Self(
+        "This way to sign in is not available right now",
+        """
+        The gateway could not verify the sign-in service, so it sent nothing there. The operators have been notified. \
+        Choose another way to sign in, or try again later.
+        """,
+        [.signInAgain]
+    )
+    fileprivate static let appFailed = Self(
+        "The app does not respond",
+        "You are not the cause: the app is down. Try again in a minute."
+    )
+    fileprivate static let appTimedOut = Self(
+        "The app takes too long",
+        "The app did not respond in time. Try again in a minute."
+    )
+    fileprivate static let maintenance = Self(
+        "This app is being worked on",
+        "It will be back; please try again in a few minutes."
+    )
+    fileprivate static let overloaded = Self(
+        "Not available right now",
+        "Please try again in a few seconds.",
+        [.retry]
+    )
+    fileprivate static let internalError = Self(
+        "Something went wrong",
+        "The gateway failed, and the details are in its log."
+    )
+
+    // Sign-in
+
+    fileprivate static let signInNotCompleted = Self(
+        "This sign-in cannot be completed",
+        """
+        It took too long, was already used, or was started in another window or browser. Nothing is broken: sign in \
+        again.
+        """,
+        [.signInAgain]
+    )
+    fileprivate static let signInExpired = Self(
+        "This sign-in took too long",
+        "A sign-in has to be completed within ten minutes. Nothing is broken: sign in again.",
+        [.signInAgain]
+    )
+    fileprivate static let transferNotCompleted = Self(
+        "This sign-in cannot be completed",
+        "It took too long, was already used, or was started in another browser. Nothing is broken: try again.",
+        [.retry]
+    )
+    fileprivate static let returnPathTooLong = Self(
+        "The link was too long",
+        """
+        You are signed in, but the address that you came from was too long to be kept meanwhile. Open your link again, \
+        or begin at the front page of the app.
+        """,
+        [.retry]
+    )
+    fileprivate static let returnPathLost = Self(
+        "The link is not known any more",
+        "The address that you came from was not kept long enough. Open your link again.",
+        [.apps]
+    )
+    fileprivate static let notSignedIn = Self(
+        "You are not signed in",
+        "The sign-in was cancelled, or this account may not be used here.",
+        [.otherAccount]
+    )
+    fileprivate static let providerInteraction = Self(
+        "The sign-in service has to ask you something",
+        "Open it and sign in there, or agree to what it asks, then start once more.",
+        [.signInAgain]
+    )
+    fileprivate static let accessDenied = Self(
+        "You may not open {app}",
+        """
+        This account has no access. If you have another account, sign in with that one. Otherwise ask the people who run \
+        {app} for access.
+        """,
+        [.otherAccount, .signOut, .apps],
+        namesUser: true
+    )
+    fileprivate static let accessUndecided = Self(
+        "You may not open {app}",
+        "The sign-in service did not provide enough about your account to decide. Signing in again may help.",
+        [.signInAgain, .signOut, .apps],
+        namesUser: true
+    )
+    fileprivate static let providerNotFound = Self(
+        "Unknown way to sign in",
+        "The gateway has no sign-in service of this name.",
+        [.signIn]
+    )
+
+    // Requests
+
+    fileprivate static let endpointNotFound = Self(
+        "Page not found",
+        "The gateway has no page at this address.",
+        [.apps]
+    )
+    fileprivate static let misdirected = Self(
+        "Wrong connection",
+        "Your browser used a connection that is for another site. Reload the page."
+    )
+    fileprivate static let notNavigation = Self(
+        "You cannot sign in here",
+        "A sign-in begins in a window of its own, not inside another page.",
+        [.signInAgain]
+    )
+    fileprivate static let crossSite = Self(
+        "The request was stopped",
+        "Another site sent your browser here to change something. If you meant to, do it in the app itself."
+    )
+
+    // Messages
+
+    fileprivate static let unreadable = Self(
+        "The request was not understood",
+        """
+        Your browser sent something that the gateway does not accept. Check the address, or go back and try again.
+        """
+    )
+    fileprivate static let headTooLarge = Self(
+        "Your browser sent too much",
+        "Most likely it has too many cookies for this site. Delete the cookies of this site and try again."
+    )
+    fileprivate static let targetTooLong = Self(
+        "The address is too long",
+        "It has more characters than the gateway accepts. Shorten the link."
+    )
+    fileprivate static let tooSlow = Self(
+        "The request took too long",
+        "The connection was too slow. Please try again."
+    )
+    fileprivate static let methodNotAccepted = Self(
+        "That does not work here",
+        "The gateway does not accept this kind of request."
+    )
+}

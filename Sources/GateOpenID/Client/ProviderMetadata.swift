@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+
+/// Where a provider's endpoints are.
+///
+/// OpenID Connect Discovery §3, RFC 8414 §2.
+struct ProviderMetadata: Sendable, Equatable {
+    let issuer: String
+    let authorization: WebURL
+    let token: WebURL
+    let keys: WebURL?
+    let userinfo: WebURL?
+    let endSession: WebURL?
+    let requiresCallbackIssuer: Bool
+    let clientAuthentication: ProviderDefinition.ClientAuthentication
+    /// What assertions are signed with; without meaning where none are made.
+    let assertionAlgorithm: String
+    /// Where authorization requests are sent ahead; nil if they are not.
+    let pushedAuthorization: WebURL?
+
+    /// The metadata of a provider with fixed endpoints.
+    init(
+        _ endpoints: ProviderDefinition.OAuth2Endpoints,
+        of definition: ProviderDefinition,
+        _ choice: ClientAuthenticationChoice? = nil
+    ) throws(Failure) {
+        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
+        self.issuer = definition.issuer.canonical(for: nil)
+        self.authorization = definition.authorizationEndpoint ?? endpoints.authorization
+        self.token = endpoints.token
+        self.keys = nil
+        self.userinfo = nil
+        self.endSession = nil
+        self.requiresCallbackIssuer = definition.requiresCallbackIssuer ?? false
+        self.clientAuthentication = try choice.method(nil)
+        self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, nil)
+        guard !definition.pushesAuthorization else {
+            let detail = "a provider without metadata takes no pushed requests: remove pushed_authorization"
+            throw Failure(.openIDPushedAuthorization, detail)
+        }
+        self.pushedAuthorization = nil
+    }
+
+    /// Reads a discovery document; it must be of the issuer that was configured.
+    ///
+    /// OpenID Connect Discovery §4.3.
+    init(
+        _ document: JSON,
+        of definition: ProviderDefinition,
+        _ choice: ClientAuthenticationChoice? = nil
+    ) throws(Failure) {
+        guard let issuer = document["issuer"]?.string, definition.issuer.admits(discovered: issuer) else {
+            let found = document["issuer"]?.string.map { ReceivedText.quoted($0) } ?? "none"
+            throw Failure(.openIDDiscoveryIssuerMismatch, "discovery names the issuer \(found)")
+        }
+        try ProviderMetadata.checkChallengeMethods(document, of: definition)
+        let plain = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+        let reader = EndpointReader(document: document, allowsPlainLoopback: plain)
+        self.issuer = issuer
+        if let endpoint = definition.authorizationEndpoint {
+            self.authorization = endpoint
+        } else {
+            self.authorization = try reader.required("authorization_endpoint", for: .browser)
+        }
+        self.token = try reader.required("token_endpoint")
+        self.keys =
+            definition.usesSecretForTokens ? try reader.optional("jwks_uri") : try reader.required("jwks_uri")
+        self.userinfo = try reader.optional("userinfo_endpoint")
+        self.endSession = try reader.optional("end_session_endpoint", for: .browser)
+        self.requiresCallbackIssuer =
+            definition.requiresCallbackIssuer
+            ?? (document["authorization_response_iss_parameter_supported"]?.bool == true)
+        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
+        self.clientAuthentication = try choice.method(document)
+        self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, document)
+        let pushed = try reader.optional("pushed_authorization_request_endpoint")
+        let isRequired = document["require_pushed_authorization_requests"]?.bool == true
+        try ProviderMetadata.checkPushing(definition.pushesAuthorization, offered: pushed != nil, isRequired)
+        self.pushedAuthorization = definition.pushesAuthorization ? pushed : nil
+    }
+
+    /// A provider that lists its methods without S256 would ignore the challenge.
+    ///
+    /// RFC 9700 §2.1.1.
+    private static func checkChallengeMethods(_ document: JSON, of definition: ProviderDefinition) throws(Failure) {
+        guard definition.pkce == .auto, let methods = document["code_challenge_methods_supported"]?.array else {
+            return
+        }
+        guard methods.contains("S256") else {
+            throw Failure(.openIDMetadata, "the provider does not support PKCE with S256")
+        }
+    }
+
+    /// RFC 9126 §5.
+    private static func checkPushing(_ isWanted: Bool, offered: Bool, _ isRequired: Bool) throws(Failure) {
+        let detail: String? =
+            switch (isWanted, offered, isRequired) {
+            case (true, false, _): "the provider has no endpoint for pushed requests: remove pushed_authorization"
+            case (false, _, true): "the provider takes pushed requests only: set pushed_authorization: true"
+            case (true, true, _), (false, _, false): nil
+            }
+        if let detail { throw Failure(.openIDPushedAuthorization, detail) }
+    }
+}
+
+/// Reads endpoints out of a discovery document; they are https, or plain on this machine if the issuer is.
+///
+/// Where only the browser goes, this machine may be plain under every issuer: no secret of the gateway travels there.
+private struct EndpointReader {
+    /// Who calls an endpoint.
+    enum Caller {
+        case gateway
+        case browser
+    }
+
+    let document: JSON
+    let allowsPlainLoopback: Bool
+
+    func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL {
+        guard let address = try self.optional(name, for: caller) else {
+            throw Failure(.openIDMetadata, "discovery has no \(name)")
+        }
+        return address
+    }
+
+    func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL? {
+        guard let value = self.document[name], value != .null else { return nil }
+        guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, for: caller) else {
+            throw Failure(.openIDMetadata, "\(name) is not an https URL")
+        }
+        return address
+    }
+
+    private func isAllowed(_ origin: Origin, for caller: Caller) -> Bool {
+        origin.isSecure || (origin.isLoopback && (caller == .browser || self.allowsPlainLoopback))
+    }
+}

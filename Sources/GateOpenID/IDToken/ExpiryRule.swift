@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The token must not have expired.
+///
+/// OpenID Connect Core §3.1.3.7, rule 9.
+struct ExpiryRule: IDTokenRule {
+    let leeway: Duration
+
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+        guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
+            let expected = "expected later than \(now.advanced(by: .zero - self.leeway).seconds)"
+            let detail = "exp is \(ReceivedText.shown(token.claims["exp"])), \(expected)"
+            return TokenRejection(.idTokenExpired, "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+/// The start of validity, if there is one, must have passed.
+///
+/// RFC 7519 §4.1.5.
+struct NotBeforeRule: IDTokenRule {
+    let leeway: Duration
+
+    func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
+        guard let claim = token.claims["nbf"] else { return nil }
+        guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
+            let expected = "expected at most \(now.advanced(by: self.leeway).seconds)"
+            let detail = "nbf is \(ReceivedText.shown(claim)), \(expected)"
+            return TokenRejection(.idTokenNotBefore, "RFC 7519 §4.1.5", detail: detail)
+        }
+        return nil
+    }
+}

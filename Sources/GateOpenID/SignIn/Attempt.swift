@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A sign-in that a browser has begun; it is stored in a cookie of that browser until the callback.
+package struct Attempt: Sendable, Hashable {
+    /// How long a user may take at the provider.
+    package static let lifetime = Duration.seconds(600)
+    /// The maximum length of the return path; a longer one becomes the front page, so that the cookie's value
+    /// stays below 2.5 KB.
+    package static let maxReturnPathLength = 1280
+    /// The maximum length of the ticket of the replaced session.
+    package static let maxTicketLength = 256
+
+    /// The random id, 22 characters of base64url, by which the cookie and a spent attempt are found.
+    package let id: String
+    /// The `state` parameter: the id, a dot and 256 random bits.
+    ///
+    /// RFC 6749 §10.12.
+    package let state: String
+    /// The `nonce` parameter.
+    ///
+    /// OpenID Connect Core §3.1.2.1.
+    package let nonce: String
+    /// The PKCE verifier, 43 characters.
+    ///
+    /// RFC 7636 §4.1.
+    package let verifier: String
+    /// The provider that was chosen.
+    package let provider: String
+    /// The URL that the user requested.
+    package let returnPath: ReturnPath
+    /// The ticket of the session that this sign-in replaces, for callbacks that come without the session cookie.
+    package let replacedTicket: String?
+    /// When the attempt ends.
+    package let expiry: Instant
+
+    init(
+        id: String,
+        state: String,
+        nonce: String,
+        verifier: String,
+        provider: String,
+        returnPath: ReturnPath,
+        replacedTicket: String?,
+        expiry: Instant
+    ) {
+        self.id = id
+        self.state = state
+        self.nonce = nonce
+        self.verifier = verifier
+        self.provider = provider
+        self.returnPath = returnPath
+        self.replacedTicket = replacedTicket
+        self.expiry = expiry
+    }
+
+    /// A new attempt with fresh secrets.
+    init(provider: String, returnPath: ReturnPath, replacedTicket: String?, now: Instant, random: RandomBytes) {
+        let id = random.token(16)
+        self.init(
+            id: id,
+            state: "\(id).\(random.token(32))",
+            nonce: random.token(32),
+            verifier: random.token(32),
+            provider: provider,
+            returnPath: returnPath.value.utf8.count <= Attempt.maxReturnPathLength ? returnPath : .root,
+            replacedTicket: replacedTicket,
+            expiry: now.advanced(by: Attempt.lifetime)
+        )
+    }
+
+    /// The id of the attempt that a callback's `state` names, or nil if it cannot be one of ours.
+    package static func id(inState state: String) -> String? {
+        let parts = state.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard state.utf8.count == 66, parts.count == 2, parts[0].count == 22 else { return nil }
+        guard Base64URL.decode(parts[0]) != nil, Base64URL.decode(parts[1]) != nil else { return nil }
+        return String(decoding: parts[0], as: UTF8.self)
+    }
+}
