@@ -5,7 +5,7 @@ internal import NIOCore
 /// The connections of one event loop to an app with one or several targets; confined to that loop.
 package final class Upstream {
     /// The configuration.
-    package let plan: UpstreamPlan
+    package let settings: UpstreamSettings
     private let environment: UpstreamEnvironment
     private let pools: [any UpstreamPool]
     /// The only pool, which needs no load balancing; nil if there are several.
@@ -18,35 +18,36 @@ package final class Upstream {
     /// An upstream without connections.
     ///
     /// - Parameters:
-    ///   - plan: The configuration.
+    ///   - upstream: The settings and TLS files.
     ///   - environment: Services of its loop.
     ///   - health: The result of the health checks for each target; empty if there are none.
-    package init(_ plan: UpstreamPlan, environment: UpstreamEnvironment, health: [TargetHealth] = []) {
-        self.plan = plan
+    package init(_ upstream: LoadedUpstream, environment: UpstreamEnvironment, health: [TargetHealth] = []) {
+        let settings = upstream.settings
+        self.settings = settings
         self.environment = environment
-        self.health = health.count == plan.targets.count ? health : []
-        let outcomes = plan.targets.map { _ in TargetOutcomes() }
+        self.health = health.count == settings.targets.count ? health : []
+        let outcomes = settings.targets.map { _ in TargetOutcomes() }
         // The last target is never ejected, so its outcomes need not be counted.
-        let isWatched = plan.targets.count > 1 && plan.ejection != nil
+        let isWatched = settings.targets.count > 1 && settings.ejection != nil
         self.outcomes = outcomes
-        self.pools = zip(plan.targets, outcomes).map { target, outcomes in
-            Upstream.pool(for: target, plan: plan, environment: environment, outcomes: isWatched ? outcomes : nil)
+        self.pools = zip(settings.targets, outcomes).map { target, outcomes in
+            Upstream.pool(for: target, of: upstream, environment: environment, outcomes: isWatched ? outcomes : nil)
         }
         self.only = self.pools.count == 1 ? self.pools.first as? HTTP1Pool : nil
-        self.targets = LoadBalancer(plan)
-        self.budget = RetryBudget(percent: plan.retry.budget, now: .now())
+        self.targets = LoadBalancer(settings)
+        self.budget = RetryBudget(percent: settings.retry.budget, now: .now())
     }
 
     /// Creates the pool of one target.
     static func pool(
-        for target: UpstreamAddress,
-        plan: UpstreamPlan,
+        for target: UpstreamTarget,
+        of upstream: LoadedUpstream,
         environment: UpstreamEnvironment,
         outcomes: TargetOutcomes?
     ) -> any UpstreamPool {
-        let connector = UpstreamConnector(to: target, plan: plan, environment: environment)
-        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: plan.limits, outcomes: outcomes) }
-        return HTTP1Pool(connector, limits: plan.limits, outcomes: outcomes)
+        let connector = UpstreamConnector(to: target, of: upstream, environment: environment)
+        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: upstream.settings.limits, outcomes: outcomes) }
+        return HTTP1Pool(connector, limits: upstream.settings.limits, outcomes: outcomes)
     }
 
     /// Requests a connection or stream for a request; `sink` is informed, now or later, that it is ready or that there
@@ -62,7 +63,7 @@ package final class Upstream {
             only.lease(to: sink)
             return 0
         }
-        let index = self.pick(key: self.plan.balance == .sticky ? key() : 0, avoiding: nil)
+        let index = self.pick(key: self.settings.balance == .sticky ? key() : 0, avoiding: nil)
         self.pools[index].lease(to: sink, fresh: false)
         return index
     }
@@ -81,7 +82,8 @@ package final class Upstream {
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
-        guard self.plan.retry.allows(failure, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan) else {
+        guard self.settings.retry.allows(failure, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
+        else {
             return false
         }
         // A request that no app has seen adds no load to the other targets, so it needs no budget.
@@ -107,7 +109,7 @@ package final class Upstream {
         avoiding target: Int,
         after failure: UpstreamFailure
     ) -> Int {
-        let session = self.plan.balance == .sticky ? key() : 0
+        let session = self.settings.balance == .sticky ? key() : 0
         let index = self.pick(key: session, avoiding: target, isGone: failure.isUnreachable)
         self.pools[index].lease(to: sink, fresh: true)
         return index
@@ -146,7 +148,7 @@ package final class Upstream {
                 let span = self.targets.eject(index, after: failures, isBrief: outcomes.isOnlyUnreachable, at: now)
             else { continue }
             self.outcomes[index].reset()
-            self.environment.report(.ejected(self.plan.targets[index], failures: failures, span: span))
+            self.environment.report(.ejected(self.settings.targets[index], failures: failures, span: span))
         }
     }
 }
@@ -156,7 +158,7 @@ package final class Upstream {
 /// The status of one target of an upstream.
 package struct TargetStatus: Sendable, Hashable {
     /// The target.
-    package var target: UpstreamAddress
+    package var target: UpstreamTarget
     /// Whether the health checks pass; true without checks.
     package var isUp: Bool
     /// On how many event loops it is ejected.
@@ -167,7 +169,7 @@ package struct TargetStatus: Sendable, Hashable {
     package var load: TargetLoad
 
     /// The status on one loop.
-    package init(_ target: UpstreamAddress, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
+    package init(_ target: UpstreamTarget, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
         self.target = target
         self.isUp = isUp
         self.ejections = isEjected ? 1 : 0
@@ -192,9 +194,9 @@ extension Upstream {
     package var status: [TargetStatus] {
         let now = NIODeadline.now()
         if self.pools.count > 1 { self.look(at: now) }
-        return self.plan.targets.indices.map { index in
+        return self.settings.targets.indices.map { index in
             TargetStatus(
-                self.plan.targets[index],
+                self.settings.targets[index],
                 isUp: self.health.isEmpty || self.health[index].isUp,
                 isEjected: self.targets.ejectedUntil(index, at: now) != nil,
                 load: self.pools[index].load

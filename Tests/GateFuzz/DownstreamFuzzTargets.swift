@@ -90,7 +90,9 @@ enum HTTP2ConnectionFuzzTarget {
         do {
             var fixture = ConnectionFixture()
             ledger = fixture.ledger
-            let connection = HTTP2Connection(environment: fixture.environment, peer: IPAddress("192.0.2.1")) { Echo(ledger) }
+            let connection = HTTP2Connection(environment: fixture.environment, peer: IPAddress("192.0.2.1")) {
+                Echo(ledger)
+            }
             try? fixture.add(connection)
             let pieces = Input(seed: input.seed, bytes: bytes).pieces
             if let violation = fixture.run(pieces, maxRequests: DownstreamLimits().streams + 16) { return violation }

@@ -11,9 +11,13 @@ import Testing
 @Suite struct HTTP2UpstreamStreamTests {
     @Test func `a paused sink is resumed, also if more bytes arrived meanwhile`() throws {
         let channel = EmbeddedChannel()
-        let address = UpstreamAddress.unix(path: "/nowhere")
+        let address = UpstreamTarget.unix(path: "/nowhere")
         let environment = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
-        let connector = UpstreamConnector(to: address, plan: UpstreamPlan(targets: [address]), environment: environment)
+        let connector = UpstreamConnector(
+            to: address,
+            of: LoadedUpstream(withoutTLS: UpstreamSettings(targets: [address])),
+            environment: environment
+        )
         let pool = HTTP2Pool(connector, limits: UpstreamLimits(), outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: UpstreamLimits(), isSecure: false)
         channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)

@@ -60,9 +60,9 @@ private final class CheckerFixture {
     /// The reported changes of state, in order.
     var changes: [String] { self.log.changes }
 
-    init(_ change: (inout HealthPlan) -> Void = { _ in }) throws {
-        var plan = HealthPlan(path: "/healthz?full")
-        change(&plan)
+    init(_ change: (inout HealthCheckSettings) -> Void = { _ in }) throws {
+        var settings = HealthCheckSettings(path: "/healthz?full")
+        change(&settings)
         let log = EventLog()
         self.log = log
         let bound = NIOLoopBound(log, eventLoop: self.loop)
@@ -73,7 +73,7 @@ private final class CheckerFixture {
         let origin = try #require(Origin(scheme: "http", host: "app.example", port: 8080))
         self.checker = HealthChecker(
             .http(origin),
-            plan: plan,
+            settings: settings,
             pool: self.pool,
             environment: environment,
             health: self.health

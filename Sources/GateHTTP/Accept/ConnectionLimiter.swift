@@ -29,9 +29,11 @@ package enum AcceptFailure: String, Sendable, CaseIterable {
 /// over several locks.
 package final class ConnectionLimiter: Sendable {
     /// The limits.
-    package struct Limits: Sendable {
-        /// In total.
-        package var connections = 10_000
+    package struct Limits: Sendable, Hashable {
+        /// In total; nil for ``maxConnections``.
+        package var connections: Int?
+        /// The limit in total where neither the configuration nor the file descriptors set a lower one.
+        package static let maxConnections = 10_000
         /// Per client; 0 for no limit.
         package var perClientIP = 256
         /// Networks whose connections are not counted per client, because they carry many users.
@@ -74,7 +76,7 @@ package final class ConnectionLimiter: Sendable {
     package var count: Int { self.inside.load(ordering: .relaxed) }
 
     /// The limit of open connections.
-    package var limit: Int { self.limits.withLock { $0.connections } }
+    package var limit: Int { self.limits.withLock { $0.connections ?? Limits.maxConnections } }
 
     /// Counts a connection that was not accepted.
     package func report(_ failure: AcceptFailure) { self.rejected(failure) }

@@ -51,7 +51,8 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let name = index < names.count ? String(names[index]) : "unnamed"
             guard let bound = self.address(of: descriptor) else {
-                throw Failure(.listenerInherited,
+                throw Failure(
+                    .listenerInherited,
                     "descriptor \(descriptor) (\(name)) is not a socket"
                 )
             }

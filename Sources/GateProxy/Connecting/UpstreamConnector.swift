@@ -13,19 +13,19 @@ internal import X509
 /// can be sent before.
 package struct UpstreamConnector {
     /// The target.
-    package let address: UpstreamAddress
+    package let address: UpstreamTarget
     let environment: UpstreamEnvironment
     private let tls: UpstreamTLS?
     private let timeout: TimeAmount
     private let dnsTTL: TimeAmount
 
-    /// A connector for one target of a plan.
-    package init(to address: UpstreamAddress, plan: UpstreamPlan, environment: UpstreamEnvironment) {
+    /// A connector for one target of an upstream.
+    package init(to address: UpstreamTarget, of upstream: LoadedUpstream, environment: UpstreamEnvironment) {
         self.address = address
         self.environment = environment
-        self.tls = address.isSecure ? plan.tls : nil
-        self.timeout = plan.limits.connect
-        self.dnsTTL = plan.dnsTTL
+        self.tls = address.isSecure ? upstream.tls : nil
+        self.timeout = upstream.settings.limits.connect
+        self.dnsTTL = upstream.settings.dnsTTL
     }
 
     /// Connects.

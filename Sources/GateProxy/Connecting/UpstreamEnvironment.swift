@@ -35,9 +35,9 @@ package struct UpstreamEnvironment {
 /// An event about a target that matters to the operator.
 package enum UpstreamEvent: Sendable {
     /// A target failed too often and is ejected for a while, on one event loop.
-    case ejected(UpstreamAddress, failures: Int, span: TimeAmount)
+    case ejected(UpstreamTarget, failures: Int, span: TimeAmount)
     /// The health checks have changed the state of a target, and why.
-    case health(UpstreamAddress, isUp: Bool, String)
+    case health(UpstreamTarget, isUp: Bool, String)
     /// A trusted certificate has none of the pinned keys; the keys are those of the built chain.
-    case pinMismatch(UpstreamAddress, isEnforced: Bool, presented: VerifiedChain?)
+    case pinMismatch(UpstreamTarget, isEnforced: Bool, presented: VerifiedChain?)
 }

@@ -7,8 +7,8 @@ internal import NIOCore
 ///
 /// Each check opens its own connection in the same way as requests do, so that it fails where they would.
 final class HealthChecker {
-    private let target: UpstreamAddress
-    private let plan: HealthPlan
+    private let target: UpstreamTarget
+    private let settings: HealthCheckSettings
     private let environment: UpstreamEnvironment
     private let health: TargetHealth
     private let pool: any UpstreamPool
@@ -22,32 +22,32 @@ final class HealthChecker {
     ///
     /// - Parameters:
     ///   - target: The target.
-    ///   - plan: How to check it.
+    ///   - settings: How to check it.
     ///   - pool: Opens the connections; shut down with the checker.
     ///   - environment: Services of its loop.
     ///   - health: Where the result is kept.
     init(
-        _ target: UpstreamAddress,
-        plan: HealthPlan,
+        _ target: UpstreamTarget,
+        settings: HealthCheckSettings,
         pool: any UpstreamPool,
         environment: UpstreamEnvironment,
         health: TargetHealth
     ) {
         self.target = target
-        self.plan = plan
+        self.settings = settings
         self.environment = environment
         self.health = health
         self.pool = pool
-        self.state = HealthState(plan)
+        self.state = HealthState(settings)
         self.head = ByteBuffer(
-            string: "GET \(plan.path) HTTP/1.1\r\nHost: \(plan.host ?? target.authority)\r\n"
+            string: "GET \(settings.path) HTTP/1.1\r\nHost: \(settings.host ?? target.authority)\r\n"
                 + "User-Agent: gatehouse-health\r\nAccept: */*\r\nConnection: close\r\n\r\n"
         )
     }
 
     /// Starts after a random delay, so that not all checks coincide.
     func start() {
-        let span = min(self.plan.interval.nanoseconds / 10, 1_000_000_000)
+        let span = min(self.settings.interval.nanoseconds / 10, 1_000_000_000)
         self.check(in: .nanoseconds(Int64.random(in: 0...max(1, span))))
     }
 
@@ -68,12 +68,12 @@ final class HealthChecker {
 
     private func check() {
         guard !self.isStopped else { return }
-        let probe = Probe(self.head, plan: self.plan, pool: self.pool) { [weak self] isHealthy, why in
+        let probe = Probe(self.head, settings: self.settings, pool: self.pool) { [weak self] isHealthy, why in
             self?.completed(isHealthy, why)
         }
         self.probe = probe
         let bound = NIOLoopBound(probe, eventLoop: self.environment.loop)
-        self.timer = self.environment.loop.scheduleTask(in: self.plan.timeout) {
+        self.timer = self.environment.loop.scheduleTask(in: self.settings.timeout) {
             bound.value.end(false, "no response in time")
         }
         self.pool.lease(to: probe, fresh: true)
@@ -87,26 +87,26 @@ final class HealthChecker {
             self.health.set(isHealthy)
             self.environment.report(.health(self.target, isUp: isHealthy, why))
         }
-        self.check(in: self.plan.interval)
+        self.check(in: self.settings.interval)
     }
 }
 
 /// One check; only the head of the response is read.
 private final class Probe: UpstreamSink {
     private let head: ByteBuffer
-    private let plan: HealthPlan
+    private let settings: HealthCheckSettings
     private let pool: any UpstreamPool
     private var done: ((Bool, String) -> Void)?
     private var link: (any UpstreamStream)?
 
     init(
         _ head: ByteBuffer,
-        plan: HealthPlan,
+        settings: HealthCheckSettings,
         pool: any UpstreamPool,
         done: @escaping (Bool, String) -> Void
     ) {
         self.head = head
-        self.plan = plan
+        self.settings = settings
         self.pool = pool
         self.done = done
     }
@@ -133,7 +133,7 @@ private final class Probe: UpstreamSink {
     }
 
     func upstreamReceivedHead(_ head: ResponseHead) {
-        self.end(self.plan.accepts(head.status), "status \(head.status)")
+        self.end(self.settings.accepts(head.status), "status \(head.status)")
     }
 
     func upstreamFailed(_ failure: UpstreamFailure) {

@@ -8,7 +8,7 @@ internal import Synchronization
 package final class HealthMonitor: Sendable {
     private let loop: any EventLoop
     private let scheduler: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
-    private let health = Mutex<[UpstreamPlan: [TargetHealth]]>([:])
+    private let health = Mutex<[LoadedUpstream: [TargetHealth]]>([:])
 
     /// A monitor without checks.
     ///
@@ -29,23 +29,23 @@ package final class HealthMonitor: Sendable {
         }
     }
 
-    /// Checks the targets of these plans from now on, and no others; the state of plans that stay is kept.
-    package func adopt(_ plans: Set<UpstreamPlan>) {
-        let asked = plans.filter { $0.health != nil }
+    /// Checks the targets of these upstreams from now on, and no others; the state of upstreams that stay is kept.
+    package func adopt(_ upstreams: Set<LoadedUpstream>) {
+        let asked = upstreams.filter { $0.settings.health != nil }
         let current = self.health.withLock { health in
             health = health.filter { asked.contains($0.key) }
-            for plan in asked where health[plan] == nil {
-                health[plan] = plan.targets.map { _ in TargetHealth() }
+            for upstream in asked where health[upstream] == nil {
+                health[upstream] = upstream.settings.targets.map { _ in TargetHealth() }
             }
             return health
         }
         self.scheduler.whenSuccess { $0.value.adopt(current) }
     }
 
-    /// The result of the checks for each target of a plan; empty without checks.
-    package func health(of plan: UpstreamPlan) -> [TargetHealth] {
-        guard plan.health != nil else { return [] }
-        return self.health.withLock { $0[plan] } ?? []
+    /// The result of the checks for each target of an upstream; empty without checks.
+    package func health(of upstream: LoadedUpstream) -> [TargetHealth] {
+        guard upstream.settings.health != nil else { return [] }
+        return self.health.withLock { $0[upstream] } ?? []
     }
 
     /// Stops all checks.
@@ -57,34 +57,34 @@ package final class HealthMonitor: Sendable {
 /// The checkers; confined to the monitor's event loop.
 private final class HealthCheckScheduler {
     private let environment: UpstreamEnvironment
-    private var checkers: [UpstreamPlan: [HealthChecker]] = [:]
+    private var checkers: [LoadedUpstream: [HealthChecker]] = [:]
 
     init(_ environment: UpstreamEnvironment) {
         self.environment = environment
     }
 
-    func adopt(_ wanted: [UpstreamPlan: [TargetHealth]]) {
-        for (plan, old) in self.checkers where wanted[plan] == nil {
+    func adopt(_ wanted: [LoadedUpstream: [TargetHealth]]) {
+        for (upstream, old) in self.checkers where wanted[upstream] == nil {
             for checker in old {
                 checker.stop()
             }
-            self.checkers[plan] = nil
+            self.checkers[upstream] = nil
         }
-        for (plan, health) in wanted where self.checkers[plan] == nil {
-            guard let healthPlan = plan.health else { continue }
-            var probing = plan
-            probing.limits.connect = min(plan.limits.connect, healthPlan.timeout)
-            probing.limits.connections = 1
-            self.checkers[plan] = zip(plan.targets, health).map { target, health in
+        for (upstream, health) in wanted where self.checkers[upstream] == nil {
+            guard let settings = upstream.settings.health else { continue }
+            var probing = upstream
+            probing.settings.limits.connect = min(upstream.settings.limits.connect, settings.timeout)
+            probing.settings.limits.connections = 1
+            self.checkers[upstream] = zip(upstream.settings.targets, health).map { target, health in
                 HealthChecker(
                     target,
-                    plan: healthPlan,
-                    pool: Upstream.pool(for: target, plan: probing, environment: self.environment, outcomes: nil),
+                    settings: settings,
+                    pool: Upstream.pool(for: target, of: probing, environment: self.environment, outcomes: nil),
                     environment: self.environment,
                     health: health
                 )
             }
-            for checker in self.checkers[plan] ?? [] {
+            for checker in self.checkers[upstream] ?? [] {
                 checker.start()
             }
         }

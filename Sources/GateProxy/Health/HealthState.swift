@@ -10,10 +10,10 @@ package struct HealthState: Sendable {
     /// Whether the target is used.
     package private(set) var isUp = true
 
-    /// A healthy target, with the thresholds of a plan.
-    package init(_ plan: HealthPlan) {
-        self.healthy = max(1, plan.healthy)
-        self.unhealthy = max(1, plan.unhealthy)
+    /// A healthy target, with the thresholds of a settings.
+    package init(_ settings: HealthCheckSettings) {
+        self.healthy = max(1, settings.healthy)
+        self.unhealthy = max(1, settings.unhealthy)
     }
 
     /// Counts a check.

@@ -6,30 +6,28 @@ package import GateCore
 internal import NIOCore
 internal import NIOSSL
 
-/// The TLS settings of an upstream with their files, read once with the configuration.
+/// The certificates that the connections of an upstream trust and present, read once with the configuration.
 ///
-/// Equal if the same was read, so that a reload without changes keeps the connections.
+/// Equal if the same was read, so that a reload that changes nothing keeps the connections.
 package final class UpstreamTLS: Sendable, Hashable {
-    /// The files and names.
+    /// The files and names, as the configuration gives them.
     package struct Settings: Sendable, Hashable {
-        /// The trusted authorities; nil for the system's.
+        /// The file of the only certificates to trust; nil for those of the system.
         package var caFile: String?
-        /// The client certificate.
-        package var certificateFile: String?
-        /// Its private key.
-        package var keyFile: String?
-        /// The name in SNI and in the certificate; nil for the target's host.
+        /// The certificate that is presented, with its key; nil for none.
+        package var certificate: CertificateFiles?
+        /// The server name (SNI) that the certificate must have, in the form of `Origin.host`; nil for the target's host.
         package var serverName: String?
-        /// The accepted keys; nil for every certificate of a trusted authority.
+        /// The pins of the target; nil for none.
         package var pins: PinSet?
 
-        /// The system's authorities, without client certificate and pins.
+        /// The certificates of the system, no client certificate, no pins.
         package init() {}
     }
 
-    /// The name in SNI and in the certificate; nil for the target's host.
+    /// The name that is asked for and checked; nil for the target's host.
     let serverName: String?
-    /// The accepted keys.
+    /// The keys that are accepted.
     package let pins: PinSet?
     private let http1: NIOSSLContext
     private let http2: NIOSSLContext
@@ -37,7 +35,7 @@ package final class UpstreamTLS: Sendable, Hashable {
 
     /// Reads the files.
     ///
-    /// - Throws: A `Failure` that names the file and the error.
+    /// - Throws: A `Failure` naming the file and what is wrong with it.
     package init(_ settings: Settings) throws(Failure) {
         var hash = SHA256()
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -47,9 +45,11 @@ package final class UpstreamTLS: Sendable, Hashable {
         if let file = settings.caFile {
             configuration.trustRoots = .certificates(try UpstreamTLS.certificates(file, &hash))
         }
-        if let file = settings.certificateFile, let keyFile = settings.keyFile {
-            configuration.certificateChain = try UpstreamTLS.certificates(file, &hash).map { .certificate($0) }
-            configuration.privateKey = .privateKey(try UpstreamTLS.key(keyFile, &hash))
+        if let files = settings.certificate {
+            configuration.certificateChain = try UpstreamTLS.certificates(files.certificate, &hash).map {
+                .certificate($0)
+            }
+            configuration.privateKey = .privateKey(try UpstreamTLS.key(files.privateKey, &hash))
         }
         self.serverName = settings.serverName
         self.pins = settings.pins
@@ -66,7 +66,7 @@ package final class UpstreamTLS: Sendable, Hashable {
         left.fingerprint == right.fingerprint && left.serverName == right.serverName && left.pins == right.pins
     }
 
-    /// Equal values have the same hash.
+    /// What is equal has the same hash.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(self.fingerprint)
         hasher.combine(self.serverName)
@@ -83,7 +83,7 @@ package final class UpstreamTLS: Sendable, Hashable {
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            let files = "\(settings.keyFile ?? "-") and \(settings.certificateFile ?? "-")"
+            let files = "\(settings.certificate?.privateKey ?? "-") and \(settings.certificate?.certificate ?? "-")"
             throw Failure(.tlsKeyMismatch, "\(files) do not belong together: \(error)")
         }
     }
@@ -114,7 +114,7 @@ package final class UpstreamTLS: Sendable, Hashable {
         return bytes
     }
 
-    /// The length of a file, so that the same bytes split otherwise have another hash.
+    /// The length of a part, so that the same bytes parted otherwise have another hash.
     private static func length(of bytes: [UInt8]) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> ($0 * 8)) }
     }

@@ -33,10 +33,14 @@ final class UpstreamFixture {
         limits.connections = 0
         change(&limits)
         self.channel = EmbeddedChannel()
-        var plan = UpstreamPlan(targets: [.unix(path: "/nowhere")])
-        plan.limits = limits
+        var settings = UpstreamSettings(targets: [.unix(path: "/nowhere")])
+        settings.limits = limits
         let environment = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
-        let connector = UpstreamConnector(to: .unix(path: "/nowhere"), plan: plan, environment: environment)
+        let connector = UpstreamConnector(
+            to: .unix(path: "/nowhere"),
+            of: LoadedUpstream(withoutTLS: settings),
+            environment: environment
+        )
         self.pool = HTTP1Pool(connector, limits: limits, outcomes: self.outcomes)
         self.connection = HTTP1UpstreamConnection(pool: self.pool, limits: limits)
         self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
