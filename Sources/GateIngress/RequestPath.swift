@@ -85,19 +85,19 @@ struct RequestPath {
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
         case .found(let session):
-            if isRetry { session.forgetStanding(on: route) }
+            if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session)
         }
     }
 
     private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
-        let standing: RouteAuthorization
+        let authorization: RouteAuthorization
         do {
-            standing = try session.standing(on: route, runtime: self.runtime, now: self.loop.now)
+            authorization = try session.authorization(on: route, runtime: self.runtime, now: self.loop.now)
         } catch {
             return .refused(error)
         }
-        switch standing {
+        switch authorization {
         case .signInNeeded:
             return .signInNeeded(route)
         case .refused(let failure):

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "S", "10", "10s", "-1S", "+1S", "1.5S", "100000000S", "1 S", "\u{661}S"])
-    func `what is no time is none`(text: String) {
+    func `a malformed time-out is ignored`(text: String) {
         #expect(GRPC.timeout(text) == nil)
     }
 

@@ -71,10 +71,10 @@ extension GatewayResponder {
         self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
     }
 
-    /// Rejects a request because too many are in flight or because of the overload stage.
+    /// Rejects a request because too many are in flight or because of the overload level.
     private func refuseForLoad() {
         let failure =
-            self.loop.stage.refusesRequests
+            self.loop.level.rejectsRequests
             ? Failure(.gatewayOverloaded, "memory or file descriptors are nearly used up")
             : Failure(
                 .gatewayTooManyRequests,

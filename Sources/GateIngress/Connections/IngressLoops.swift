@@ -78,7 +78,7 @@ package final class IngressLoops: Sendable {
                 : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
         }
         var limits = state.runtime.limits.downstream
-        limits.streams = min(limits.streams, state.stage.maxStreams ?? .max)
+        limits.streams = min(limits.streams, state.level.maxStreams ?? .max)
         let setting = DownstreamEnvironment(
             limits: limits,
             names: { state.runtime.fieldNames },
@@ -115,10 +115,10 @@ extension IngressLoops {
         }
     }
 
-    /// Puts an overload stage into effect.
-    package func enter(_ stage: OverloadStage) {
+    /// Puts an overload level into effect.
+    package func enter(_ level: OverloadLevel) {
         for bound in self.states {
-            bound.eventLoop.execute { bound.value.enter(stage) }
+            bound.eventLoop.execute { bound.value.enter(level) }
         }
     }
 

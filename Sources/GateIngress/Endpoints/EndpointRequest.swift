@@ -17,7 +17,7 @@ struct EndpointRequest: Sendable {
     let query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
-    /// The origin that was asked: the gate's or an app's.
+    /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
     let cookies: CookieHeader
     let visitor: ClientKind

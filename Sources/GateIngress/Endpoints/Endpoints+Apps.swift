@@ -11,7 +11,9 @@ extension Endpoints {
 
     /// The apps that the user may open, at the gateway's host.
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps") }
+        guard self.isOnGatewayHost(request) else {
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps")
+        }
         guard request.path != "/" || request.visitor.wantsPage else {
             throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }

@@ -14,7 +14,7 @@ extension Endpoints {
     func signIn(_ request: EndpointRequest) -> Response {
         let path = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let otherAccount = request.wantsOtherAccount
-        guard self.isAtGate(request) else {
+        guard self.isOnGatewayHost(request) else {
             return SignInRedirect(runtime: self.runtime).redirect(
                 to: path,
                 on: request.origin,
@@ -60,7 +60,7 @@ extension Endpoints {
 
     /// Begins an attempt with a provider and sends the browser there.
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
-        guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
+        guard !id.isEmpty, self.isOnGatewayHost(request) else { return self.signIn(request) }
         guard let provider = self.runtime.provider(id) else {
             throw Failure(.providerNone, "no provider has this name")
         }
@@ -100,7 +100,7 @@ extension Endpoints {
 
     /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
+        guard let provider = self.runtime.provider(id), self.isOnGatewayHost(request) else {
             throw Failure(.providerNone, "a callback for an unknown provider")
         }
         guard let answer else { throw Failure(.openIDCallback, "the callback is not a form") }

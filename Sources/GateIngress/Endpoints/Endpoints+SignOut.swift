@@ -21,13 +21,13 @@ extension Endpoints {
             user: self.runtime.user(of: session)
         )
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
-        let gate = self.isAtGate(request) ? "" : " \(self.runtime.publicOrigin)"
-        return Rendering.page(200, html, formTargets: "'self'\(gate)\(target)")
+        let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.publicOrigin)"
+        return Rendering.page(200, html, formTargets: "'self'\(gatewaySource)\(target)")
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
     private func signedOutPage(_ request: EndpointRequest) -> Response {
-        guard self.isAtGate(request) else {
+        guard self.isOnGatewayHost(request) else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
         }
         let state = (request.query?["state"]).flatMap {

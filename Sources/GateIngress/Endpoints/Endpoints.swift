@@ -63,7 +63,7 @@ struct Endpoints: Sendable {
         case .signOut: return try await self.signOutPage(request)
         case .userinfo: return try await self.userinfo(request)
         case .apps: return try await self.apps(request)
-        case .handover: return try await self.handover(request)
+        case .sessionTransfer: return try await self.sessionTransfer(request)
         case .resume: return try self.resume(request)
         case .keys: return self.jwks()
         case .style: return self.asset("text/css; charset=utf-8", Pages.style)
@@ -96,8 +96,8 @@ struct Endpoints: Sendable {
         return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
-    /// Whether the request reached the gate's own host, where sign-ins happen.
-    func isAtGate(_ request: EndpointRequest) -> Bool {
+    /// Whether the request reached the gateway's host, where sign-ins happen.
+    func isOnGatewayHost(_ request: EndpointRequest) -> Bool {
         request.origin.host == self.runtime.publicOrigin.host
     }
 

@@ -14,7 +14,7 @@ private let gate = "https://gate.example.com"
 private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct SignInEndpointTests {
-    @Test func `a person signs in and lands where they were going`() async throws {
+    @Test func `a user signs in and returns to the requested page`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/page?x=1")
@@ -44,7 +44,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(gateway.verdict(head) == "forwarded to wiki")
     }
 
-    @Test func `a session that ended before the loop was told of it stays ended`() async throws {
+    @Test func `a session that ended before the loop cached it stays ended`() async throws {
         let gateway = try GatewayFixture()
         let begun = try await gateway.session(of: .staff())
         gateway.loop.sessions.removeFamily(begun.session.familyKey)
@@ -57,7 +57,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(answer.status == 401 && answer.code == "session.none")
     }
 
-    @Test func `with several providers a person chooses, with one they go straight there`() async throws {
+    @Test func `with several providers a user chooses, with one they are redirected there`() async throws {
         let browser = Browser(try GatewayFixture())
         let page = try await browser.open("\(gate)/oauth2/sign_in?rd=%2F")
         #expect(page.status == 200)
@@ -94,7 +94,7 @@ private let sessionCookie = "__Host-gatehouse"
         let line = try #require(lines.all.last { $0.message == "refused" })
         #expect(line.values["provider"] == "staff" && line.values["code"] == "id_token.authorized_party")
         #expect(line.values["detail"]?.contains(#"azp is "another-client", expected "gatehouse""#) == true)
-        // A name that a visitor made up is not written.
+        // A name that a client made up is not logged.
         try await browser.open("\(gate)/oauth2/start/made-up", "Accept: */*\r\n")
         #expect(lines.all.last { $0.message == "refused" }?.values["provider"] == nil)
     }
@@ -122,7 +122,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(gateway.providers.requests.count { $0.hasSuffix("/token") } == 1)
     }
 
-    @Test func `whoever has a session goes on after a callback that was used`() async throws {
+    @Test func `a user with a session goes on after a callback that was used`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a")
@@ -133,7 +133,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(again.status == 303 && again.location == "\(gate)/wiki/a")
     }
 
-    @Test func `a lost attempt leads whoever has a session to the front page and others to an error`() async throws {
+    @Test func `a lost attempt redirects users with a session to the front page and others to an error`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
@@ -220,7 +220,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(browser.jar[GatewayFixture.gate]?.count == 5)
     }
 
-    @Test func `an ID token that is not for this attempt lets nobody in`() async throws {
+    @Test func `an ID token that is not for this attempt signs no user in`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
@@ -230,7 +230,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(!gateway.store.calls.contains("insert"))
     }
 
-    @Test func `a store that is down lets nobody in and takes no cookie away`() async throws {
+    @Test func `a store that is down signs no user in and removes no cookie`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
@@ -296,7 +296,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(heard.value)
     }
 
-    @Test func `if the store is down the person is told and keeps the cookie`() async throws {
+    @Test func `if the store is down the user gets an error and keeps the cookie`() async throws {
         let (gateway, browser) = try await self.signedIn()
         gateway.store.isDown = true
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "Accept: */*\r\n")
@@ -306,14 +306,14 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test(arguments: ["Sec-Fetch-Site: cross-site", "Origin: https://evil.example", "Origin: null"])
-    func `another site cannot sign a person out`(line: String) async throws {
+    func `another site cannot sign a user out`(line: String) async throws {
         let (gateway, browser) = try await self.signedIn()
         let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "\(line)\r\n")
         #expect(answer.status == 403 && answer.code == "request.cross_site")
         #expect(!gateway.store.calls.contains("removeFamily"))
     }
 
-    @Test func `a mere link signs nobody out`() async throws {
+    @Test func `a mere link signs no user out`() async throws {
         let (gateway, browser) = try await self.signedIn()
         let page = try await browser.open("\(gate)/oauth2/sign_out")
         #expect(page.status == 200 && page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
@@ -364,7 +364,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(try JSON(parsing: info.body)["user"]?.string == "staff:ada")
     }
 
-    /// A person who is signed in at the gate, and the address with the code for the shop.
+    /// A user who is signed in on the gateway's host, and the URL with the code for the shop.
     private func withCode(_ gateway: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))
         let toGate = try self.knock(gateway, browser)

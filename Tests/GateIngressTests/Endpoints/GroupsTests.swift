@@ -24,7 +24,7 @@ private let gate = "https://gate.example.com"
         return entry
     }
 
-    /// The lounge, as somebody with these claims finds it.
+    /// The lounge, as a user with these claims gets it.
     private func lounge(_ claims: [String: JSON], denying group: String) async throws -> Response {
         let gateway = try GatewayFixture(app: { app in
             app.route.denied = app.route.app == "lounge" ? [Self.entry(group: group)] : []
@@ -34,7 +34,7 @@ private let gate = "https://gate.example.com"
         return try await browser.open(callback, "Accept: */*\r\n")
     }
 
-    @Test func `a session keeps the groups that rules name if no app is told of the others`() async throws {
+    @Test func `a session keeps only the groups that rules name if no app gets the others`() async throws {
         let gateway = try GatewayFixture(app: { app in
             app.route.groups = .named
             app.route.denied = [Self.entry(group: "staff-abroad")]
@@ -47,7 +47,7 @@ private let gate = "https://gate.example.com"
         #expect(info["groups_complete"] == false)
     }
 
-    @Test func `an app is told of no more groups than its own rules name if its entry says so`() throws {
+    @Test func `an app with 'groups: named' gets only the groups that its rules name`() throws {
         let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "lounge" else { return }
             app.route.groups = .named
@@ -144,7 +144,7 @@ private let gate = "https://gate.example.com"
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Purpose: prefetch\r\n",
         ])
-    func `nothing but a person opening the address begins a sign-in`(lines: String) async throws {
+    func `only a navigation begins a sign-in`(lines: String) async throws {
         let gateway = try GatewayFixture()
         let answer = try await Browser(gateway).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
         #expect(answer.status == 403 && answer.text.contains("request.not_navigation"))
@@ -152,7 +152,7 @@ private let gate = "https://gate.example.com"
     }
 
     @Test(arguments: ["", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n"])
-    func `a person who opens the address begins one, also from another site`(lines: String) async throws {
+    func `a navigation begins a sign-in, also from another site`(lines: String) async throws {
         let answer = try await Browser(try GatewayFixture()).open(
             "\(gate)/oauth2/start/staff",
             "\(lines)Accept: text/html\r\n"
@@ -160,7 +160,7 @@ private let gate = "https://gate.example.com"
         #expect(answer.status == 303)
     }
 
-    @Test func `those who wait for one provider leave room for another's people`() async throws {
+    @Test func `sign-ins that wait for one provider do not block those of another`() async throws {
         let gateway = try GatewayFixture()
         let staff = try #require(gateway.runtime.provider("staff"))
         while staff.waiting.acquire() {}

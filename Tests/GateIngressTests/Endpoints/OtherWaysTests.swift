@@ -12,7 +12,7 @@ import Testing
 
 private let gate = "https://\(GatewayFixture.gate)"
 
-/// What a page offers when the way that a person chose is shut.
+/// What a page offers when the provider that a user chose fails.
 @Suite struct OtherWaysTests {
     private static let failure = Failure(.providerPinMismatch, "")
 
@@ -37,16 +37,16 @@ private let gate = "https://\(GatewayFixture.gate)"
             ("/oauth2/callback/staff?state=x", "/start/guests?rd=%2F"),
         ]
     )
-    func `the other providers are offered, with the way back`(target: String, way: String) throws {
+    func `the other providers are offered, with the return path`(target: String, way: String) throws {
         #expect(try self.ways(target) == ["\(gate)/oauth2\(way)"])
     }
 
     @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
-    func `a provider that the app does not accept is no other way`(path: String, provider: String) throws {
+    func `a provider that the app does not accept is not offered`(path: String, provider: String) throws {
         #expect(try self.ways("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
     }
 
-    @Test func `whoever chose a provider that the app does not accept is offered one that it does`() throws {
+    @Test func `a user who chose a provider that the app does not accept is offered one that it does`() throws {
         #expect(try self.ways("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
     }
 
@@ -90,31 +90,31 @@ private let gate = "https://\(GatewayFixture.gate)"
     }
 }
 
-/// The same, as a person meets it.
+/// The same, as a user gets it.
 @Suite struct OtherWaysPageTests {
     /// A site whose provider `staff` has no metadata.
     private func gateway() throws -> GatewayFixture {
         try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
     }
 
-    @Test func `a person whose provider fails at the start is offered the others`() async throws {
+    @Test func `a user whose provider fails at the start is offered the others`() async throws {
         let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
         #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx"))
         #expect(!page.text.contains("start/staff"))
     }
 
-    @Test func `a person without another way is offered to begin again`() async throws {
+    @Test func `a user without another provider is offered to begin again`() async throws {
         let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
         #expect(page.status == 502 && !page.text.contains("/oauth2/start/"))
         #expect(page.text.contains("\(gate)/oauth2/sign_in"))
     }
 
-    @Test func `a script is told the code only`() async throws {
+    @Test func `a script gets the code only`() async throws {
         let answer = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
         #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
     }
 
-    @Test func `after the provider's answer the way back is that of the attempt`() async throws {
+    @Test func `after the provider's callback the return path is that of the attempt`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/x?a=b")

@@ -64,7 +64,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(try await browser.open(back).location == "https://shop.example.com\(self.long)")
     }
 
-    @Test func `W-06: an address over 8 KiB ends on a page that says so`() async throws {
+    @Test func `W-06: a URL over 8 KiB ends on a page that explains it`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
@@ -79,7 +79,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(links(page) == ["Try again": "\(gate)/wiki"])
     }
 
-    @Test func `W-06: what is not kept any more says so`() async throws {
+    @Test func `W-06: a dropped reference ends on a page that explains it`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
@@ -132,7 +132,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test(arguments: ["//evil.example", "/\\evil.example", "https://evil.example", "/a/../b"])
-    func `a path that is none of this site is not kept`(target: String) {
+    func `a path that is not on this site is not kept`(target: String) {
         #expect(ReturnPath(target) == nil)
         #expect(ReturnPath(target + String(repeating: "a", count: 5000)) == nil)
     }

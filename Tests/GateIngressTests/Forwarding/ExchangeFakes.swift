@@ -73,7 +73,7 @@ final class FakeStream: UpstreamStream {
     func resumeReading() { self.isReading = true }
 }
 
-/// The responder's side of an exchange: notes what it is asked and told.
+/// The responder's side of an exchange: notes its calls.
 final class FakeDelegate: UpstreamExchangeDelegate {
     let requestID = RequestID.given("the-id")
     /// The identity for a retry; nil if the user is denied then.

@@ -16,7 +16,7 @@ import Testing
         ("Accept: application/json", false), ("X: y", false),
         ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
     ])
-    func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
+    func `users get pages and scripts get what they can parse`(lines: String, wantsPage: Bool) throws {
         let gateway = try GatewayFixture()
         #expect(ClientKind(try gateway.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
     }
@@ -143,7 +143,7 @@ import Testing
         ("POST /wiki/a", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
         ("GET /wiki/a?x=%00", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
     ])
-    func `a person is sent to sign in and then back to where they were`(
+    func `a user is redirected to sign in and then back`(
         start: String,
         app: String,
         location: String
@@ -153,7 +153,7 @@ import Testing
         #expect(answer.head.headerFields[.cacheControl] == "no-store" && answer.cookies.isEmpty)
     }
 
-    @Test func `V-10 a script is told 401, where a user would have to go and what to send afterwards`() throws {
+    @Test func `V-10 a script gets 401 with the sign-in URL and the cookie to send afterwards`() throws {
         let answer = try self.answer("GET /wiki/a", "wiki", page: false)
         let json = try JSON(parsing: answer.body)
         #expect(answer.status == 401 && answer.location == nil && json["error"]?.string == "sign_in_required")
@@ -164,7 +164,7 @@ import Testing
         #expect(elsewhere["sign_in"]?.string == "https://shop.example.com/oauth2/sign_in?rd=%2Fa")
     }
 
-    @Test func `on an app's own host a person is sent to the gate, bound to the browser`() throws {
+    @Test func `on an app's own host a user is redirected to the gateway's host, bound to the browser`() throws {
         let answer = try self.answer("GET /cart", "shop", host: "shop.example.com")
         #expect(answer.location?.hasPrefix("https://gate.example.com/oauth2/handover?request=") == true)
         #expect(answer.cookies.count == 1)

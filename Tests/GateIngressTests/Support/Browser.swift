@@ -13,21 +13,21 @@ import Testing
 
 @testable import GateIngress
 
-/// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
+/// Sends requests to endpoints as a browser would, and keeps cookies for each host.
 final class Browser {
     private let gateway: GatewayFixture
     /// The cookies by host and name.
     var jar: [String: [String: String]] = [:]
     private let noted = NotedSessions()
 
-    /// The sessions that the gateway's loop was told of as they began.
+    /// The sessions that were passed to the gateway's loop as they began.
     var begun: [IssuedSession] { self.noted.all }
 
     init(_ gateway: GatewayFixture) {
         self.gateway = gateway
     }
 
-    /// The answer to a request for an address of ours.
+    /// The response to a request for an endpoint.
     @discardableResult
     func open(
         _ address: String,
@@ -56,7 +56,7 @@ final class Browser {
         return answer
     }
 
-    /// Takes the cookies of an answer.
+    /// Keeps the cookies of a response.
     func keep(_ answer: Response, host: String) {
         for line in answer.cookies {
             let pair = line.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -65,7 +65,7 @@ final class Browser {
         }
     }
 
-    /// Begins a sign-in; the answer of the provider is the address of the callback that ends it.
+    /// Begins a sign-in; returns the URL of the callback that ends it.
     func begin(
         _ provider: String,
         returnPath: String = "/",
@@ -92,7 +92,7 @@ final class Browser {
         return "\(try #require(form["redirect_uri"]))?\(answer.encoded)"
     }
 
-    /// A person of example.org.
+    /// A user of example.org.
     static let ada: [String: JSON] = [
         "sub": "ada", "email": "ada@example.org", "email_verified": true, "name": "Ada Lovelace",
     ]

@@ -44,7 +44,7 @@ import Testing
         #expect(lines.all.last?.values["detail"]?.contains("wiki") == true)
     }
 
-    @Test func `Z-05: bytes that are no request are logged with the incident that is shown`() throws {
+    @Test func `Z-05: bytes that are not a request are logged with the incident that is shown`() throws {
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let answer = try gateway.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
