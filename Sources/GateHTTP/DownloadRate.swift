@@ -2,25 +2,25 @@
 
 internal import NIOCore
 
-/// Measures whether a client that makes the gateway wait takes a response fast enough; pure.
+/// Measures whether a slow client takes a response fast enough; pure.
 ///
-/// A client that takes a few bytes now and then never stands still, and would hold a connection to an app for as long as it
-/// likes (slow read). Measured are spans in which bytes wait all the time; one after the other, so that what was taken
-/// quickly at first pays for nothing later.
+/// A client that takes a few bytes now and then never stalls, and could hold a connection to an app indefinitely (slow
+/// read). The rate is measured over consecutive spans in which bytes are always queued, so that fast reads at the start
+/// do not pay for slow reads later.
 struct DownloadRate: Sendable {
     private var since: NIODeadline?
     private var takenBefore: Int64 = 0
 
-    /// Nothing waits: the next span starts when bytes wait again.
+    /// Ends the span because nothing is queued; the next one starts when bytes are queued again.
     mutating func reset() { self.since = nil }
 
-    /// Whether a span that has lasted as long as a stall may has brought as many bytes as it must.
+    /// Whether a span as long as a write stall has taken the minimum number of bytes.
     ///
     /// - Parameters:
     ///   - taken: How many bytes the client has taken on this connection or stream.
     ///   - now: The time.
-    ///   - limits: The rate, and how long a span is.
-    /// - Returns: Whether to go on waiting.
+    ///   - limits: The rate, and the length of a span.
+    /// - Returns: Whether to keep waiting.
     mutating func isFastEnough(taken: Int64, at now: NIODeadline, within limits: DownstreamLimits) -> Bool {
         guard let since else {
             self.since = now

@@ -1,66 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateNet
+internal import GateNet
 package import GateWire
 package import NIOCore
 
-/// One request of a client and the answer to it, whatever the protocol; confined to its connection's event loop.
+/// One request of a client and the response to it, over any protocol; confined to its connection's event loop.
 ///
-/// Over HTTP/1.1 it is the connection itself, over HTTP/2 one stream of it. Heads are handed over as the bytes of
-/// HTTP/1.1 in either case, so that one place decides which lines go out. What is asked of an exchange that is over is
-/// ignored.
+/// Over HTTP/1.1 it is the connection itself, over HTTP/2 one stream. Heads are passed as HTTP/1.1 bytes in both cases,
+/// so that one place decides which lines are sent. Calls on a completed exchange are ignored.
 package protocol DownstreamExchange: AnyObject {
-    /// When the bytes at hand arrived.
+    /// When the current bytes arrived.
     var arrived: NIODeadline { get }
-    /// Whether the answer about to be started has to say `Connection: close`; never over HTTP/2.
+    /// Whether the next response must carry `Connection: close`; never over HTTP/2.
     var mustClose: Bool { get }
 
-    /// Tells a client that waits for it to send the body.
+    /// Sends `100 Continue` to a client that waits for it.
     func sendContinue()
-    /// Sends an interim head, complete as a `HeadWriter` writes it; only for requests of HTTP/1.1 and later.
+    /// Sends an interim head, complete as written by `HeadWriter`; only for requests of HTTP/1.1 and later.
     func sendInterim(_ head: ByteBuffer)
-    /// Sends an answer of our own and completes the request with it.
-    func respond(_ answer: Response)
-    /// Starts an answer with a complete head, which says `Connection: close` if ``mustClose`` said so.
+    /// Sends a response of the gateway and completes the request.
+    func respond(_ response: Response)
+    /// Starts a response with a complete head, which carries `Connection: close` if ``mustClose`` is true.
     func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool)
-    /// Takes back a response that was started, as long as nothing of it has been handed to the network.
+    /// Takes back a started response, as long as no byte of it has been handed to the network.
     ///
     /// - Returns: Whether another response may be sent instead.
     func retract() -> Bool
-    /// Sends a part of the body; false when the client should be given time to take it.
+    /// Sends a part of the body; false when the caller should wait until the client has taken more.
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool
-    /// Completes the answer.
+    /// Completes the response.
     func end()
-    /// Completes the answer with a trailer section: checked lines as a head has them, and an empty line.
+    /// Completes the response with a trailer section: validated lines as in a head, and an empty line.
     ///
     /// HTTP/1.1 drops it.
     func end(trailers: ByteBuffer)
-    /// Starts a tunnel with a complete head: from now on bytes go both ways as they are, until ``end()``.
+    /// Starts a tunnel with a complete head: bytes then pass unchanged in both directions, until ``end()``.
     ///
-    /// What the client sends goes to the responder's `receive`, until its `cancel` or `tunnelEnded`.
+    /// Bytes of the client go to the responder's `receive`, until its `cancel` or `tunnelEnded`.
     func startTunnel(_ head: consuming ByteBuffer)
-    /// Makes the answer to the request at hand the last of an HTTP/1.1 connection.
+    /// Makes the current response the last of an HTTP/1.1 connection.
     func closeAfterResponse()
     /// Sends what has been written; called when there is no more to write for now.
     func flush()
-    /// Breaks the answer off, so that the client sees that it is not complete.
-    func cut()
+    /// Closes the connection or resets the stream in the middle of the response, so that the client detects the
+    /// truncation.
+    func close()
 
     /// Stops reading the request's body, until ``resumeReading()``.
     func pauseReading()
-    /// Reads on.
+    /// Resumes reading the request's body.
     func resumeReading()
-    /// Room for a head.
+    /// An empty buffer for a head.
     func freshBuffer(capacity: Int) -> ByteBuffer
-}
-
-/// A client connection of any protocol, as those see it who end connections; confined to its event loop.
-package protocol ClientConnection: Expiring {
-    /// Whether bytes of an answer still wait for the client.
-    var isSending: Bool { get }
-    /// Ends an idle connection now and a busy one after its answers; called when the gateway drains.
-    func drain()
-    /// Ends the connection at once, in the middle of answers.
-    func cut()
 }

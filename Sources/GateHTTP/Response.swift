@@ -4,14 +4,14 @@ internal import GateWire
 package import HTTPTypes
 internal import NIOCore
 
-/// An answer that the gateway gives itself, complete with its body.
+/// A response of the gateway itself, complete with its body.
 package struct Response: Sendable {
-    /// Status and fields; framing and connection are added when it is sent.
+    /// Status and fields; framing and connection fields are added when it is sent.
     package var head: HTTPResponse
     /// The body.
     package var body: [UInt8]
 
-    /// Makes an answer; unless told otherwise it may not be stored by anybody.
+    /// A response; without a `Cache-Control` field it gets `no-store`.
     package init(_ status: Int, fields: HTTPFields = [:], body: [UInt8] = []) {
         var all = fields
         if all[.cacheControl] == nil { all[.cacheControl] = "no-store" }
@@ -19,12 +19,12 @@ package struct Response: Sendable {
         self.body = body
     }
 
-    /// An answer of plain text.
+    /// A plain-text response.
     package static func text(_ status: Int, _ text: String) -> Response {
         Response(status, fields: [.contentType: "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// The bytes to send, for a request by `GET` or with its body left out for `HEAD`.
+    /// The encoded response; without the body for `HEAD`.
     func encoded(closes: Bool, forHead: Bool, date: DateLine, into buffer: ByteBuffer) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         let status = self.head.status.code

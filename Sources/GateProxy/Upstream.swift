@@ -2,60 +2,61 @@
 
 internal import NIOCore
 
-/// The way of one event loop to an app, over one target or several; confined to that loop.
+/// The connections of one event loop to an app with one or several targets; confined to that loop.
 package final class Upstream {
-    /// What the configuration says.
+    /// The configuration.
     package let settings: UpstreamSettings
-    private let setting: UpstreamEnvironment
+    private let environment: UpstreamEnvironment
     private let pools: [any UpstreamPool]
-    /// The only pool, which needs no choice and no look at the clock; nil if there are several.
+    /// The only pool, which needs no load balancing; nil if there are several.
     private let only: HTTP1Pool?
     private let outcomes: [TargetOutcomes]
     private let health: [TargetHealth]
     private var targets: LoadBalancer
     private var budget: RetryBudget
 
-    /// A way without connections.
+    /// An upstream without connections.
     ///
     /// - Parameters:
-    ///   - upstream: Where it leads, and how.
-    ///   - setting: What it shares with the rest of its loop.
-    ///   - health: The word of the health checks on each target; empty if there are none.
-    package init(_ upstream: LoadedUpstream, setting: UpstreamEnvironment, health: [TargetHealth] = []) {
+    ///   - upstream: The settings and TLS files.
+    ///   - environment: Services of its loop.
+    ///   - health: The result of the health checks for each target; empty if there are none.
+    package init(_ upstream: LoadedUpstream, environment: UpstreamEnvironment, health: [TargetHealth] = []) {
         let settings = upstream.settings
         self.settings = settings
-        self.setting = setting
+        self.environment = environment
         self.health = health.count == settings.targets.count ? health : []
         let outcomes = settings.targets.map { _ in TargetOutcomes() }
-        // The last target is never left out, so how its requests go matters to nobody.
+        // The last target is never ejected, so its outcomes need not be counted.
         let isWatched = settings.targets.count > 1 && settings.ejection != nil
         self.outcomes = outcomes
         self.pools = zip(settings.targets, outcomes).map { target, outcomes in
-            Upstream.pool(for: target, of: upstream, setting: setting, outcomes: isWatched ? outcomes : nil)
+            Upstream.pool(for: target, of: upstream, environment: environment, outcomes: isWatched ? outcomes : nil)
         }
         self.only = self.pools.count == 1 ? self.pools.first as? HTTP1Pool : nil
         self.targets = LoadBalancer(settings)
         self.budget = RetryBudget(percent: settings.retry.budget, now: .now())
     }
 
-    /// The connections to one target of a settings.
+    /// Creates the pool of one target.
     static func pool(
         for target: UpstreamTarget,
         of upstream: LoadedUpstream,
-        setting: UpstreamEnvironment,
+        environment: UpstreamEnvironment,
         outcomes: TargetOutcomes?
     ) -> any UpstreamPool {
-        let connector = UpstreamConnector(to: target, of: upstream, setting: setting)
+        let connector = UpstreamConnector(to: target, of: upstream, environment: environment)
         guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: upstream.settings.limits, outcomes: outcomes) }
         return HTTP1Pool(connector, limits: upstream.settings.limits, outcomes: outcomes)
     }
 
-    /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
+    /// Requests a connection or stream for a request; `sink` is informed, now or later, that it is ready or that there
+    /// is no connection.
     ///
     /// - Parameters:
-    ///   - sink: Who wants it.
-    ///   - key: The session, or 0 for none; the same goes to the same target if the choice is sticky.
-    /// - Returns: The position of the target, to be avoided by a second try.
+    ///   - sink: Receives the events of the request.
+    ///   - key: The session, or 0; with sticky balancing the same key leads to the same target.
+    /// - Returns: The index of the target, which a retry avoids.
     package func lease(to sink: any UpstreamSink, key: @autoclosure () -> UInt64) -> Int {
         self.budget.noteRequest()
         if let only {
@@ -67,63 +68,63 @@ package final class Upstream {
         return index
     }
 
-    /// Whether a request may be sent a second time now; takes it out of the budget.
+    /// Whether a request may be retried now; uses the retry budget.
     ///
     /// - Parameters:
-    ///   - problem: How the first try ended.
+    ///   - failure: How the first attempt failed.
     ///   - call: The request.
     ///   - wasReused: Whether its connection had carried a request before.
     ///   - bodyBegan: Whether a byte of its body has been sent.
-    /// - Returns: Whether ``leaseForRetry(to:key:avoiding:)`` may be called.
+    /// - Returns: Whether ``leaseForRetry(to:key:avoiding:after:)`` may be called.
     package func mayRetry(
-        after problem: UpstreamFailure,
+        after failure: UpstreamFailure,
         _ call: UpstreamRequest,
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
-        guard self.settings.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
+        guard self.settings.retry.allows(failure, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
         else {
             return false
         }
-        // A request that no app has seen adds nothing to the load of the other targets, so it needs no budget.
-        return self.mayTryOtherTarget(after: problem) || self.budget.take(at: .now())
+        // A request that no app has seen adds no load to the other targets, so it needs no budget.
+        return self.mayTryOtherTarget(after: failure) || self.budget.take(at: .now())
     }
 
-    /// Whether a request that found nothing at its target may go to another.
-    package func mayTryOtherTarget(after problem: UpstreamFailure) -> Bool {
-        self.pools.count > 1 && problem.isUnreachable
+    /// Whether a request that found nothing listening at its target may go to another one.
+    package func mayTryOtherTarget(after failure: UpstreamFailure) -> Bool {
+        self.pools.count > 1 && failure.isUnreachable
     }
 
-    /// Finds a way for the second try: on a new connection, to another target if there is one.
+    /// Requests a new connection for a retry, to another target if there is one.
     ///
     /// - Parameters:
-    ///   - sink: Who wants it.
-    ///   - key: The session, or 0 for none.
-    ///   - target: The target that was asked before.
-    ///   - problem: How that ended; a target that was not there is asked again only if it is the only one.
-    /// - Returns: The position of the target.
+    ///   - sink: Receives the events of the request.
+    ///   - key: The session, or 0.
+    ///   - target: The target of the first attempt.
+    ///   - failure: How that failed; an unreachable target is retried only if it is the only one.
+    /// - Returns: The index of the target.
     package func leaseForRetry(
         to sink: any UpstreamSink,
         key: @autoclosure () -> UInt64,
         avoiding target: Int,
-        after problem: UpstreamFailure
+        after failure: UpstreamFailure
     ) -> Int {
         let session = self.settings.balance == .sticky ? key() : 0
-        let index = self.pick(key: session, avoiding: target, isGone: problem.isUnreachable)
+        let index = self.pick(key: session, avoiding: target, isGone: failure.isUnreachable)
         self.pools[index].lease(to: sink, fresh: true)
         return index
     }
 
-    /// Takes a request out of the line; its client is gone.
+    /// Removes a request from the queue; its client has disconnected.
     package func cancel(_ sink: any UpstreamSink) {
         for pool in self.pools {
             pool.cancel(sink)
         }
     }
 
-    /// Keeps no more connections; those in use end with their request.
+    /// Closes idle connections; those in use close after their request.
     ///
-    /// Called when no route leads here any more.
+    /// Called when no route uses this upstream any more.
     package func shutDown() {
         for pool in self.pools {
             pool.shutDown()
@@ -137,7 +138,7 @@ package final class Upstream {
         return self.targets.pick(key: key, at: now, avoiding: avoided, isGone: isGone) { pools[$0].load.requests }
     }
 
-    /// Takes note of the health checks and of failures.
+    /// Applies health checks and failures to the load balancer.
     private func look(at now: NIODeadline) {
         for index in self.pools.indices {
             if !self.health.isEmpty { self.targets.setHealth(index, isUp: self.health[index].isUp, at: now) }
@@ -146,28 +147,28 @@ package final class Upstream {
             guard failures > 0,
                 let span = self.targets.eject(index, after: failures, isBrief: outcomes.isOnlyUnreachable, at: now)
             else { continue }
-            self.outcomes[index].forget()
-            self.setting.report(.ejected(self.settings.targets[index], failures: failures, span: span))
+            self.outcomes[index].reset()
+            self.environment.report(.ejected(self.settings.targets[index], failures: failures, span: span))
         }
     }
 }
 
 // MARK: Report
 
-/// How one target of an upstream is.
+/// The status of one target of an upstream.
 package struct TargetStatus: Sendable, Hashable {
     /// The target.
     package var target: UpstreamTarget
-    /// Whether the health checks say that it is there; true if there are none.
+    /// Whether the health checks pass; true without checks.
     package var isUp: Bool
-    /// On how many event loops it is left out because it failed.
+    /// On how many event loops it is ejected.
     package var ejections: Int
-    /// On how many event loops it is known.
+    /// How many event loops have reported it.
     package var loops: Int
     /// Connections and requests.
     package var load: TargetLoad
 
-    /// What one loop says of a target.
+    /// The status on one loop.
     package init(_ target: UpstreamTarget, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
         self.target = target
         self.isUp = isUp
@@ -176,10 +177,10 @@ package struct TargetStatus: Sendable, Hashable {
         self.load = load
     }
 
-    /// Whether some event loop uses it.
+    /// Whether at least one event loop uses it.
     package var isHealthy: Bool { self.isUp && self.ejections < self.loops }
 
-    /// Adds what another loop says of the same target.
+    /// Adds the status of the same target on another loop.
     package mutating func merge(_ other: TargetStatus) {
         self.isUp = self.isUp && other.isUp
         self.ejections += other.ejections
@@ -189,7 +190,7 @@ package struct TargetStatus: Sendable, Hashable {
 }
 
 extension Upstream {
-    /// How the targets are, for this loop.
+    /// The status of the targets on this loop.
     package var status: [TargetStatus] {
         let now = NIODeadline.now()
         if self.pools.count > 1 { self.look(at: now) }

@@ -14,7 +14,7 @@ private struct ConnectionFixture {
     let ledger = CallLedger()
     var sent: [UInt8] = []
 
-    var setting: DownstreamEnvironment {
+    var environment: DownstreamEnvironment {
         // As in the program, so that a buffer that is released while in use is detected.
         let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
         return DownstreamEnvironment(
@@ -23,7 +23,7 @@ private struct ConnectionFixture {
             sweep: self.sweep,
             isDraining: { false },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
-            memory: memory,
+            buffers: memory,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
     }
@@ -67,7 +67,7 @@ enum HTTP1ConnectionFuzzTarget {
             ledger = fixture.ledger
             let responder = Echo(fixture.ledger)
             let connection = HTTP1Connection(
-                setting: fixture.setting,
+                environment: fixture.environment,
                 peer: IPAddress("192.0.2.1"),
                 tls: nil,
                 responder: responder
@@ -90,7 +90,9 @@ enum HTTP2ConnectionFuzzTarget {
         do {
             var fixture = ConnectionFixture()
             ledger = fixture.ledger
-            let connection = HTTP2Connection(setting: fixture.setting, peer: IPAddress("192.0.2.1")) { Echo(ledger) }
+            let connection = HTTP2Connection(environment: fixture.environment, peer: IPAddress("192.0.2.1")) {
+                Echo(ledger)
+            }
             try? fixture.add(connection)
             let pieces = Input(seed: input.seed, bytes: bytes).pieces
             if let violation = fixture.run(pieces, maxRequests: DownstreamLimits().streams + 16) { return violation }

@@ -38,7 +38,7 @@ final class Echo: Responder {
         self.phase = .begun
         (self.request, self.exchange, self.received, self.hasResponse) = (request, connection, 0, false)
         switch request.target.utf8.last {
-        case UInt8(ascii: "c"): self.exchange.take()?.cut()
+        case UInt8(ascii: "c"): self.exchange.take()?.close()
         case UInt8(ascii: "e"): self.start(.chunked)
         case UInt8(ascii: "p"): connection.pauseReading()
         case UInt8(ascii: "r"): self.respond()
@@ -83,7 +83,7 @@ final class Echo: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason.code) }
+    func response(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason.code) }
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }

@@ -85,8 +85,12 @@ enum UpstreamFuzzTarget {
         let address = UpstreamTarget(.unix(path: "/nowhere"), isHTTP2: true)
         var settings = UpstreamSettings(targets: [address])
         settings.limits.connections = 0
-        let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
-        let connector = UpstreamConnector(to: address, of: LoadedUpstream(withoutTLS: settings), setting: setting)
+        let environment = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
+        let connector = UpstreamConnector(
+            to: address,
+            of: LoadedUpstream(withoutTLS: settings),
+            environment: environment
+        )
         let pool = HTTP2Pool(connector, limits: settings.limits, outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: settings.limits, isSecure: false)
         channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)

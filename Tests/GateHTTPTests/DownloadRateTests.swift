@@ -23,11 +23,11 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (1, false), (127, false), (128, true), (1000, true)] as [(Int64, Bool)])
-    func `X-18 a client that makes the gateway wait takes at least 128 bytes a second`(rate: Int64, holds: Bool) {
+    func `X-18 a slow client must take at least 128 bytes a second`(rate: Int64, holds: Bool) {
         #expect(self.holds([rate], seconds: 600) == holds)
     }
 
-    @Test func `X-18 what was taken quickly pays for no later minute`() {
+    @Test func `X-18 fast reads do not pay for a later minute`() {
         var rate = DownloadRate()
         let held = [(0, 0), (1 << 30, 60), (1 << 30, 119), (1 << 30, 120)].map { taken, second in
             rate.isFastEnough(taken: taken, at: self.start + .seconds(Int64(second)), within: self.limits)
@@ -35,7 +35,7 @@ import Testing
         #expect(held == [true, true, true, false])
     }
 
-    @Test func `X-18 only time in which bytes wait counts`() {
+    @Test func `X-18 only time with queued bytes counts`() {
         var rate = DownloadRate()
         let held = (Int64(0)..<10).map { minute in
             defer { rate.reset() }

@@ -73,11 +73,11 @@ import Testing
         ("[2001:db8::8]", false),
         ("a.weak.example", false),
     ])
-    func `Z-01: a certificate is good for the addresses that it lists`(host: String, isCovered: Bool) throws {
+    func `Z-01: a certificate is valid for the IP addresses that it lists`(host: String, isCovered: Bool) throws {
         #expect(try Self.certificate(Self.weak).covers(host) == isCovered)
     }
 
-    @Test func `Z-01: a key that few clients accept is told from the usual ones`() throws {
+    @Test func `Z-01: an unusual key is distinguished from the usual ones`() throws {
         let edwards = try Self.certificate(Self.edwards)
         #expect(edwards.key == .other && !edwards.hasWeakSignature && edwards.isForServers)
         let nameless = try Self.certificate(Self.nameless)

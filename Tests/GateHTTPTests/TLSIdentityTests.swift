@@ -49,7 +49,7 @@ import X509
         ("wild.example", false), ("x.y.wild.example", false), ("xwild.example", false), ("a.example.evil", false),
         ("common.example", false), ("example", false), ("", false),
     ])
-    func `a certificate is good for its names and for one label of a wildcard`(host: String, isCovered: Bool) throws {
+    func `a certificate is valid for its names and for one label of a wildcard`(host: String, isCovered: Bool) throws {
         let identity = try Self.identity(["a.example", "*.wild.example", "UPPER.example"])
         #expect(identity.covers(host) == isCovered)
     }
@@ -62,7 +62,7 @@ import X509
         (nil, "other.example", true), ("a.example", "a.example", true), ("a.example", "b.example", true),
         ("a.example", "other.example", false), ("other.example", "other.example", true),
     ])
-    func `S-58 a request comes over a connection for its own host or another of the same certificate`(
+    func `S-58 a request may use a connection for its own host or another of the same certificate`(
         name: String?,
         host: String,
         isAdmitted: Bool
@@ -72,7 +72,7 @@ import X509
         #expect(facts.admits(host: host) == isAdmitted)
     }
 
-    @Test func `files that hold no certificate or another key are named`() throws {
+    @Test func `errors name files without a certificate or with another key`() throws {
         let missing = #expect(throws: Failure.self) {
             try TLSIdentity(certificateFile: "/nowhere/c.pem", keyFile: "/nowhere/k.pem")
         }
@@ -85,12 +85,12 @@ import X509
             identity: try Self.identity(["a.example"]),
             accepted: .now() - .seconds(4)
         )
-        let stage = try ConnectionFixture(tls: facts)
-        #expect(stage.secondsLeft == 6)
-        stage.pass(5)
-        #expect(!stage.tap.isClosed)
-        stage.pass(7)
-        #expect(stage.tap.isClosed)
+        let fixture = try ConnectionFixture(tls: facts)
+        #expect(fixture.secondsLeft == 6)
+        fixture.pass(5)
+        #expect(!fixture.tap.isClosed)
+        fixture.pass(7)
+        #expect(fixture.tap.isClosed)
     }
 
     @Test func `after the handshake the first byte has ten seconds`() throws {
@@ -99,18 +99,18 @@ import X509
             identity: try Self.identity(["a.example"]),
             accepted: .now() - .seconds(4)
         )
-        let stage = try ConnectionFixture(tls: facts)
-        stage.responder.answersAll()
-        stage.channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
-        #expect(stage.secondsLeft == 10)
-        try stage.send(get("https://a/x"))
-        #expect(statuses(try stage.received()) == ["200"])
+        let fixture = try ConnectionFixture(tls: facts)
+        fixture.responder.respondsToAll()
+        fixture.channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
+        #expect(fixture.secondsLeft == 10)
+        try fixture.send(get("https://a/x"))
+        #expect(statuses(try fixture.received()) == ["200"])
     }
 
-    @Test func `a connection in its handshake can be ended as idle`() throws {
+    @Test func `a connection in its handshake can be closed as idle`() throws {
         let facts = NegotiatedTLS(serverName: nil, identity: try Self.identity(["a.example"]), accepted: .now())
-        let stage = try ConnectionFixture(tls: facts)
-        #expect(stage.connection.closeIfIdle(for: .zero))
-        #expect(stage.tap.isClosed)
+        let fixture = try ConnectionFixture(tls: facts)
+        #expect(fixture.connection.closeIfIdle(for: .zero))
+        #expect(fixture.tap.isClosed)
     }
 }

@@ -6,36 +6,38 @@ import Testing
 @testable import GateNet
 
 @Suite struct BufferPoolTests {
-    @Test func `what was given back is used again after the next flush, not before, and is empty then`() {
+    @Test func `a released buffer is reused after the next flush, not before, and is empty`() {
         let memory = BufferPool(maxSpare: 1)
         // Known again by its size.
-        var first = memory.take(capacity: 5000)
-        first.writeString("one person's")
-        memory.giveBack(first)
+        var first = memory.acquire(capacity: 5000)
+        first.writeString("one user's")
+        memory.release(first)
         first = ByteBuffer()
-        #expect(memory.take(capacity: 10).storageCapacity < 5000)
+        #expect(memory.acquire(capacity: 10).storageCapacity < 5000)
         memory.reclaim()
-        let again = memory.take(capacity: 10)
+        let again = memory.acquire(capacity: 10)
         #expect(again.storageCapacity >= 5000 && again.readableBytes == 0)
     }
 
-    @Test func `what somebody still holds is never written to`() {
+    @Test func `a buffer that is still referenced is never written to`() {
         let memory = BufferPool(maxSpare: 1)
-        var held = memory.take(capacity: 100)
-        held.writeString("one person's")
-        memory.giveBack(held)
+        var held = memory.acquire(capacity: 100)
+        held.writeString("one user's")
+        memory.release(held)
         memory.reclaim()
-        var other = memory.take(capacity: 100)
-        other.writeString("another person's")
-        #expect(String(buffer: held) == "one person's" && String(buffer: other) == "another person's")
+        var other = memory.acquire(capacity: 100)
+        other.writeString("another user's")
+        #expect(String(buffer: held) == "one user's" && String(buffer: other) == "another user's")
     }
 
-    @Test(arguments: [0, 2]) func `only so many pieces are kept, flushed or not, and none that is large`(most: Int) {
+    @Test(arguments: [0, 2]) func `a limited number of buffers is kept, flushed or not, and none that is large`(
+        most: Int
+    ) {
         let memory = BufferPool(maxSpare: most)
         for _ in 0..<2 {
-            memory.giveBack(ByteBuffer(repeating: 7, count: 17 * 1024))
+            memory.release(ByteBuffer(repeating: 7, count: 17 * 1024))
             #expect(memory.used.isEmpty)
-            for piece in (0..<4).map({ _ in memory.take(capacity: 100) }) { memory.giveBack(piece) }
+            for piece in (0..<4).map({ _ in memory.acquire(capacity: 100) }) { memory.release(piece) }
             #expect(memory.used.count == most)
             memory.reclaim()
             #expect(memory.used.isEmpty && memory.spare.count == most)

@@ -24,7 +24,7 @@ import Testing
         func expire() {}
     }
 
-    @Test func `only those whose deadline has passed are told, and once`() {
+    @Test func `only members whose deadline has passed expire, once`() {
         let sweep = DeadlineSweep()
         let (early, late, never) = (
             Member(.uptimeNanoseconds(10)), Member(.uptimeNanoseconds(20)), Member(.distantFuture)
@@ -39,7 +39,7 @@ import Testing
         #expect(early.expiries == 1 && late.expiries == 0 && never.expiries == 0)
     }
 
-    @Test func `who is removed is told nothing`() {
+    @Test func `a removed member does not expire`() {
         let sweep = DeadlineSweep()
         let member = Member(.uptimeNanoseconds(10))
         sweep.add(member)
@@ -50,7 +50,7 @@ import Testing
         #expect(member.expiries == 0 && sweep.count == 0)
     }
 
-    @Test func `the loop looks four times a second`() {
+    @Test func `the loop checks four times a second`() {
         let loop = EmbeddedEventLoop()
         let sweep = DeadlineSweep()
         let member = Member(.uptimeNanoseconds(1))

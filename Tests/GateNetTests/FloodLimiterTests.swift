@@ -8,40 +8,40 @@ import Testing
 @Suite struct FloodLimiterTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    @Test func `H-11 H-12 so many resets are counted together, and forgotten after a while`() {
-        var guardian = FloodLimiter(now: self.start)
-        let first = (0..<FloodLimiter.resets).map { _ in guardian.countReset(at: self.start) }
+    @Test func `H-11 H-12 resets are counted within a window, which then starts over`() {
+        var limiter = FloodLimiter(now: self.start)
+        let first = (0..<FloodLimiter.resets).map { _ in limiter.countReset(at: self.start) }
         #expect(!first.contains(false))
         let (late, later) = (
-            guardian.countReset(at: self.start + .seconds(30)), guardian.countReset(at: self.start + .seconds(31))
+            limiter.countReset(at: self.start + .seconds(30)), limiter.countReset(at: self.start + .seconds(31))
         )
         #expect(!late && later)
     }
 
-    @Test func `H-14 credit is used up by frames that carry nothing`() {
-        var guardian = FloodLimiter(now: self.start)
-        let first = (0..<(FloodLimiter.maxCredit / 5)).map { _ in guardian.spend(5, at: self.start) }
-        let last = guardian.spend(5, at: self.start)
+    @Test func `H-14 frames without content use up the credit`() {
+        var limiter = FloodLimiter(now: self.start)
+        let first = (0..<(FloodLimiter.maxCredit / 5)).map { _ in limiter.spend(5, at: self.start) }
+        let last = limiter.spend(5, at: self.start)
         #expect(!first.contains(false) && !last)
     }
 
-    @Test func `H-14 credit grows with time and with what is carried, up to a bound`() {
-        var guardian = FloodLimiter(now: self.start)
+    @Test func `H-14 credit grows with time and with content, up to a limit`() {
+        var limiter = FloodLimiter(now: self.start)
         let second = self.start + .seconds(1)
-        var answers = [guardian.spend(FloodLimiter.maxCredit, at: self.start)]
-        answers += [guardian.spend(100, at: second), guardian.spend(100, at: second)]
-        guardian.earn(300)
-        answers.append(guardian.spend(100, at: second))
-        guardian.earn(1_000_000)
-        answers.append(guardian.spend(FloodLimiter.maxCredit + 1, at: second))
-        #expect(answers == [true, true, false, true, false])
+        var results = [limiter.spend(FloodLimiter.maxCredit, at: self.start)]
+        results += [limiter.spend(100, at: second), limiter.spend(100, at: second)]
+        limiter.earn(300)
+        results.append(limiter.spend(100, at: second))
+        limiter.earn(1_000_000)
+        results.append(limiter.spend(FloodLimiter.maxCredit + 1, at: second))
+        #expect(results == [true, true, false, true, false])
     }
 
-    @Test func `H-14 bytes that carry nothing are let through up to a bound`() {
-        var guardian = FloodLimiter(now: self.start)
-        var answers = [guardian.receive(FloodLimiter.overhead), guardian.receive(100)]
-        guardian.carry(1000)
-        answers += [guardian.receive(100), guardian.receive(7000), guardian.receive(8000)]
-        #expect(answers == [true, false, true, true, false])
+    @Test func `H-14 bytes without content are accepted up to a limit`() {
+        var limiter = FloodLimiter(now: self.start)
+        var results = [limiter.receive(FloodLimiter.overhead), limiter.receive(100)]
+        limiter.carry(1000)
+        results += [limiter.receive(100), limiter.receive(7000), limiter.receive(8000)]
+        #expect(results == [true, false, true, true, false])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import GateNet
 
 @Suite(.timeLimit(.minutes(1))) struct ListeningSocketTests {
-    @Test func `whoever has connected when a listener ends is taken, and nobody connects without being taken`()
+    @Test func `a draining listener accepts every connected client, and no client connects without being accepted`()
         async throws
     {
         for _ in 0..<5 {
@@ -23,14 +23,14 @@ import Testing
                 thread.submit { try ListeningSocketTests.connectUntilRefused(address) }
             }
             while taken.load(ordering: .relaxed) < 20 { await Task.yield() }
-            await socket.finish()
+            await socket.drain()
             var connected = 0
             for client in clients { connected += try await client.get() }
             #expect(taken.load(ordering: .relaxed) == connected)
         }
     }
 
-    @Test func `once handshakes are dropped nobody connects, and who waits in the queue stays there`() async throws {
+    @Test func `once handshakes are dropped no client connects, and queued clients stay queued`() async throws {
         let socket = try ListeningSocket(on: SocketAddress(ipAddress: "::1", port: 0))
         let address = try #require(socket.address)
         let early = try #require(try SocketCalls.connection(to: address))
@@ -39,7 +39,7 @@ import Testing
         #expect(try SocketCalls.connection(to: address) == nil)
         let taken = Atomic(0)
         try await socket.accept(on: try SocketLoopGroup(count: 1)) { _ in taken.add(1, ordering: .relaxed) }
-        await socket.finish()
+        await socket.drain()
         #expect(taken.load(ordering: .relaxed) == 1)
     }
 

@@ -24,14 +24,14 @@ import Testing
         #expect(arrived == expected)
     }
 
-    @Test func `a write is told of when the kernel has taken all of it`() async throws {
+    @Test func `a write's promise succeeds when the kernel has taken all of it`() async throws {
         let pair = try await SocketPair(serverWants: 4_000_000)
         try await pair.client.channel.writeAndFlush(ByteBuffer(repeating: 7, count: 4_000_000)).get()
         #expect(try await pair.server.arrived.get().readableBytes == 4_000_000)
     }
 
     @Test func `above the high water mark a channel is not writable, below the low one it is again`() async throws {
-        let pair = try await SocketPair(serverWants: 8_000_000, readsOnItsOwn: false)
+        let pair = try await SocketPair(serverWants: 8_000_000, readsAutomatically: false)
         let channel = pair.client.channel
         let isWritable = try await channel.eventLoop.submit {
             channel.write(ByteBuffer(repeating: 1, count: 8_000_000), promise: nil)
@@ -45,8 +45,8 @@ import Testing
         #expect(isWritableAgain)
     }
 
-    @Test func `nothing is read before somebody asks`() async throws {
-        let pair = try await SocketPair(serverWants: 4, readsOnItsOwn: false)
+    @Test func `nothing is read before a read is requested`() async throws {
+        let pair = try await SocketPair(serverWants: 4, readsAutomatically: false)
         try await pair.client.channel.writeAndFlush(ByteBuffer(string: "ping")).get()
         let server = pair.server.channel
         // The bytes are there: what was written on loopback has arrived when the write is complete.
@@ -56,7 +56,7 @@ import Testing
         #expect(String(buffer: try await pair.server.arrived.get()) == "ping")
     }
 
-    @Test func `what was written before the output was closed arrives, then the end`() async throws {
+    @Test func `bytes written before the output was closed arrive before the end`() async throws {
         let pair = try await SocketPair(serverWants: 2_000_000)
         let channel = pair.client.channel
         channel.write(ByteBuffer(repeating: 3, count: 2_000_000), promise: nil)
@@ -66,15 +66,15 @@ import Testing
         try await pair.server.ended.get()
     }
 
-    @Test func `when one side closes the other ends`() async throws {
+    @Test func `when one side closes the other one closes too`() async throws {
         let pair = try await SocketPair()
         try await pair.server.channel.close().get()
         try await pair.client.ended.get()
         try await pair.client.channel.closeFuture.get()
     }
 
-    @Test func `a reset is noticed also by who does not read`() async throws {
-        let pair = try await SocketPair(readsOnItsOwn: false)
+    @Test func `a reset is noticed also without reading`() async throws {
+        let pair = try await SocketPair(readsAutomatically: false)
         // Closing with unread bytes, or without lingering, resets the connection.
         try await pair.client.channel.eventLoop.submit {
             try SocketCalls.resetOnClose(pair.client.channel.descriptor)
@@ -83,8 +83,8 @@ import Testing
         try await pair.server.ended.get()
     }
 
-    @Test func `what a peer has sent before it reset the connection is read first`() async throws {
-        let pair = try await SocketPair(serverWants: 5, readsOnItsOwn: false)
+    @Test func `bytes that a peer sent before its reset are read first`() async throws {
+        let pair = try await SocketPair(serverWants: 5, readsAutomatically: false)
         let (client, server) = (pair.client.channel, pair.server.channel)
         try await client.writeAndFlush(ByteBuffer(string: "early")).get()
         try await client.eventLoop.submit { try SocketCalls.resetOnClose(client.descriptor) }.get()

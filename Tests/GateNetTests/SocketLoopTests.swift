@@ -7,14 +7,14 @@ import Testing
 @testable import GateNet
 
 @Suite(.timeLimit(.minutes(5))) struct SocketLoopTests {
-    @Test func `what is submitted runs on the loop's thread`() async throws {
+    @Test func `a submitted task runs on the loop's thread`() async throws {
         let loop = try SocketLoop.start(named: "test")
         #expect(!loop.inEventLoop)
         #expect(try await loop.submit { loop.inEventLoop }.get())
         try await loop.shutdownGracefully()
     }
 
-    @Test func `tasks run in the order in which they were given`() async throws {
+    @Test func `tasks run in the order of their submission`() async throws {
         let loop = try SocketLoop.start(named: "test")
         let order = try await loop.submit { NIOLoopBoundBox([Int](), eventLoop: loop) }.get()
         for number in 0..<1000 {
@@ -24,7 +24,7 @@ import Testing
         try await loop.shutdownGracefully()
     }
 
-    @Test func `a task for later runs at its time, not before, and not at all once cancelled`() async throws {
+    @Test func `a scheduled task runs at its deadline, and not at all once cancelled`() async throws {
         let loop = try SocketLoop.start(named: "test")
         let cancelled = loop.scheduleTask(in: .milliseconds(5)) { true }
         cancelled.cancel()
@@ -35,20 +35,20 @@ import Testing
         try await loop.shutdownGracefully()
     }
 
-    @Test func `what another thread asked for before a peer wrote is done before that is read`() async throws {
+    @Test func `tasks that another thread submitted before a peer wrote run before the read`() async throws {
         let pair = try await SocketPair(serverWants: 1)
         let loop = pair.server.channel.eventLoop
-        let isTold = try await loop.submit { NIOLoopBoundBox(false, eventLoop: loop) }.get()
-        let seen = pair.server.arrived.map { _ in isTold.value }
+        let hasRun = try await loop.submit { NIOLoopBoundBox(false, eventLoop: loop) }.get()
+        let seen = pair.server.arrived.map { _ in hasRun.value }
         // The loop is held up, so that it finds both at once.
-        let isHeld = pair.client.channel.eventLoop.makePromise(of: Void.self)
+        let isPaused = pair.client.channel.eventLoop.makePromise(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
         loop.execute {
-            isHeld.succeed()
+            isPaused.succeed()
             gate.wait()
         }
-        try await isHeld.futureResult.get()
-        loop.execute { isTold.value = true }
+        try await isPaused.futureResult.get()
+        loop.execute { hasRun.value = true }
         try await pair.client.channel.writeAndFlush(ByteBuffer(string: "x")).get()
         gate.signal()
         #expect(try await seen.get())
@@ -56,7 +56,7 @@ import Testing
         try await pair.loops.shutdownGracefully()
     }
 
-    @Test func `a loop that ends breaks the promise of what was to be done later`() async throws {
+    @Test func `a loop that shuts down fails the promises of scheduled tasks`() async throws {
         let loop = try SocketLoop.start(named: "test")
         let other = try SocketLoop.start(named: "other")
         let late = loop.scheduleTask(in: .hours(1)) { true }.futureResult.hop(to: other)
@@ -65,13 +65,13 @@ import Testing
         try await other.shutdownGracefully()
     }
 
-    @Test func `a loop that ends closes what it watches`() async throws {
+    @Test func `a loop that shuts down closes what it watches`() async throws {
         let pair = try await SocketPair()
         try await pair.loops.shutdownGracefully()
         try await pair.server.ended.get()
     }
 
-    @Test func `whoever nobody answers is given up at the deadline, and the next address is tried`() async throws {
+    @Test func `an address that does not respond fails at the deadline, and the next address is tried`() async throws {
         let loop = try SocketLoop.start(named: "test")
         let socket = try ListeningSocket(on: SocketAddress(ipAddress: "127.0.0.1", port: 0))
         let address = try #require(socket.address)
@@ -91,7 +91,7 @@ import Testing
         try await loop.shutdownGracefully()
     }
 
-    @Test func `a listening socket that is held accepts nobody, and everybody once it goes on`() async throws {
+    @Test func `a paused listening socket accepts nothing until it is resumed`() async throws {
         let loops = try SocketLoopGroup(count: 1)
         let loop = loops.loops[0]
         let socket = try ListeningSocket(on: SocketAddress(ipAddress: "127.0.0.1", port: 0))
@@ -101,26 +101,26 @@ import Testing
             count.value += 1
             accepted.succeed()
         }
-        socket.hold(true)
+        socket.setPaused(true)
         let address = try #require(socket.address)
         let client = try await loop.flatSubmit {
             HappyEyeballsConnector.connect(to: [address], by: .now() + .seconds(5), on: loop)
         }.get()
         #expect(try await loop.submit { count.value }.get() == 0)
-        socket.hold(false)
+        socket.setPaused(false)
         try await accepted.futureResult.get()
         try await client.close().get()
         await socket.close()
         try await loops.shutdownGracefully()
     }
 
-    @Test func `whoever waits in the queue is still taken when a socket finishes`() async throws {
+    @Test func `queued clients are still accepted when a socket drains`() async throws {
         let loops = try SocketLoopGroup(count: 1)
         let loop = loops.loops[0]
         let socket = try ListeningSocket(on: SocketAddress(ipAddress: "127.0.0.1", port: 0))
         let count = try await loop.submit { NIOLoopBoundBox(0, eventLoop: loop) }.get()
         try await socket.accept(on: loops) { _ in count.value += 1 }
-        socket.hold(true)
+        socket.setPaused(true)
         let address = try #require(socket.address)
         for _ in 0..<3 {
             _ = try await loop.flatSubmit {
@@ -128,7 +128,7 @@ import Testing
             }
             .get()
         }
-        await socket.finish()
+        await socket.drain()
         #expect(try await loop.submit { count.value }.get() == 3)
         await #expect(throws: SocketError.self) {
             _ = try await loop.flatSubmit {

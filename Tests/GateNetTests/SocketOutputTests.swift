@@ -34,17 +34,17 @@ import Testing
             var gone = 0
             for count in taken {
                 #expect(output.bytes == sizes.reduce(0, +) - gone && output.hasFlushed)
-                let told = output.sent(count)
+                let promises = output.sent(count)
                 let heard = ends.filter { ($0.key > gone || $0.key == 0) && $0.key <= gone + count }.values.reduce(0, +)
-                #expect(told.count == heard)
-                for promise in told { promise.succeed() }
+                #expect(promises.count == heard)
+                for promise in promises { promise.succeed() }
                 gone += count
             }
             #expect(output.isEmpty && !output.hasFlushed && output.bytes == 0)
         }
     }
 
-    @Test func `a piece behind one that is partly sent waits for its own flush`() {
+    @Test func `a buffer after one that is partly sent waits for its own flush`() {
         var output = SocketOutput()
         output.append(self.piece(5), nil)
         output.markFlushed()
@@ -58,7 +58,7 @@ import Testing
         #expect(output.isEmpty)
     }
 
-    @Test func `what is dropped is gone, and everybody who waits is named`() {
+    @Test func `dropping returns all promises`() {
         for hasFirst in [true, false] {
             var output = SocketOutput()
             if hasFirst { output.append(self.piece(5), nil) }
@@ -71,22 +71,22 @@ import Testing
         }
     }
 
-    @Test func `memory goes to who reads, and back to the next read once nothing is left in it`() {
+    @Test func `an emptied buffer is reused for the next read`() {
         var (waiting, read) = (ByteBuffer(), self.piece(100))
-        waiting.takeRead(&read)
+        waiting.appendRead(&read)
         #expect(waiting.readableBytes == 100 && read.storageCapacity == 0)
         waiting.moveReaderIndex(forwardBy: 100)
-        waiting.leaveRead(in: &read)
+        waiting.returnStorage(in: &read)
         #expect(waiting.storageCapacity == 0 && read.storageCapacity >= 100)
         // Bytes that wait are kept where they are, with what follows behind them.
         waiting = self.piece(3)
         read = self.piece(50)
-        waiting.takeRead(&read)
+        waiting.appendRead(&read)
         #expect(waiting.readableBytes == 53 && read.readableBytes == 0)
-        waiting.leaveRead(in: &read)
+        waiting.returnStorage(in: &read)
         #expect(waiting.readableBytes == 53 && read.storageCapacity >= 50)
         waiting.moveReaderIndex(forwardBy: 53)
-        waiting.leaveRead(in: &read)
+        waiting.returnStorage(in: &read)
         #expect(waiting.storageCapacity == 0 && read.storageCapacity >= 50)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import GateNet
 
 @Suite struct TimerQueueTests {
-    /// Lets everything that is due happen, and tells in which order.
+    /// Runs everything that is due and returns the order.
     private func run(_ deadlines: [Int64], cancelling cancelled: Set<Int> = [], until: Int64) -> [Int] {
         final class Log {
             var done: [Int] = []
@@ -34,11 +34,11 @@ import Testing
         #expect(self.run(deadlines, until: 100) == expected)
     }
 
-    @Test func `what is not due yet is not done`() {
+    @Test func `work that is not due does not run`() {
         #expect(self.run([10, 20, 30], until: 20) == [0, 1])
     }
 
-    @Test func `what was cancelled is never done`() {
+    @Test func `cancelled work never runs`() {
         #expect(self.run([10, 20, 30], cancelling: [1], until: 100) == [0, 2])
     }
 

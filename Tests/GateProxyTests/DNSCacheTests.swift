@@ -7,25 +7,25 @@ import Synchronization
 import Testing
 
 @Suite struct DNSCacheTests {
-    /// A resolver that answers what the test says, once it is let go.
+    /// A resolver that returns what the test sets, once it is released.
     private final class Names: Sendable {
-        let answer = Mutex<[IPBytes]>([])
+        let response = Mutex<[IPBytes]>([])
         let questions = Mutex(0)
         let gate = Mutex<EventLoopFuture<Void>?>(nil)
 
         func ask(_ host: String) -> [IPBytes] {
             self.questions.withLock { $0 += 1 }
             if let wait = self.gate.withLock({ $0 }) { try? wait.wait() }
-            return self.answer.withLock { $0 }
+            return self.response.withLock { $0 }
         }
     }
 
     private let one = IPBytes([192, 0, 2, 1])
     private let two = IPBytes([192, 0, 2, 2])
 
-    @Test func `a name is asked for once for all who wait, and again when its answer is old`() async throws {
+    @Test func `concurrent lookups of a name share one query, which is repeated after the TTL`() async throws {
         let names = Names()
-        names.answer.withLock { $0 = [self.one] }
+        names.response.withLock { $0 = [self.one] }
         let directory = DNSCache { names.ask($0) }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let open = loop.makePromise(of: Void.self)
@@ -37,23 +37,23 @@ import Testing
         #expect(try await directory.addresses(of: "app", lifetime: .hours(1), on: loop).get() == [self.one])
         #expect(names.questions.withLock { $0 } == 1)
         _ = try await directory.addresses(of: "short", lifetime: .nanoseconds(1), on: loop).get()
-        names.answer.withLock { $0 = [self.two] }
+        names.response.withLock { $0 = [self.two] }
         #expect(try await directory.addresses(of: "short", lifetime: .nanoseconds(1), on: loop).get() == [self.two])
     }
 
-    @Test func `R-64 when a name cannot be found any more its last addresses stay`() async throws {
+    @Test func `R-64 the last known addresses stay when a lookup fails`() async throws {
         let names = Names()
-        names.answer.withLock { $0 = [self.one] }
+        names.response.withLock { $0 = [self.one] }
         let directory = DNSCache { names.ask($0) }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         _ = try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get()
-        names.answer.withLock { $0 = [] }
+        names.response.withLock { $0 = [] }
         #expect(try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get() == [self.one])
     }
 
-    @Test func `R-64 a look-up that hangs delays neither other names nor who knows an older answer`() async throws {
+    @Test func `R-64 a hanging lookup delays neither other names nor connections with known addresses`() async throws {
         let names = Names()
-        names.answer.withLock { $0 = [self.one] }
+        names.response.withLock { $0 = [self.one] }
         let directory = DNSCache { $0 == "other" ? [IPBytes([192, 0, 2, 9])] : names.ask($0) }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         _ = try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get()

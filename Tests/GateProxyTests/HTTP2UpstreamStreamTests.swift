@@ -9,14 +9,14 @@ import Testing
 @testable import GateProxy
 
 @Suite struct HTTP2UpstreamStreamTests {
-    @Test func `who was told to wait hears that he may go on, also if more was under way meanwhile`() throws {
+    @Test func `a paused sink is resumed, also if more bytes arrived meanwhile`() throws {
         let channel = EmbeddedChannel()
         let address = UpstreamTarget.unix(path: "/nowhere")
-        let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
+        let environment = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
         let connector = UpstreamConnector(
             to: address,
             of: LoadedUpstream(withoutTLS: UpstreamSettings(targets: [address])),
-            setting: setting
+            environment: environment
         )
         let pool = HTTP2Pool(connector, limits: UpstreamLimits(), outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: UpstreamLimits(), isSecure: false)
@@ -29,7 +29,7 @@ import Testing
             ByteBuffer(string: "POST / HTTP/1.1\r\nHost: app\r\n\r\n"),
             for: UpstreamRequest(.post, framing: .chunked)
         )
-        // The peer takes 65,535 bytes before it says more; what is left is no reason to wait, nor little enough to go on.
+        // The peer takes 65,535 bytes before it updates the window; the rest neither pauses nor resumes the sink.
         stream.send(ByteBuffer(repeating: 7, count: 110 * 1024))
         #expect(!stream.isWritable)
         stream.flush()

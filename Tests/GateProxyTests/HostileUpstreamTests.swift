@@ -7,26 +7,26 @@ import NIOCore
 import Testing
 
 @Suite struct HostileUpstreamTests {
-    @Test func `S-59 a connection whose answer was complete before the request is not used again`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request(.post, isComplete: false)
-        stage.connection.send(ByteBuffer(string: "half"))
-        try stage.answer(answer("413 Content Too Large", "Content-Length: 0"))
+    @Test func `S-59 a connection whose response was complete before the request is not reused`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request(.post, isComplete: false)
+        fixture.connection.send(ByteBuffer(string: "half"))
+        try fixture.receive(response("413 Content Too Large", "Content-Length: 0"))
         #expect(sink.events == ["ready", "head 413", "finished"])
-        #expect(!stage.isOpen && !stage.isKept)
+        #expect(!fixture.isOpen && !fixture.isKept)
     }
 
     @Test(arguments: [("413 Content Too Large", false), ("400 Bad Request", false), ("201 Created", true)])
-    func `S-59 after an error the app may not have read the body, so the connection is not used again`(
+    func `S-59 after an error the app may not have read the body, so the connection is not reused`(
         status: String,
         isKept: Bool
     ) throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request(.post, isComplete: false)
-        stage.connection.send(ByteBuffer(string: "body"))
-        stage.connection.finishRequest()
-        try stage.answer(answer(status, "Content-Length: 0"))
-        #expect(sink.events.last == "finished" && stage.isKept == isKept)
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request(.post, isComplete: false)
+        fixture.connection.send(ByteBuffer(string: "body"))
+        fixture.connection.finishRequest()
+        try fixture.receive(response(status, "Content-Length: 0"))
+        #expect(sink.events.last == "finished" && fixture.isKept == isKept)
     }
 
     @Test(arguments: [
@@ -36,98 +36,100 @@ import Testing
         ("S-61 unknown coding", "Transfer-Encoding: cow"), ("S-61 two codings", "Transfer-Encoding: chunked, gzip"),
         ("negative length", "Content-Length: -1"), ("long length", "Content-Length: 99999999999999999999"),
     ])
-    func `S-60 S-61 an answer with two readings is refused and its connection closed`(id: String, lines: String) throws
-    {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(answer("200 OK", lines, "x"))
+    func `S-60 S-61 an ambiguous response is rejected and its connection closed`(id: String, lines: String) throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(response("200 OK", lines, "x"))
         #expect(sink.events == ["ready", "failed"], "\(id)")
-        guard case .refused(let refusal) = sink.problem else {
+        guard case .rejected(let rejection) = sink.failure else {
             Issue.record("\(id) was not refused")
             return
         }
-        #expect(refusal.status == 502)
-        #expect(!stage.isOpen && !stage.isKept)
+        #expect(rejection.status == 502)
+        #expect(!fixture.isOpen && !fixture.isKept)
     }
 
     @Test(arguments: [
         "HTTP/2 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 1000 X\r\n\r\n", "HTTP/1.1 200 a\u{1}b\r\n\r\n",
     ])
-    func `S-63 a start line that is none is refused`(text: String) throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(text)
-        #expect(sink.events == ["ready", "failed"] && !stage.isOpen)
+    func `S-63 a malformed start line is rejected`(text: String) throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(text)
+        #expect(sink.events == ["ready", "failed"] && !fixture.isOpen)
     }
 
-    @Test func `S-62 interim answers are dropped`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        let interim = (0..<8).map { answer($0.isMultiple(of: 2) ? "100 Continue" : "103 Early Hints", "X: y") }.joined()
-        try stage.answer(interim + answer("200 OK", "Content-Length: 0"))
-        #expect(sink.events == ["ready", "head 200", "finished"] && stage.isKept)
+    @Test func `S-62 interim responses are dropped`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        let interim = (0..<8).map { response($0.isMultiple(of: 2) ? "100 Continue" : "103 Early Hints", "X: y") }
+            .joined()
+        try fixture.receive(interim + response("200 OK", "Content-Length: 0"))
+        #expect(sink.events == ["ready", "head 200", "finished"] && fixture.isKept)
     }
 
-    @Test func `S-62 more than eight interim answers are refused`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer((0..<9).map { _ in answer("103 Early Hints", "") }.joined())
-        #expect(sink.problem == .refused(WireRejection(.upstreamUnexpectedInterim)) && !stage.isOpen)
+    @Test func `S-62 more than eight interim responses are rejected`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive((0..<9).map { _ in response("103 Early Hints", "") }.joined())
+        #expect(sink.failure == .rejected(WireRejection(.upstreamUnexpectedInterim)) && !fixture.isOpen)
     }
 
-    @Test func `S-62 an upgrade that nobody asked for is refused`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(answer("101 Switching Protocols", "Upgrade: websocket\r\nConnection: upgrade"))
-        #expect(sink.problem == .refused(WireRejection(.upstreamUnexpectedInterim)) && !stage.isOpen)
+    @Test func `S-62 an unrequested upgrade is rejected`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(response("101 Switching Protocols", "Upgrade: websocket\r\nConnection: upgrade"))
+        #expect(sink.failure == .rejected(WireRejection(.upstreamUnexpectedInterim)) && !fixture.isOpen)
     }
 
-    @Test func `S-64 a second answer closes the connection and reaches nobody`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(answer("200 OK", "Content-Length: 1", "a") + answer("200 OK", "Content-Length: 4", "evil"))
+    @Test func `S-64 a second response closes the connection and reaches no client`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(
+            response("200 OK", "Content-Length: 1", "a") + response("200 OK", "Content-Length: 4", "evil")
+        )
         #expect(sink.events == ["ready", "head 200", "body a", "finished"])
-        #expect(!stage.isOpen && !stage.isKept)
+        #expect(!fixture.isOpen && !fixture.isKept)
     }
 
-    @Test func `S-64 one byte too many is enough, also behind a waiting request`() throws {
-        let stage = try UpstreamFixture()
+    @Test func `S-64 one surplus byte is enough, also while a request waits`() throws {
+        let fixture = try UpstreamFixture()
         let next = Recorder()
-        stage.pool.lease(to: next)
-        let sink = stage.request()
-        try stage.answer(answer("200 OK", "Content-Length: 1", "ab"))
-        #expect(sink.events.last == "finished" && next.events.isEmpty && !stage.isOpen)
+        fixture.pool.lease(to: next)
+        let sink = fixture.request()
+        try fixture.receive(response("200 OK", "Content-Length: 1", "ab"))
+        #expect(sink.events.last == "finished" && next.events.isEmpty && !fixture.isOpen)
     }
 
     @Test func `S-64 bytes on an idle connection close it`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(answer("200 OK", "Content-Length: 0"))
-        try stage.answer(answer("200 OK", "Content-Length: 4", "evil"))
-        #expect(sink.events.last == "finished" && !stage.isOpen && !stage.isKept)
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(response("200 OK", "Content-Length: 0"))
+        try fixture.receive(response("200 OK", "Content-Length: 4", "evil"))
+        #expect(sink.events.last == "finished" && !fixture.isOpen && !fixture.isKept)
     }
 
-    @Test func `S-64 a body after an answer to HEAD closes the connection`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request(.head)
-        try stage.answer(answer("200 OK", "Content-Length: 4", "evil"))
-        #expect(sink.events == ["ready", "head 200", "finished"] && !stage.isOpen)
+    @Test func `S-64 a body after a response to HEAD closes the connection`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request(.head)
+        try fixture.receive(response("200 OK", "Content-Length: 4", "evil"))
+        #expect(sink.events == ["ready", "head 200", "finished"] && !fixture.isOpen)
     }
 
-    @Test func `a broken chunk cuts the answer off`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer(answer("200 OK", "Transfer-Encoding: chunked", "2\r\nab\r\nzz\r\n"))
-        #expect(sink.events == ["ready", "head 200", "body ab", "failed"] && !stage.isOpen)
+    @Test func `a malformed chunk truncates the response`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive(response("200 OK", "Transfer-Encoding: chunked", "2\r\nab\r\nzz\r\n"))
+        #expect(sink.events == ["ready", "head 200", "body ab", "failed"] && !fixture.isOpen)
     }
 
-    @Test func `a head that has no end is refused`() throws {
-        let stage = try UpstreamFixture()
-        let sink = stage.request()
-        try stage.answer("HTTP/1.1 200 OK\r\n")
-        for _ in 0..<300 where sink.problem == nil {
-            try stage.answer("X: \(String(repeating: "y", count: 1000))\r\n")
+    @Test func `an endless head is rejected`() throws {
+        let fixture = try UpstreamFixture()
+        let sink = fixture.request()
+        try fixture.receive("HTTP/1.1 200 OK\r\n")
+        for _ in 0..<300 where sink.failure == nil {
+            try fixture.receive("X: \(String(repeating: "y", count: 1000))\r\n")
         }
-        #expect(sink.problem == .refused(WireRejection(.upstreamHeadTooLarge)) && !stage.isOpen)
+        #expect(sink.failure == .rejected(WireRejection(.upstreamHeadTooLarge)) && !fixture.isOpen)
     }
 }

@@ -28,13 +28,13 @@ import Testing
         (0..<count).map { _ in set.pick(key: key, at: now, avoiding: nil, load: load) }
     }
 
-    @Test func `in turn each target gets the same`() {
+    @Test func `round robin gives each target the same share`() {
         var set = LoadBalancer(self.settings(3))
         #expect(self.picks(&set, 7, at: self.start) == [0, 1, 2, 0, 1, 2, 0])
     }
 
     @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
-    func `a single target is always the one`(balance: LoadBalancing) {
+    func `a single target is always chosen`(balance: LoadBalancing) {
         var set = LoadBalancer(self.settings(1, balance))
         set.setHealth(0, isUp: false, at: self.start)
         #expect(self.picks(&set, 3, key: 9, at: self.start) == [0, 0, 0])
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
-    func `a target that is called sick is not used, and all are when all are`(balance: LoadBalancing) {
+    func `an unhealthy target is not used, but if all are unhealthy, all are used`(balance: LoadBalancing) {
         var set = LoadBalancer(self.settings(3, balance))
         set.setHealth(1, isUp: false, at: self.start)
         for key in UInt64(1)...50 {
@@ -54,13 +54,13 @@ import Testing
         #expect(used == [0, 1, 2])
     }
 
-    @Test func `the fewest requests decide, and among equals it goes round`() {
+    @Test func `the target with the fewest requests is chosen, round robin among equals`() {
         var set = LoadBalancer(self.settings(3, .leastRequests))
         #expect(self.picks(&set, 3, at: self.start, load: { [5, 2, 9][$0] }) == [1, 1, 1])
         #expect(Set(self.picks(&set, 3, at: self.start)) == [0, 1, 2])
     }
 
-    @Test func `a session stays at its target, and only those of a target that is gone move`() {
+    @Test func `a session keeps its target, and only sessions of an unavailable target move`() {
         var set = LoadBalancer(self.settings(5, .sticky))
         let keys = (1...500).map { StableHash.mix(UInt64($0)) }
         let before = keys.map { set.pick(key: $0, at: self.start, avoiding: nil) { _ in 0 } }
@@ -73,12 +73,12 @@ import Testing
         #expect(before == keys.map { set.pick(key: $0, at: self.start, avoiding: nil) { _ in 0 } })
     }
 
-    @Test func `without a session the sticky choice goes round`() {
+    @Test func `without a session sticky balancing is round robin`() {
         var set = LoadBalancer(self.settings(3, .sticky))
         #expect(self.picks(&set, 3, at: self.start) == [0, 1, 2])
     }
 
-    @Test func `a second try avoids the target of the first, unless it is the only one there`() {
+    @Test func `a retry avoids the first target, unless it is the only one available`() {
         var set = LoadBalancer(self.settings(2))
         for _ in 0..<4 { #expect(set.pick(key: 0, at: self.start, avoiding: 0) { _ in 0 } == 1) }
         set.setHealth(1, isUp: false, at: self.start)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [LoadBalancing.roundRobin, .leastRequests])
-    func `a target that comes back gets its share step by step`(balance: LoadBalancing) {
+    func `a returning target gets its share gradually`(balance: LoadBalancing) {
         var set = LoadBalancer(self.settings(2, balance, slowStart: .seconds(10)))
         set.setHealth(1, isUp: false, at: self.start)
         set.setHealth(1, isUp: true, at: self.start)
@@ -101,7 +101,7 @@ import Testing
         #expect((30...150).contains(parts[0]) && (200...400).contains(parts[1]) && (480...520).contains(parts[2]))
     }
 
-    @Test func `R-33 five failures in a row leave a target out for ten seconds, the next time for twenty`() {
+    @Test func `R-33 five consecutive failures eject a target for ten seconds, the next time for twenty`() {
         var set = LoadBalancer(self.settings(2), jitter: { 0 })
         #expect(set.eject(0, after: 4, at: self.start) == nil)
         #expect(set.eject(0, after: 5, at: self.start) == .seconds(10))
@@ -110,7 +110,7 @@ import Testing
         #expect(set.eject(0, after: 5, at: self.start + .seconds(11)) == .seconds(20))
     }
 
-    @Test func `R-33 the longest time is two minutes, and who was in for so long begins anew`() {
+    @Test func `R-33 the maximum time is two minutes, and after as long without ejection it starts over`() {
         var ejection = Ejection(EjectionSettings())
         var now = self.start
         var spans: [Int64] = []
@@ -124,13 +124,13 @@ import Testing
     }
 
     @Test(arguments: [(-1.0, 8.0), (1.0, 12.0), (99.0, 12.0)])
-    func `R-33 a fifth of the time is left to chance`(jitter: Double, seconds: Double) {
+    func `R-33 the ejection time has 20 % jitter`(jitter: Double, seconds: Double) {
         var ejection = Ejection(EjectionSettings())
         let span = ejection.begin(at: self.start, jitter: jitter)
         #expect(abs(Double(span.nanoseconds) / 1e9 - seconds) < 0.001)
     }
 
-    @Test func `U-05 a target that only refuses connections is left out for a second, however often`() {
+    @Test func `U-05 a target that only refuses connections is ejected for a second, however often`() {
         var set = LoadBalancer(self.settings(2), jitter: { 1 })
         var now = self.start
         for _ in 0..<20 {
@@ -139,30 +139,30 @@ import Testing
             now = now + .seconds(1)
             #expect(set.isAvailable(0, at: now))
         }
-        #expect(set.eject(0, after: 5, at: now) == .seconds(12), "what answers with errors begins at the first time")
+        #expect(set.eject(0, after: 5, at: now) == .seconds(12), "error responses start at the first ejection time")
     }
 
     @Test func `U-05 only refused connections make an ejection brief`() {
         let outcomes = TargetOutcomes()
         for _ in 0..<4 { outcomes.failed(isUnreachable: true) }
         #expect(outcomes.isOnlyUnreachable && outcomes.failures == 4)
-        outcomes.answered(503)
+        outcomes.responded(503)
         #expect(!outcomes.isOnlyUnreachable && outcomes.failures == 5)
-        outcomes.answered(200)
+        outcomes.responded(200)
         #expect(outcomes.isOnlyUnreachable && outcomes.failures == 0)
         outcomes.failed()
         #expect(!outcomes.isOnlyUnreachable)
     }
 
     @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
-    func `U-05 where nothing listens is not asked twice, even if the others are out`(balance: LoadBalancing) {
+    func `U-05 an unreachable target is not retried, even if the others are ejected`(balance: LoadBalancing) {
         var set = LoadBalancer(self.settings(2, balance), jitter: { 0 })
         #expect(set.eject(1, after: 5, at: self.start) != nil)
         #expect(set.pick(key: 7, at: self.start, avoiding: 0, isGone: true) { _ in 0 } == 1)
         #expect(set.pick(key: 7, at: self.start, avoiding: 0) { _ in 0 } == 0)
     }
 
-    @Test func `R-33 the last target is never left out`() {
+    @Test func `R-33 the last target is never ejected`() {
         var set = LoadBalancer(self.settings(2), jitter: { 0 })
         #expect(set.eject(0, after: 5, at: self.start) != nil)
         #expect(set.eject(1, after: 500, at: self.start) == nil)
@@ -173,7 +173,7 @@ import Testing
         #expect(single.eject(0, after: 500, at: self.start) == nil)
     }
 
-    @Test func `without ejection nobody is left out`() {
+    @Test func `without ejection no target is left out`() {
         var none = self.settings(2)
         none.ejection = nil
         var set = LoadBalancer(none)

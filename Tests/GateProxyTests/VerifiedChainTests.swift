@@ -13,7 +13,7 @@ import Testing
         (.certificate, 9, true), (.certificate, 1, false), (.chain, 1, true), (.chain, 2, true), (.chain, 3, true),
         (.chain, 9, false), (.chain, 4, false),
     ])
-    func `each way to compare looks at its own part of the chain`(
+    func `each match mode compares its own part of the chain`(
         match: PinSet.Match,
         byte: UInt8,
         isFound: Bool
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: PinSet.Match.allCases)
-    func `nothing matches where there is no chain or no pin`(match: PinSet.Match) throws {
+    func `without a chain or a pin nothing matches`(match: PinSet.Match) throws {
         let empty = VerifiedChain(publicKeys: [], certificate: nil)
         #expect(!empty.matches(PinSet(match: match, pins: [try self.pin(1)])))
         let chain = VerifiedChain(publicKeys: [try self.pin(1)], certificate: try self.pin(1))

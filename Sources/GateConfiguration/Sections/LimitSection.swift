@@ -10,7 +10,7 @@ package struct GatewayLimits: Sendable, Hashable {
     /// Limits and time-outs of one client connection.
     package var downstream = DownstreamLimits()
     /// Limits of the number of client connections.
-    package var connections = ConnectionLimiter.Bounds()
+    package var connections = ConnectionLimiter.Limits()
     /// Limits of sign-ins.
     package var signIns = SignInLimits()
     /// Requests in flight.
@@ -42,9 +42,9 @@ package struct GatewayLimits: Sendable, Hashable {
     ///
     /// Where there are so few that nothing would be left, a quarter, and not more than half of those that are free less 4.
     package static func maxConnections(descriptors: Int, atStart: Int = 0) -> Int {
-        guard descriptors > 0 else { return ConnectionLimiter.Bounds.maxConnections }
+        guard descriptors > 0 else { return ConnectionLimiter.Limits.maxConnections }
         let few = min(descriptors / 4, (descriptors - atStart - 4) / 2)
-        return min(ConnectionLimiter.Bounds.maxConnections, max(descriptors / 2 - 200, few, 1))
+        return min(ConnectionLimiter.Limits.maxConnections, max(descriptors / 2 - 200, few, 1))
     }
 }
 

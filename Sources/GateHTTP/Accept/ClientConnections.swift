@@ -4,17 +4,17 @@ internal import GateCore
 internal import GateNet
 internal import NIOCore
 
-/// The client connections of one event loop, of which an idle one can make room for a new one; confined to the loop.
+/// The client connections of one event loop, of which an idle one can be closed for a new one; confined to the loop.
 ///
-/// Nothing is noted here per request: when room is needed, the connections are asked how long they have been idle.
+/// Requests cost nothing here: when a slot is needed, the connections are asked how long they have been idle.
 final class ClientConnections {
-    /// One connection from its accept to its end.
+    /// One connection from accept to close.
     final class Member {
         let channel: SocketChannel
         let accepted: NIODeadline
-        /// The client that it counts for; nil as long as that is not known.
+        /// The client it counts for; nil as long as that is not known.
         var client: ClientNetwork?
-        /// What serves it; nil before that, during a TLS handshake for example.
+        /// The handler that serves it; nil before that, for example during the TLS handshake.
         var connection: (any IdleClosable)?
         fileprivate var index = 0
 
@@ -23,7 +23,7 @@ final class ClientConnections {
             self.accepted = accepted
         }
 
-        /// Since when it waits for its client; nil while a request is in progress on it.
+        /// Since when it waits for its client; nil while a request is in progress.
         var idleSince: NIODeadline? {
             guard let connection else { return self.accepted }
             return connection.idleSince
@@ -35,19 +35,19 @@ final class ClientConnections {
         let since: NIODeadline
     }
 
-    /// How many of those that have been idle longest are remembered from one look to the next.
+    /// How many of the longest idle connections are remembered from one scan to the next.
     private static let maxCandidates = 16
 
     private var members: [Member] = []
-    /// Those that were idle longest at the last look, the longest last.
+    /// The longest idle connections of the last scan, the longest last.
     private var candidates: [Candidate] = []
     private var candidatesClient: ClientNetwork?
-    private var nextLook = NIODeadline.uptimeNanoseconds(0)
+    private var nextScan = NIODeadline.uptimeNanoseconds(0)
 
-    /// How many there are.
+    /// The number of connections.
     var count: Int { self.members.count }
 
-    /// Adds a connection that was just accepted, until it closes.
+    /// Adds an accepted connection, until it closes.
     func add(_ channel: SocketChannel, accepted: NIODeadline) -> Member {
         let member = Member(channel, accepted: accepted)
         member.index = self.members.count
@@ -71,23 +71,23 @@ final class ClientConnections {
 
     /// Closes the connection that has been idle longest.
     ///
-    /// One look at all of them serves for up to 16 calls, and the more there are, the rarer it is, so that a flood of new
-    /// connections does not become a flood of looks.
+    /// One scan serves up to 16 calls, and the more connections there are the rarer it is, so that a flood of new
+    /// connections does not cause a flood of scans.
     ///
     /// - Parameters:
     ///   - client: The client whose connections count; nil for all.
-    ///   - newcomer: The connection that needs the room, which stays.
+    ///   - newcomer: The connection that needs the slot, which is not closed.
     ///   - now: The time.
-    /// - Returns: Whether one was closed; its socket is closed then.
+    /// - Returns: Whether one was closed.
     func closeLongestIdle(
         of client: ClientNetwork? = nil,
         for newcomer: Member? = nil,
         now: NIODeadline = .now()
     ) -> Bool {
         if self.closeCandidate(of: client, for: newcomer) { return true }
-        guard now >= self.nextLook else { return false }
-        self.nextLook = now + .microseconds(Int64(self.members.count))
-        self.look(for: client)
+        guard now >= self.nextScan else { return false }
+        self.nextScan = now + .microseconds(Int64(self.members.count))
+        self.scan(for: client)
         return self.closeCandidate(of: client, for: newcomer)
     }
 
@@ -102,7 +102,7 @@ final class ClientConnections {
         return false
     }
 
-    private func look(for client: ClientNetwork?) {
+    private func scan(for client: ClientNetwork?) {
         let idle = self.members.compactMap { member -> Candidate? in
             guard client == nil || member.client == client, member.channel.isOpen else { return nil }
             return member.idleSince.map { Candidate(member: member, since: $0) }

@@ -5,45 +5,45 @@ internal import GateNet
 internal import NIOCore
 internal import Synchronization
 
-/// Why a connection was not taken.
+/// Why a connection was not accepted.
 package enum AcceptFailure: String, Sendable, CaseIterable {
-    /// The process or the system has no file descriptor left: `EMFILE`, `ENFILE`.
+    /// The process or the system has no file descriptors left: `EMFILE`, `ENFILE`.
     case descriptors
-    /// The kernel has no memory for it: `ENOBUFS`, `ENOMEM`.
+    /// The kernel has no memory left: `ENOBUFS`, `ENOMEM`.
     case memory
-    /// As many connections are open as may be.
+    /// The limit of open connections is reached.
     case connections
-    /// As many of one client address are open as may be.
-    case perAddress = "per_address"
-    /// A client spoke plain HTTP on a listener with TLS.
+    /// The limit of connections per client IP is reached.
+    case perClientIP = "per_address"
+    /// A client sent plain HTTP to a TLS listener.
     case plainHTTP = "plain_http"
-    /// A balancer sent no proper PROXY header.
+    /// A load balancer sent no valid PROXY header.
     case proxyHeader = "proxy_header"
     /// Accepting failed for another reason.
     case other
 }
 
-/// Counts open connections, all together and by client, and turns away what is over the bounds.
+/// Limits the open connections, in total and per client.
 ///
-/// Used once when a connection opens and once when it closes, by all event loops; the counts by client are spread over
-/// locks.
+/// Called once when a connection opens and once when it closes, by all event loops; the counts per client are spread
+/// over several locks.
 package final class ConnectionLimiter: Sendable {
-    /// How many connections may be open.
-    package struct Bounds: Sendable, Hashable {
-        /// All together; nil for ``maxConnections``.
+    /// The limits.
+    package struct Limits: Sendable, Hashable {
+        /// In total; nil for ``maxConnections``.
         package var connections: Int?
-        /// All together where neither the configuration nor the file descriptors say less.
+        /// The limit in total where neither the configuration nor the file descriptors set a lower one.
         package static let maxConnections = 10_000
-        /// Of one client IP; 0 for no limit.
+        /// Per client; 0 for no limit.
         package var perClientIP = 256
-        /// Networks whose connections are not counted by client, because they come for many.
+        /// Networks whose connections are not counted per client, because they carry many users.
         package var exempt: [CIDRRange] = []
 
         /// The defaults.
         package init() {}
     }
 
-    /// A place of one client, to be given back.
+    /// A counted connection of one client, to be released.
     package struct Claim: Sendable {
         fileprivate let client: ClientNetwork?
     }
@@ -52,71 +52,71 @@ package final class ConnectionLimiter: Sendable {
         let counts = Mutex<[ClientNetwork: Int]>([:])
     }
 
-    private let bounds: Mutex<Bounds>
+    private let limits: Mutex<Limits>
     private let inside = Atomic<Int>(0)
     /// The connections of each event loop.
     private let loops = Mutex<[(loop: SocketLoop, connections: NIOLoopBound<ClientConnections>)]>([])
-    /// How many connections wait for room that another loop makes.
+    /// How many connections wait for another loop to close one.
     private let waiting = Atomic<Int>(0)
     private let shards = (0..<16).map { _ in Shard() }
-    private let refused: @Sendable (AcceptFailure) -> Void
+    private let rejected: @Sendable (AcceptFailure) -> Void
 
-    /// A gate with bounds, which tells `refused` of each connection that was not taken.
-    package init(_ bounds: Bounds, refused: @escaping @Sendable (AcceptFailure) -> Void = { _ in }) {
-        self.bounds = Mutex(bounds)
-        self.refused = refused
+    /// A limiter; `rejected` is called for each connection that was not accepted.
+    package init(_ limits: Limits, rejected: @escaping @Sendable (AcceptFailure) -> Void = { _ in }) {
+        self.limits = Mutex(limits)
+        self.rejected = rejected
     }
 
-    /// Other bounds, for the connections that come from now on.
-    package func update(_ bounds: Bounds) {
-        self.bounds.withLock { $0 = bounds }
+    /// Changes the limits for new connections.
+    package func update(_ limits: Limits) {
+        self.limits.withLock { $0 = limits }
     }
 
     /// How many connections are open.
     package var count: Int { self.inside.load(ordering: .relaxed) }
 
-    /// How many may be.
-    package var limit: Int { self.bounds.withLock { $0.connections ?? Bounds.maxConnections } }
+    /// The limit of open connections.
+    package var limit: Int { self.limits.withLock { $0.connections ?? Limits.maxConnections } }
 
-    /// Notes that a connection was not taken.
-    package func note(_ failure: AcceptFailure) { self.refused(failure) }
+    /// Counts a connection that was not accepted.
+    package func report(_ failure: AcceptFailure) { self.rejected(failure) }
 
-    /// Whether one more connection may be open; if so it is counted until ``leave()``.
-    package func enter() -> Bool {
+    /// Counts one more connection until ``leave()``; false at the limit.
+    package func admit() -> Bool {
         guard self.inside.add(1, ordering: .relaxed).newValue <= self.limit else {
-            self.leave()
+            self.connectionClosed()
             return false
         }
         return true
     }
 
-    /// Counts a connection that takes the place of one that was closed for it.
-    func enterInPlaceOfAnother() { self.inside.add(1, ordering: .relaxed) }
+    /// Counts a connection for which another one was closed.
+    func admitInPlaceOfAnother() { self.inside.add(1, ordering: .relaxed) }
 
-    /// Takes one off the count.
-    package func leave() { self.inside.subtract(1, ordering: .relaxed) }
+    /// Removes one connection from the count.
+    package func connectionClosed() { self.inside.subtract(1, ordering: .relaxed) }
 
-    /// A place for a client, counted until ``release(_:)``; nil if it has as many connections as it may have.
+    /// Counts a connection of a client until ``release(_:)``; nil at the client's limit.
     ///
     /// - Parameters:
-    ///   - address: The client's address.
-    ///   - isForced: Whether it gets one in any case, because another of its connections was closed for it.
-    /// - Returns: The place.
+    ///   - address: The client IP.
+    ///   - isForced: Whether to ignore the limit, because another connection of the client was closed for this one.
+    /// - Returns: The claim to release.
     package func claim(_ address: IPAddress?, isForced: Bool = false) -> Claim? {
-        let bounds = self.bounds.withLock { $0 }
-        guard let address, bounds.perClientIP > 0, !bounds.exempt.contains(where: { $0.contains(address) }) else {
+        let limits = self.limits.withLock { $0 }
+        guard let address, limits.perClientIP > 0, !limits.exempt.contains(where: { $0.contains(address) }) else {
             return Claim(client: nil)
         }
         let client = ClientNetwork(of: address)
         let isIn = self.shard(of: client).counts.withLock { counts in
-            guard isForced || counts[client, default: 0] < bounds.perClientIP else { return false }
+            guard isForced || counts[client, default: 0] < limits.perClientIP else { return false }
             counts[client, default: 0] += 1
             return true
         }
         return isIn ? Claim(client: client) : nil
     }
 
-    /// Gives a place back.
+    /// Removes a connection of a client from the count.
     package func release(_ claim: Claim) {
         guard let client = claim.client else { return }
         self.shard(of: client).counts.withLock { counts in
@@ -130,12 +130,12 @@ package final class ConnectionLimiter: Sendable {
     }
 }
 
-// MARK: Making room
+// MARK: Freeing slots
 
 extension ConnectionLimiter {
-    /// How many connections may wait for room that another loop makes.
+    /// How many connections may wait for another loop to close one.
     private static let maxWaiting = 64
-    /// How many idle connections are closed when the process has no descriptor left: each request may need one more.
+    /// How many idle connections are closed when the process has no descriptors left: each request may need one more.
     private static let closedForDescriptors = 4
 
     /// The connections of a loop; called on the loop.
@@ -149,14 +149,14 @@ extension ConnectionLimiter {
         return bound.value
     }
 
-    /// Closes the longest idle connection of a loop, or else of another loop, for one that was accepted.
+    /// Closes the longest idle connection of a loop, or else of another loop, for a new connection.
     ///
     /// - Parameters:
-    ///   - newcomer: The connection that needs room; it is not read before.
+    ///   - newcomer: The new connection; it is not read before.
     ///   - client: The client of which one is closed; nil for any.
     ///   - loop: The loop of the newcomer, on which this is called.
-    ///   - then: Called on that loop, at once or later, with whether one was closed.
-    func makeRoom(
+    ///   - then: Called on that loop, immediately or later, with whether one was closed.
+    func freeSlot(
         for newcomer: ClientConnections.Member,
         of client: ClientNetwork?,
         on loop: SocketLoop,
@@ -189,10 +189,11 @@ extension ConnectionLimiter {
         }
     }
 
-    /// Closes a few idle connections of a loop, or else of the others, because the process has no descriptor or memory left.
+    /// Closes a few idle connections of a loop, or else of the others, because the process has no descriptors or memory
+    /// left.
     ///
     /// - Parameter loop: The loop on which this is called.
-    /// - Returns: Whether one of that loop was closed, so that it can go on at once.
+    /// - Returns: Whether one of that loop was closed, so that it can accept immediately.
     func closeSomeIdle(on loop: SocketLoop) -> Bool {
         guard !ConnectionLimiter.closeSomeIdle(self.connections(of: loop)) else { return true }
         for other in self.loops.withLock({ $0 }) where other.loop !== loop {

@@ -3,20 +3,20 @@
 package import GateCore
 internal import Glibc
 
-/// A listening socket that whoever started the process has opened.
+/// A listening socket that the parent process has opened, for socket activation.
 ///
-/// sd_listen_fds(3): the descriptors from 3 on, as many as `LISTEN_FDS` says, if `LISTEN_PID` is this process.
+/// sd_listen_fds(3): `LISTEN_FDS` descriptors from 3 on, if `LISTEN_PID` is this process.
 package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
     /// The descriptor.
     package let descriptor: CInt
-    /// The address that it is bound to; nil if that is no IP address.
+    /// The IP address it is bound to; nil if it is bound to something else.
     package let address: IPAddress?
-    /// The port that it is bound to.
+    /// The port it is bound to.
     package let port: Int
-    /// What it was called by who opened it.
+    /// Its name in `LISTEN_FDNAMES`.
     package let name: String
 
-    /// A socket that is known already.
+    /// A socket with known properties.
     package init(descriptor: CInt, address: IPAddress?, port: Int, name: String) {
         self.descriptor = descriptor
         self.address = address
@@ -24,22 +24,22 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
         self.name = name
     }
 
-    /// What a message says of it.
+    /// The socket as messages show it.
     package var description: String {
         let host = self.address.map { ClientIP($0).text }
         let shown = host.map { $0.contains(":") ? "[\($0)]:\(self.port)" : "\($0):\(self.port)" }
-        let place = shown ?? "something else than an IP address"
+        let place = shown ?? "not an IP address"
         return "descriptor \(self.descriptor) (\(self.name)) at \(place)"
     }
 
-    /// The sockets that the environment tells of.
+    /// The sockets that the environment variables name.
     ///
     /// - Parameter environment: The variables of this process.
-    /// - Returns: The sockets, closed to programs that this one may start.
-    /// - Throws: A `Failure` if there are none, or one that cannot be used.
+    /// - Returns: The sockets, marked close-on-exec.
+    /// - Throws: A `Failure` if there are none, or if one cannot be used.
     package static func all(in environment: [String: String]) throws(Failure) -> [InheritedSocket] {
         guard let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), (1...64).contains(count) else {
-            throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_FDS tells of no sockets")
+            throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_FDS names no sockets")
         }
         guard environment["LISTEN_PID"] == "\(getpid())" else {
             throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_PID is another process")
@@ -51,7 +51,10 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let name = index < names.count ? String(names[index]) : "unnamed"
             guard let bound = self.address(of: descriptor) else {
-                throw Failure(.listenerInherited, "descriptor \(descriptor) (\(name)) is no socket")
+                throw Failure(
+                    .listenerInherited,
+                    "descriptor \(descriptor) (\(name)) is not a socket"
+                )
             }
             let (address, port) = bound
             sockets.append(InheritedSocket(descriptor: descriptor, address: address, port: port, name: name))
@@ -59,7 +62,7 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
         return sockets
     }
 
-    /// Where a socket is bound; nil if the descriptor is none.
+    /// The address a socket is bound to; nil if the descriptor is not a socket.
     private static func address(of descriptor: CInt) -> (IPAddress?, Int)? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -3,7 +3,8 @@
 internal import GateCore
 internal import NIOCore
 
-/// Responds to plain HTTP on a port for TLS with 400 and a hint, then leaves; confined to the connection's event loop.
+/// Responds to plain HTTP on a TLS port with 400 and a hint, then removes itself; confined to the connection's event
+/// loop.
 ///
 /// A TLS record starts with a byte from 0x14 to 0x18, a request with a letter. RFC 8446 §5.1.
 final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -11,7 +12,7 @@ final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How long the client is given to read the response before the connection is closed.
+    /// How long the client may read the response before the connection is closed.
     private static let linger = TimeAmount.seconds(1)
     private static let page = """
         <!DOCTYPE html>
@@ -22,11 +23,11 @@ final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
 
         """
 
-    private let gate: ConnectionLimiter
+    private let limiter: ConnectionLimiter
     private var hasResponded = false
 
-    init(gate: ConnectionLimiter) {
-        self.gate = gate
+    init(limiter: ConnectionLimiter) {
+        self.limiter = limiter
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -39,7 +40,7 @@ final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
             return
         }
         self.hasResponded = true
-        self.gate.note(.plainHTTP)
+        self.limiter.report(.plainHTTP)
         self.respond(context)
     }
 
@@ -52,7 +53,7 @@ final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler 
         )
         response.writeString(page)
         context.writeAndFlush(self.wrapOutboundOut(response), promise: nil)
-        // What the client still sends is read and dropped, since closing with it unread would reset the connection.
+        // The rest of the request is read and dropped, since closing with unread bytes would reset the connection.
         context.close(mode: .output, promise: nil)
         let channel = context.channel
         context.eventLoop.scheduleTask(in: PlainRequestHandler.linger) { channel.close(promise: nil) }

@@ -4,26 +4,25 @@ internal import GateCore
 internal import GateWire
 internal import NIOCore
 
-/// Takes the PROXY header off a connection of a balancer, then leaves; confined to the connection's event loop.
+/// Reads the PROXY header of a load balancer, then removes itself; confined to the connection's event loop.
 ///
-/// Nothing else of the connection is looked at before the header is complete, which it has to be within the time for
-/// handshakes.
+/// Nothing else is read before the header is complete, which must happen within the handshake time-out.
 final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
-    /// Puts the rest of the pipeline behind this handler; told the client, nil if the balancer speaks for itself.
+    /// Adds the rest of the pipeline after this handler; the client IP is nil if the load balancer connects for itself.
     typealias Continuation = (IPAddress?) throws -> Void
 
     private let deadline: NIODeadline
-    private let gate: ConnectionLimiter
+    private let limiter: ConnectionLimiter
     private let then: Continuation
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
     private var isDone = false
 
-    init(until deadline: NIODeadline, gate: ConnectionLimiter, then: @escaping Continuation) {
+    init(until deadline: NIODeadline, limiter: ConnectionLimiter, then: @escaping Continuation) {
         self.deadline = deadline
-        self.gate = gate
+        self.limiter = limiter
         self.then = then
     }
 
@@ -31,7 +30,7 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) {
             let (reader, context) = bound.value
-            reader.refuse(context)
+            reader.reject(context)
         }
     }
 
@@ -46,7 +45,7 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
             guard let header = try ProxyProtocolHeader.read(sent.readableBytesUInt8Span) else { return }
             self.finish(header, context)
         } catch {
-            self.refuse(context)
+            self.reject(context)
         }
     }
 
@@ -73,11 +72,11 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Whoever sends no proper header gets no answer: it is a balancer that is set up wrongly, or no balancer.
-    private func refuse(_ context: ChannelHandlerContext) {
+    /// Closes without a response: the load balancer is misconfigured, or it is something else.
+    private func reject(_ context: ChannelHandlerContext) {
         guard !self.isDone else { return }
         self.isDone = true
-        self.gate.note(.proxyHeader)
+        self.limiter.report(.proxyHeader)
         context.close(promise: nil)
     }
 }

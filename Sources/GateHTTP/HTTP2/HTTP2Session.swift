@@ -5,94 +5,53 @@ internal import GateNet
 internal import GateWire
 internal import NIOCore
 
-/// The libnghttp2 session of one connection; confined to its event loop.
+/// The libnghttp2 session of one client connection; confined to its event loop.
 ///
-/// The library calls back into the connection while it reads and writes. What the connection then asks for is put in a
-/// queue by the library, so that both may call each other; only ``receive(_:)`` and ``fill(upTo:)`` may not be nested.
+/// libnghttp2 calls back into the connection while it reads and writes, and queues what the connection submits
+/// meanwhile. Only ``receive(_:)`` and ``fill(upTo:)`` must not be nested.
 @safe final class HTTP2Session {
-    /// What the peer must be told.
-    struct Code {
-        static let none = Code(raw: 0)
-        static let protocolError = Code(raw: 1)
-        static let internalError = Code(raw: 2)
-        static let refusedStream = Code(raw: 7)
-        static let cancel = Code(raw: 8)
-        static let enhanceYourCalm = Code(raw: 11)
-
-        let raw: UInt32
-    }
-
-    /// Streams that were given up before the library closed them; it points to them as long as it lives.
-    var retired: [HTTP2Stream] = []
-    /// Frames that have not been written to the channel yet.
+    /// Streams that were cancelled before libnghttp2 closed them; it refers to them until the session is gone.
+    var detachedStreams: [HTTP2Stream] = []
+    /// Frames that are not written to the channel yet.
     var outbound = ByteBuffer()
-    /// The bytes being read, so that parts of them need no copy.
+    /// The bytes being read, so that slices of them need no copy.
     private(set) var inbound = ByteBuffer()
     private var inboundStart: UnsafeRawPointer?
-    private let raw: OpaquePointer
+    private let handle: HTTP2SessionHandle
     private var vector = HeaderVector()
 
-    /// A session that calls the connection, which must outlive it or let go of it first.
+    /// A session for a connection, which must outlive it or release it first.
     init?(connection: HTTP2Connection, limits: DownstreamLimits, takesWebSockets: Bool) {
-        var made: OpaquePointer?
-        let user = unsafe Unmanaged.passUnretained(connection).toOpaque()
-        let status = unsafe nghttp2_session_server_new2(
-            &made,
-            HTTP2Callbacks.table,
-            user,
-            HTTP2Session.options
-        )
-        guard status == 0, let made = unsafe made else { return nil }
-        unsafe self.raw = made
         var settings = [
-            Self.setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams),
-            Self.setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.streamWindow),
-            Self.setting(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head.bytes),
-            Self.setting(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
+            HTTP2SessionHandle.setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams),
+            HTTP2SessionHandle.setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.streamWindow),
+            HTTP2SessionHandle.setting(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head.bytes),
+            HTTP2SessionHandle.setting(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
         ]
         // RFC 8441 §3.
-        if takesWebSockets { settings.append(Self.setting(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
-        unsafe nghttp2_submit_settings(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
-        unsafe nghttp2_session_set_local_window_size(
-            self.raw,
-            UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            0,
-            Int32(limits.connectionWindow)
+        if takesWebSockets {
+            settings.append(HTTP2SessionHandle.setting(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1))
+        }
+        let handle = unsafe HTTP2SessionHandle(
+            serverWith: HTTP2Callbacks.table,
+            user: Unmanaged.passUnretained(connection).toOpaque(),
+            settings: settings,
+            connectionWindow: limits.connectionWindow
         )
+        guard let handle else { return nil }
+        self.handle = handle
     }
-
-    deinit {
-        unsafe nghttp2_session_del(self.raw)
-    }
-
-    private static func setting(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
-        nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(value))
-    }
-
-    /// Made once and only read afterwards.
-    private static nonisolated(unsafe) let options: OpaquePointer? = {
-        var made: OpaquePointer?
-        guard unsafe nghttp2_option_new(&made) == 0 else { return nil }
-        unsafe nghttp2_option_set_no_auto_window_update(made, 1)
-        unsafe nghttp2_option_set_max_outbound_ack(made, 256)
-        unsafe nghttp2_option_set_no_closed_streams(made, 1)
-        return unsafe made
-    }()
 }
 
 // MARK: Reading
 
 extension HTTP2Session {
-    /// Reads frames; answers what the peer is told if it broke the protocol beyond repair or flooded us.
-    func receive(_ bytes: ByteBuffer) -> Code? {
+    /// Reads frames; returns the error to send if the peer violated the protocol or flooded us.
+    func receive(_ bytes: ByteBuffer) -> HTTP2CloseCode? {
         self.inbound = bytes
         let count = unsafe bytes.withUnsafeReadableBytes { raw in
             unsafe self.inboundStart = raw.baseAddress
-            return unsafe nghttp2_session_mem_recv(
-                self.raw,
-                raw.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                raw.count
-            )
+            return unsafe self.handle.receive(raw)
         }
         unsafe self.inboundStart = nil
         self.inbound = ByteBuffer()
@@ -100,7 +59,7 @@ extension HTTP2Session {
         return count == Int(NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue) ? .protocolError : .enhanceYourCalm
     }
 
-    /// The part of the bytes being read that starts at an address, without a copy.
+    /// The slice of the bytes being read that starts at an address, without a copy.
     func part(at address: UnsafePointer<UInt8>, count: Int) -> ByteBuffer {
         let offset = unsafe self.inboundStart.map { unsafe UnsafeRawPointer(address) - $0 } ?? -1
         if offset >= 0, let slice = self.inbound.getSlice(at: self.inbound.readerIndex + offset, length: count) {
@@ -109,64 +68,60 @@ extension HTTP2Session {
         return unsafe ByteBuffer(bytes: UnsafeBufferPointer(start: address, count: count))
     }
 
-    /// Gives window back for bytes that have been taken.
-    func consume(_ count: Int, of stream: Int32) {
-        unsafe nghttp2_session_consume(self.raw, stream, count)
-    }
+    /// Updates the windows for bytes that were taken.
+    func consume(_ count: Int, of stream: Int32) { self.handle.consume(count, of: stream) }
 
-    /// Gives window of the connection back for bytes of a stream that is no more.
-    func consume(_ count: Int) {
-        unsafe nghttp2_session_consume_connection(self.raw, count)
-    }
+    /// Updates the connection's window for bytes of a closed stream.
+    func consume(_ count: Int) { self.handle.consumeConnection(count) }
 
-    /// Whether anything the peer may still send has a meaning.
-    var wantsRead: Bool { unsafe nghttp2_session_want_read(self.raw) != 0 }
+    /// Whether received bytes still have a meaning.
+    var wantsRead: Bool { self.handle.wantsRead }
 }
 
 // MARK: Writing
 
 extension HTTP2Session {
-    /// Collects frames in ``outbound`` until there are so many bytes; false when there are no more.
+    /// Collects frames in ``outbound`` up to a number of bytes; false when there are no more.
     func fill(upTo limit: Int) -> Bool {
         while self.outbound.readableBytes < limit {
-            var start: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(self.raw, &start)
-            guard count > 0 else { return false }
-            unsafe self.outbound.writeBytes(UnsafeRawBufferPointer(start: start, count: count))
+            guard let frames = unsafe self.handle.nextFrames() else { return false }
+            unsafe self.outbound.writeBytes(frames)
         }
         return true
     }
 
     /// Whether there are frames to send, windows permitting.
-    var wantsWrite: Bool { unsafe nghttp2_session_want_write(self.raw) != 0 }
+    var wantsWrite: Bool { self.handle.wantsWrite }
 
-    /// Ties a stream to the object that stands for it, and gives all streams equal turns.
+    /// Attaches the object to its stream, and gives all streams equal priority.
     func open(_ stream: HTTP2Stream) {
         unsafe nghttp2_session_set_stream_user_data(
-            self.raw,
+            self.handle.raw,
             stream.id,
             Unmanaged.passUnretained(stream).toOpaque()
         )
         var turns = nghttp2_extpri(urgency: UInt32(NGHTTP2_EXTPRI_DEFAULT_URGENCY), inc: 1)
-        unsafe nghttp2_session_change_extpri_stream_priority(self.raw, stream.id, &turns, 1)
+        unsafe nghttp2_session_change_extpri_stream_priority(self.handle.raw, stream.id, &turns, 1)
     }
 
-    /// Sends the head of a stream's answer; the body is asked for later.
-    func submitAnswer(_ head: ByteBuffer, on stream: HTTP2Stream, hasBody: Bool) -> Bool {
-        unsafe self.vector.withAnswer(head) { fields, count, _ in
-            guard hasBody else { return unsafe nghttp2_submit_response(self.raw, stream.id, fields, count, nil) == 0 }
+    /// Submits the head of a response; the body is read later.
+    func submitResponse(_ head: ByteBuffer, on stream: HTTP2Stream, hasBody: Bool) -> Bool {
+        unsafe self.vector.withResponse(head) { fields, count, _ in
+            guard hasBody else {
+                return unsafe nghttp2_submit_response(self.handle.raw, stream.id, fields, count, nil) == 0
+            }
             var source = unsafe nghttp2_data_provider()
             unsafe source.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
             unsafe source.read_callback = HTTP2Callbacks.readBody
-            return unsafe nghttp2_submit_response(self.raw, stream.id, fields, count, &source) == 0
+            return unsafe nghttp2_submit_response(self.handle.raw, stream.id, fields, count, &source) == 0
         }
     }
 
-    /// Sends an interim head.
+    /// Submits an interim head.
     func submitInterim(_ head: ByteBuffer, on stream: Int32) {
-        unsafe self.vector.withAnswer(head) { fields, count, _ in
+        unsafe self.vector.withResponse(head) { fields, count, _ in
             _ = unsafe nghttp2_submit_headers(
-                self.raw,
+                self.handle.raw,
                 UInt8(NGHTTP2_FLAG_NONE.rawValue),
                 stream,
                 nil,
@@ -177,46 +132,40 @@ extension HTTP2Session {
         }
     }
 
-    /// Sends a trailer section, which ends the stream.
+    /// Submits a trailer section, which ends the stream.
     func submitTrailers(_ lines: ByteBuffer, on stream: Int32) {
         unsafe self.vector.withTrailers(lines) { fields, count in
-            _ = unsafe nghttp2_submit_trailer(self.raw, stream, fields, count)
+            _ = unsafe nghttp2_submit_trailer(self.handle.raw, stream, fields, count)
         }
     }
 
-    /// Asks for the body again, after there was none for a while.
-    func resume(_ stream: Int32) {
-        unsafe nghttp2_session_resume_data(self.raw, stream)
-    }
+    /// Resumes reading a body that had no bytes before.
+    func resume(_ stream: Int32) { self.handle.resume(stream) }
 
-    /// Ends one stream.
-    func reset(_ stream: Int32, _ code: Code) {
-        unsafe nghttp2_submit_rst_stream(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.raw)
-    }
+    /// Resets a stream.
+    func reset(_ stream: Int32, _ code: HTTP2CloseCode) { self.handle.reset(stream, code) }
 
-    /// Ends everything: what comes is ignored, and after `GOAWAY` nothing is sent.
-    func terminate(_ code: Code) {
-        unsafe nghttp2_session_terminate_session(self.raw, code.raw)
-    }
+    /// Terminates the session: input is ignored, and nothing is sent after `GOAWAY`.
+    func terminate(_ code: HTTP2CloseCode) { self.handle.terminate(code) }
 
-    /// Announces the end.
+    /// Submits the first `GOAWAY` of a graceful shutdown.
     ///
     /// RFC 9113 §6.8.
     func announceEnd() {
-        unsafe nghttp2_submit_shutdown_notice(self.raw)
+        unsafe nghttp2_submit_shutdown_notice(self.handle.raw)
     }
 
-    /// Asks for a sign that the peer has heard all that was sent before.
+    /// Submits a `PING`, whose acknowledgement shows that the peer has received all earlier frames.
     func ping() {
-        unsafe nghttp2_submit_ping(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+        unsafe nghttp2_submit_ping(self.handle.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
-    /// Says which stream was the last.
+    /// Submits the final `GOAWAY` with the last stream.
     func submitLast() {
         unsafe nghttp2_submit_goaway(
-            self.raw,
+            self.handle.raw,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            nghttp2_session_get_last_proc_stream_id(self.raw),
+            nghttp2_session_get_last_proc_stream_id(self.handle.raw),
             0,
             nil,
             0

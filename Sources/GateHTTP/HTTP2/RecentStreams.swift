@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbers of streams that ended lately, in bounded room.
+/// The numbers of recently closed streams, bounded.
 struct RecentStreams {
     private static let capacity = 128
     private var numbers: [Int32] = []
     private var next = 0
 
-    /// Takes note of one; the oldest is forgotten when there is no more room.
+    /// Adds a number; the oldest is dropped at capacity.
     mutating func insert(_ number: Int32) {
         if self.numbers.count < RecentStreams.capacity {
             self.numbers.append(number)
@@ -16,6 +16,6 @@ struct RecentStreams {
         }
     }
 
-    /// Whether one ended lately.
+    /// Whether a stream closed recently.
     func contains(_ number: Int32) -> Bool { self.numbers.contains(number) }
 }

@@ -176,7 +176,7 @@ extension GatewayResponder {
     func tunnelEnded() {
         // A client that ends its side before there is a tunnel wants none.
         guard let exchange else {
-            self.connection?.cut()
+            self.connection?.close()
             return
         }
         exchange.tunnelInputEnded()
@@ -187,7 +187,7 @@ extension GatewayResponder {
         self.exchange?.downstreamDrained()
     }
 
-    func answer(to refusal: WireRejection) -> Response {
+    func response(to refusal: WireRejection) -> Response {
         self.runtime.metrics.rejected(refusal.reason.code)
         return self.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }
@@ -523,7 +523,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
             changes: route.requestChanges,
             requestID: self.requestID,
             endsConnection: endsConnection,
-            into: self.loop.memory.take(capacity: room)
+            into: self.loop.memory.acquire(capacity: room)
         )
     }
 

@@ -85,15 +85,15 @@ package final class IngressLoops: Sendable {
             sweep: state.sweep,
             isDraining: { state.endsConnections },
             flushes: state.flushes,
-            memory: state.memory,
+            buffers: state.memory,
             date: state.date,
             takesWebSockets: state.runtime.takesWebSockets
         )
-        switch way.speaks {
+        switch way.negotiatedProtocol {
         case .http1:
-            return HTTP1Connection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
+            return HTTP1Connection(environment: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
         case .http2:
-            return HTTP2Connection(setting: setting, peer: client.ip, makeResponder: makeResponder)
+            return HTTP2Connection(environment: setting, peer: client.ip, makeResponder: makeResponder)
         }
     }
 }

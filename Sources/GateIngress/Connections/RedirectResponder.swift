@@ -33,7 +33,7 @@ final class RedirectResponder: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func answer(to refusal: WireRejection) -> Response {
+    func response(to refusal: WireRejection) -> Response {
         self.loop.runtime.metrics.rejected(refusal.reason.code)
         return self.loop.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
     }

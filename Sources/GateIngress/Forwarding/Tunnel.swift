@@ -188,12 +188,12 @@ extension Tunnel {
     }
 
     /// Breaks it off.
-    func cut() {
+    func close() {
         let link = self.link
         self.leave()
         self.delegate.tunnelEnded()
         link?.cancel()
-        self.connection.cut()
+        self.connection.close()
     }
 
     /// Nothing of it is left.
@@ -243,7 +243,7 @@ extension Tunnel: Expiring {
 
     func expire() {
         let now = NIODeadline.now()
-        guard self.isOpen else { return self.cut() }
+        guard self.isOpen else { return self.close() }
         if self.endBy <= now {
             let link = self.link
             self.finish()

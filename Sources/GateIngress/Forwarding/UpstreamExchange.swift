@@ -137,7 +137,7 @@ extension UpstreamExchange {
     /// The client will send no more through its tunnel.
     func tunnelInputEnded() {
         guard !self.isOver, let tunnel else { return }
-        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.cut() }
+        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.close() }
     }
 
     /// Passes on what has come before the tunnel was open.
@@ -172,7 +172,7 @@ extension UpstreamExchange {
         self.cancel()
         guard self.hasAnswered else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
         self.delegate.exchangeFinished(self, status: 413)
-        self.connection.cut()
+        self.connection.close()
     }
 
     /// The client is gone.
@@ -211,7 +211,7 @@ extension UpstreamExchange {
         )
         if let opening { head = self.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
-        self.loop.memory.giveBack(head)
+        self.loop.memory.release(head)
         if !self.waiting.isEmpty, self.opening == nil {
             self.hasSentBody = true
             for body in self.waiting {
@@ -254,7 +254,7 @@ extension UpstreamExchange {
             closes: closes,
             changes: self.changes,
             date: self.loop.date,
-            into: self.loop.memory.take(capacity: room)
+            into: self.loop.memory.acquire(capacity: room)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }
@@ -299,7 +299,7 @@ extension UpstreamExchange {
 
     func upstreamFailed(_ problem: UpstreamFailure) {
         guard !self.isOver else { return }
-        if let tunnel, tunnel.takesFromApp { return tunnel.cut() }
+        if let tunnel, tunnel.takesFromApp { return tunnel.close() }
         let wasReused = self.link?.isReused ?? false
         self.link = nil
         guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
@@ -309,7 +309,7 @@ extension UpstreamExchange {
         self.delegate.upstreamFailed(self, failure)
         guard !self.hasAnswered || self.connection.retract() else {
             self.delegate.exchangeFinished(self, status: 502)
-            self.connection.cut()
+            self.connection.close()
             return
         }
         self.delegate.exchangeFailed(self, failure)
@@ -389,7 +389,7 @@ extension UpstreamExchange {
             closes: false,
             changes: self.route.responseChanges(isProtected: false),
             date: self.loop.date,
-            into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
+            into: self.loop.memory.acquire(capacity: answer.message.bytes.readableBytes + 512)
         )
         guard self.request.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")

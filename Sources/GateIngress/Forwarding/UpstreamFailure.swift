@@ -29,7 +29,7 @@ extension Failure {
             self.init(.upstreamTimedOut, "\(place) did not respond in time")
         case .clientDeadlineExceeded:
             self.init(.upstreamOutOfTime, "\(place) took longer than the client allowed")
-        case .refused(let refusal):
+        case .rejected(let refusal):
             self.init(.upstreamRefused, "\(place) did not send a valid HTTP response: \(refusal.reason.code)")
         }
     }

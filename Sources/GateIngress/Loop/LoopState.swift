@@ -202,7 +202,7 @@ final class LoopState {
 
     /// Closes everything at once.
     func cutAll() {
-        self.sweep.forEach((any ClientConnection).self) { $0.cut() }
+        self.sweep.forEach((any ClientConnection).self) { $0.close() }
         for upstream in self.upstreams.values {
             upstream.shutDown()
         }

@@ -62,6 +62,6 @@ package struct UpstreamFactory: Sendable {
             names: self.names,
             report: self.report
         )
-        return Upstream(upstream, setting: setting, health: self.health?.health(of: upstream) ?? [])
+        return Upstream(upstream, environment: setting, health: self.health?.health(of: upstream) ?? [])
     }
 }

@@ -2,22 +2,22 @@
 
 package import NIOCore
 
-/// Says when a client sends more that costs work than honest clients do.
+/// Detects a peer that sends more costly frames than honest peers do.
 ///
-/// Streams that end in a reset are counted whoever resets them (CVE-2023-44487, CVE-2025-8671). Frames that carry
-/// nothing use up a credit, which grows with time and with what is carried (CVE-2019-9511 to 9518). Frames that the
-/// library does not even show are noticed by their bytes.
+/// Streams that end in a reset count whichever side resets them (CVE-2023-44487, CVE-2025-8671). Frames without content
+/// use up a credit, which grows with time and with content (CVE-2019-9511 to 9518). Frames that libnghttp2 does not
+/// report are noticed by their bytes.
 package struct FloodLimiter {
     /// How many streams of one connection may end in a reset within ``resetTime``.
     static let resets = 200
-    /// The time in which resets are counted together.
+    /// The window in which resets are counted.
     static let resetTime = TimeAmount.seconds(30)
-    /// The most credit for frames that carry nothing.
+    /// The largest credit for frames without content.
     static let maxCredit = 4000
     /// How fast the credit grows.
     static let creditPerSecond: Int64 = 100
 
-    /// How many bytes may be neither heads nor bodies, beside seven times as many as those.
+    /// How many bytes may be neither heads nor bodies, in addition to seven times the bytes that are.
     static let overhead = 1024 * 1024
 
     private var receivedBytes = 0
@@ -27,13 +27,13 @@ package struct FloodLimiter {
     private var credit = FloodLimiter.maxCredit
     private var creditedAt: NIODeadline
 
-    /// A guard with all its credit.
+    /// A limiter with full credit.
     package init(now: NIODeadline) {
         self.countingSince = now
         self.creditedAt = now
     }
 
-    /// Counts a stream that ended in a reset; false when there have been too many.
+    /// Counts a stream that ended in a reset; false when there were too many.
     package mutating func countReset(at now: NIODeadline) -> Bool {
         if now - self.countingSince > FloodLimiter.resetTime {
             self.countingSince = now
@@ -43,7 +43,7 @@ package struct FloodLimiter {
         return self.countedResets <= FloodLimiter.resets
     }
 
-    /// Counts bytes as they come; false when nearly all of them were good for nothing.
+    /// Counts received bytes; false when nearly all of them carried nothing.
     package mutating func receive(_ bytes: Int) -> Bool {
         self.receivedBytes += bytes
         return self.receivedBytes / 8 <= self.usefulBytes + FloodLimiter.overhead / 8
@@ -52,7 +52,7 @@ package struct FloodLimiter {
     /// Counts bytes of heads and bodies, in either direction.
     package mutating func carry(_ bytes: Int) { self.usefulBytes += bytes }
 
-    /// Uses up credit; false when there is none left.
+    /// Uses up credit; false when none is left.
     package mutating func spend(_ cost: Int, at now: NIODeadline) -> Bool {
         self.credit -= cost
         guard self.credit < 0 else { return true }
@@ -63,7 +63,7 @@ package struct FloodLimiter {
         return self.credit >= 0
     }
 
-    /// Adds credit for what was carried.
+    /// Adds credit for content.
     package mutating func earn(_ credit: Int) {
         self.credit = min(FloodLimiter.maxCredit, self.credit + credit)
     }

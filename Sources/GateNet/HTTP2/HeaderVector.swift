@@ -4,23 +4,23 @@ package import CNGHTTP2
 internal import GateWire
 package import NIOCore
 
-/// The fields of a flat head as libnghttp2 takes them; kept and filled anew for each head.
+/// The fields of a head in the form of libnghttp2; reused for each head.
 ///
-/// The C structures point into the head's bytes and are lent for one call only, in which the library copies what it
-/// keeps and spells names in lower case.
+/// The C structures point into the head's bytes and are valid for one call, in which libnghttp2 copies what it keeps
+/// and lower-cases names.
 @safe package struct HeaderVector {
     private var fields = unsafe [nghttp2_nv]()
 
     /// An empty vector.
     package init() {}
 
-    /// Lends the fields of an answer: the status, then all lines that HTTP/2 may carry.
+    /// Lends the fields of a response: the status, then all lines that HTTP/2 may carry.
     ///
     /// - Parameters:
     ///   - head: A complete head as a `HeadWriter` writes it.
-    ///   - body: Gives the fields to the library, and is told where the bytes behind the head start.
+    ///   - body: Passes the fields to libnghttp2; its last argument is where the head ends.
     /// - Returns: What `body` returns.
-    package mutating func withAnswer<Value>(
+    package mutating func withResponse<Value>(
         _ head: ByteBuffer,
         _ body: (UnsafePointer<nghttp2_nv>?, Int, _ end: Int) -> Value
     ) -> Value {
@@ -34,12 +34,12 @@ package import NIOCore
         }
     }
 
-    /// Lends the fields of a request: the pseudo-fields, then all lines that HTTP/2 may carry, `Host` left out.
+    /// Lends the fields of a request: the pseudo-fields, then all lines that HTTP/2 may carry, without `Host`.
     ///
     /// - Parameters:
     ///   - head: A complete head as a `HeadWriter` writes it.
-    ///   - isSecure: Whether it goes over TLS.
-    ///   - body: Gives the fields to the library.
+    ///   - isSecure: Whether the scheme is `https`.
+    ///   - body: Passes the fields to libnghttp2.
     /// - Returns: What `body` returns.
     package mutating func withRequest<Value>(
         _ head: ByteBuffer,
@@ -60,7 +60,7 @@ package import NIOCore
         }
     }
 
-    /// Lends the fields of a trailer section: lines as a head has them, and an empty line.
+    /// Lends the fields of a trailer section: lines as in a head, and an empty line.
     package mutating func withTrailers<Value>(
         _ lines: ByteBuffer,
         _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Value
@@ -75,9 +75,9 @@ package import NIOCore
 }
 
 extension HeaderVector {
-    /// Adds the lines from `start` on; answers where the head ends.
+    /// Adds the lines from `start` on and returns where the head ends.
     ///
-    /// The authority must stand before all fields that are no pseudo-fields.
+    /// The authority must precede all fields that are not pseudo-fields.
     private mutating func appendLines(
         _ bytes: UnsafeBufferPointer<UInt8>,
         from start: Int,

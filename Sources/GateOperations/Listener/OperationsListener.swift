@@ -37,10 +37,10 @@ package enum OperationsListener {
         }.get()
         guard let sweep else { throw Failure(.listenerOperations, "no event loop") }
         let names = FieldNames()
-        var bounds = ConnectionLimiter.Bounds()
+        var bounds = ConnectionLimiter.Limits()
         bounds.connections = maxConnections
         bounds.perClientIP = 0
-        return try await Listener.open(plan, on: group, gate: ConnectionLimiter(bounds)) { channel, _, _ in
+        return try await Listener.open(plan, on: group, limiter: ConnectionLimiter(bounds)) { channel, _, _ in
             let setting = DownstreamEnvironment(
                 limits: DownstreamLimits(),
                 names: { names },
@@ -48,7 +48,7 @@ package enum OperationsListener {
                 isDraining: { false }
             )
             let responder = OperationsResponder(loop: channel.eventLoop, respond: respond)
-            return HTTP1Connection(setting: setting, peer: nil, tls: nil, responder: responder)
+            return HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         }
     }
 }

@@ -69,5 +69,5 @@ package final class OperationsResponder: Responder {
     package func downstreamWritabilityChanged(isWritable: Bool) {}
 
     /// Implements `Responder`.
-    package func answer(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason.code)\n") }
+    package func response(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason.code)\n") }
 }

@@ -2,7 +2,7 @@
 
 package import NIOCore
 
-/// Whether one target is left out because it failed, and until when; pure.
+/// Whether one target is ejected after failures, and until when; pure.
 package struct Ejection: Sendable {
     private static let brief = TimeAmount.seconds(1)
 
@@ -11,27 +11,27 @@ package struct Ejection: Sendable {
     /// When the target is used again.
     package private(set) var until = NIODeadline.uptimeNanoseconds(0)
 
-    /// A target that is in.
+    /// A target that is not ejected.
     package init(_ settings: EjectionSettings?) {
         self.settings = settings
     }
 
-    /// Whether so many failures in a row are enough.
+    /// Whether that many consecutive failures are enough.
     package func isDue(after failures: Int) -> Bool {
         guard let settings, settings.failures > 0 else { return false }
         return failures >= settings.failures
     }
 
-    /// Whether the target is left out.
+    /// Whether the target is ejected.
     package func isOut(at now: NIODeadline) -> Bool { now < self.until }
 
-    /// Leaves the target out, longer each time; who has been in for the longest time begins anew.
+    /// Ejects the target, longer each time; the time starts over after a target was not ejected for the maximum time.
     ///
     /// - Parameters:
     ///   - now: The time.
-    ///   - jitter: From -1 to 1; a fifth of it is added, so that several gateways do not come back together.
-    ///   - isBrief: Whether nothing but refused connections speaks against the target. Those cost next to nothing and say that
-    ///     it restarts: it is left out for a second at most, however often that happens.
+    ///   - jitter: From -1 to 1; adds up to 20 %, so that several gateways do not return together.
+    ///   - isBrief: Whether all failures were refused connections. Those cost little and mean that the app restarts: it
+    ///     is ejected for a second at most, however often that happens.
     /// - Returns: For how long.
     package mutating func begin(at now: NIODeadline, jitter: Double, isBrief: Bool = false) -> TimeAmount {
         guard let settings else { return .zero }
@@ -47,43 +47,5 @@ package struct Ejection: Sendable {
         let span = TimeAmount.nanoseconds(Int64(Double(length) * (1 + 0.2 * max(-1, min(1, jitter)))))
         self.until = now + span
         return span
-    }
-}
-
-/// How the latest requests to one target went; confined to one event loop.
-///
-/// Connections count here, the choice of a target looks here.
-package final class TargetOutcomes {
-    /// Failures since the last success.
-    package private(set) var failures = 0
-    private var unreachable = 0
-
-    /// Whether all of them were connections that nothing accepted.
-    package var isOnlyUnreachable: Bool { self.failures == self.unreachable }
-
-    /// Nothing has happened yet.
-    package init() {}
-
-    /// An answer has come; some statuses say that the app is not there.
-    package func answered(_ status: Int) {
-        if status == 502 || status == 503 || status == 504 {
-            self.failures &+= 1
-        } else {
-            self.forget()
-        }
-    }
-
-    /// A request had no response, or there was no connection for it.
-    ///
-    /// - Parameter isUnreachable: Whether nothing listens there.
-    package func failed(isUnreachable: Bool = false) {
-        self.failures &+= 1
-        if isUnreachable { self.unreachable &+= 1 }
-    }
-
-    /// Starts counting again, after a success or an ejection.
-    package func forget() {
-        self.failures = 0
-        self.unreachable = 0
     }
 }

@@ -5,13 +5,13 @@ package import NIOCore
 /// Chooses among the targets of an upstream; pure, without connections and clocks.
 package struct LoadBalancer {
     private struct Target {
-        /// What its place in the order of each session depends on.
+        /// The seed of its rendezvous hash.
         let seed: UInt64
         var isUp = true
         var ejection: Ejection
-        /// Since when it has been back, while it gets less than its share.
+        /// Since when it has been back, during slow start.
         var backSince: NIODeadline?
-        /// Shares saved up, below one.
+        /// The accumulated share, below one.
         var credit = 0.0
     }
 
@@ -21,7 +21,7 @@ package struct LoadBalancer {
     private var targets: [Target]
     private var next = 0
 
-    /// All targets are in.
+    /// All targets are available.
     ///
     /// - Parameters:
     ///   - settings: The targets and how to choose.
@@ -35,32 +35,32 @@ package struct LoadBalancer {
         }
     }
 
-    /// Whether a target is used, panic aside.
+    /// Whether a target is healthy and not ejected.
     package func isAvailable(_ index: Int, at now: NIODeadline) -> Bool {
         self.targets[index].isUp && !self.targets[index].ejection.isOut(at: now)
     }
 
-    /// Until when a target is left out because it failed; nil if it is not.
+    /// Until when a target is ejected; nil if it is not.
     package func ejectedUntil(_ index: Int, at now: NIODeadline) -> NIODeadline? {
         let ejection = self.targets[index].ejection
         return ejection.isOut(at: now) ? ejection.until : nil
     }
 
-    /// Notes what the health checks say of a target.
+    /// Applies the result of health checks.
     package mutating func setHealth(_ index: Int, isUp: Bool, at now: NIODeadline) {
         guard self.targets[index].isUp != isUp else { return }
         self.targets[index].isUp = isUp
         if isUp { self.targets[index].backSince = now }
     }
 
-    /// Leaves a target out if it has failed often enough and is not the last.
+    /// Ejects a target that has failed often enough, unless it is the last.
     ///
     /// - Parameters:
     ///   - index: The target.
-    ///   - failures: How often it has failed in a row.
-    ///   - isBrief: Whether all of these were connections that nothing accepted.
+    ///   - failures: Its consecutive failures.
+    ///   - isBrief: Whether all of these were refused connections.
     ///   - now: The time.
-    /// - Returns: For how long it is left out; nil if it is not.
+    /// - Returns: For how long it is ejected; nil if it is not.
     package mutating func eject(
         _ index: Int,
         after failures: Int,
@@ -76,15 +76,15 @@ package struct LoadBalancer {
 
     /// The target for a request.
     ///
-    /// If none is available, all are: an app that is called sick by mistake still gets its requests.
+    /// If no target is available, all are used: an app that is wrongly considered unhealthy still gets its requests.
     ///
     /// - Parameters:
-    ///   - key: The session, or 0 for none; only the sticky choice depends on it.
+    ///   - key: The session, or 0; used for sticky balancing only.
     ///   - now: The time.
     ///   - avoided: A target that has just failed the same request; used only if no other is available.
-    ///   - isGone: Whether nothing listens at that target, so that one that was left out is the better choice.
-    ///   - load: The requests under way at a target.
-    /// - Returns: Its position.
+    ///   - isGone: Whether nothing listens at that target, so that an ejected one is the better choice.
+    ///   - load: The number of requests at a target.
+    /// - Returns: Its index.
     package mutating func pick(
         key: UInt64,
         at now: NIODeadline,
@@ -125,7 +125,7 @@ extension LoadBalancer {
         return chosen
     }
 
-    /// Looks at all: there are at most 64, and two chosen by lot would do worse with few.
+    /// Scans all targets: there are at most 64, and the best of two random choices would be worse with few.
     private mutating func leastLoaded(
         at now: NIODeadline,
         _ load: (Int) -> Int,
@@ -138,12 +138,12 @@ extension LoadBalancer {
             let score = Double(load(index) + 1) / self.share(of: index, at: now)
             if best.map({ score < $0.score }) ?? true { best = (index, score) }
         }
-        // Where equals begin moves on, so that an idle app's requests go round.
+        // The start moves on, so that the requests of an idle app go round robin.
         self.next = (self.next + 1) % self.targets.count
         return best?.index ?? 0
     }
 
-    /// Rendezvous hashing: each session has an order of targets of its own, and takes the first that is there.
+    /// Rendezvous hashing: each session has its own order of targets and uses the first available one.
     private func highest(of key: UInt64, where mayUse: (LoadBalancer, Int) -> Bool) -> Int {
         var best: (index: Int, score: UInt64)?
         for index in self.targets.indices where mayUse(self, index) {
@@ -153,27 +153,11 @@ extension LoadBalancer {
         return best?.index ?? 0
     }
 
-    /// The part of its share that a target gets, a tenth at first.
+    /// The share of a target during slow start, from 0.1 to 1.
     private mutating func share(of index: Int, at now: NIODeadline) -> Double {
         guard self.slowStart > .zero, let since = self.targets[index].backSince, now >= since else { return 1 }
         let part = Double((now - since).nanoseconds) / Double(self.slowStart.nanoseconds)
         if part >= 1 { self.targets[index].backSince = nil }
         return max(0.1, min(1, part))
-    }
-}
-
-/// A hash that is the same in every process.
-package enum StableHash {
-    /// FNV-1a over a text.
-    package static func seed(of text: String) -> UInt64 {
-        self.mix(text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
-    }
-
-    /// Spreads all bits: the last step of SplitMix64.
-    package static func mix(_ value: UInt64) -> UInt64 {
-        var mixed = value &+ 0x9E37_79B9_7F4A_7C15
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

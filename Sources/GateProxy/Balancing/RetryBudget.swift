@@ -2,9 +2,10 @@
 
 package import NIOCore
 
-/// Keeps second tries few, so that they cannot double the load of an app that is in trouble.
+/// Limits retries, so that they cannot double the load of a failing app.
 ///
-/// In any ten seconds they are at most a share of the requests, and three. Pure; a request costs one addition.
+/// In ten seconds there are at most three retries plus a percentage of the requests. Pure; a request costs one
+/// addition.
 package struct RetryBudget: Sendable {
     private static let window = TimeAmount.seconds(10)
     private static let always = 3
@@ -14,22 +15,22 @@ package struct RetryBudget: Sendable {
     private var repeated = 0
     private var began: NIODeadline
 
-    /// A budget of so many per cent.
+    /// A budget of `percent` per cent.
     package init(percent: Int, now: NIODeadline) {
         self.percent = percent
         self.began = now
     }
 
-    /// Notes a request, not its second try.
+    /// Counts a request, not its retry.
     package mutating func noteRequest() {
         self.requests &+= 1
     }
 
-    /// Takes a second try out of the budget; false if nothing is left.
+    /// Takes a retry out of the budget; false if it is used up.
     package mutating func take(at now: NIODeadline) -> Bool {
         let age = now - self.began
         if age >= RetryBudget.window {
-            // What came before counts as if it had been spread evenly.
+            // Requests before the window count as if they were spread evenly.
             let windows = max(1, Int(age.nanoseconds / RetryBudget.window.nanoseconds))
             self.requests /= windows
             self.repeated = 0

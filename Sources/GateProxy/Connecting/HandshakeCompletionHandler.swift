@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Waits behind TLS until the handshake is complete, or has failed; confined to its channel's event loop.
+/// Waits for the end of the TLS handshake or its failure; confined to its channel's event loop.
 final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -17,7 +17,7 @@ final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelH
         self.promise = loop.makePromise()
     }
 
-    /// The protocol that was agreed on, or why there is no connection.
+    /// The negotiated protocol, or the failure.
     var result: EventLoopFuture<String?> { self.promise.futureResult }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -45,17 +45,8 @@ final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelH
         self.promise.completeWith(result)
     }
 
-    /// The error in few words: what BoringSSL says of it, without addresses in its sources.
+    /// The error in few words: BoringSSL's text, cut to a bounded length.
     private static func reason(of error: any Error) -> String {
         String("\(error)".prefix(300))
-    }
-}
-
-/// Why no connection was made.
-struct ConnectFailure: Error {
-    let problem: UpstreamFailure
-
-    init(_ problem: UpstreamFailure) {
-        self.problem = problem
     }
 }

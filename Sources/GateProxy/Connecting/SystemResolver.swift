@@ -3,12 +3,12 @@
 internal import Foundation
 internal import NIOCore
 
-/// Asks the system's resolver, which may take as long as it likes: never called on an event loop.
+/// Calls the system's resolver, which may block: never called on an event loop.
 enum SystemResolver {
-    /// The most addresses of a name that are kept.
-    private static let most = 32
+    /// How many addresses of a name are used.
+    private static let maxAddresses = 32
 
-    /// The addresses of a host, in the order in which they should be tried; empty if there are none.
+    /// The addresses of a host, in the order in which they should be tried; empty if the lookup fails.
     ///
     /// RFC 6724 §6; blocks the calling thread.
     static func addresses(of host: String) -> [IPBytes] {
@@ -19,7 +19,7 @@ enum SystemResolver {
         defer { unsafe freeaddrinfo(list) }
         var found: [IPBytes] = []
         var entry = unsafe list
-        while let one = unsafe entry, found.count < SystemResolver.most {
+        while let one = unsafe entry, found.count < SystemResolver.maxAddresses {
             if let bytes = unsafe SystemResolver.bytes(one.pointee), !found.contains(bytes) { found.append(bytes) }
             unsafe entry = one.pointee.ai_next
         }

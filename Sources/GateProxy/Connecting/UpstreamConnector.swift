@@ -1,79 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-package import GateNet
-package import NIOCore
+internal import GateNet
+internal import NIOCore
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// What the connections of one event loop share.
-package struct UpstreamEnvironment {
-    /// The loop.
-    package let loop: any EventLoop
-    /// Watches deadlines.
-    package let sweep: DeadlineSweep
-    /// Flushes together what was written in one turn; nil flushes each at once.
-    package let flushes: FlushBatch?
-    /// Knows the addresses of names.
-    package let names: DNSCache
-    /// Hears what an operator wants to know.
-    package let report: @Sendable (UpstreamEvent) -> Void
-
-    /// Bundles what is shared.
-    package init(
-        loop: any EventLoop,
-        sweep: DeadlineSweep,
-        flushes: FlushBatch? = nil,
-        names: DNSCache = DNSCache(),
-        report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
-    ) {
-        self.loop = loop
-        self.sweep = sweep
-        self.flushes = flushes
-        self.names = names
-        self.report = report
-    }
-}
-
-/// Something about a target that an operator wants to know.
-package enum UpstreamEvent: Sendable {
-    /// A target has failed too often and is left out for a while, by one event loop.
-    case ejected(UpstreamTarget, failures: Int, span: TimeAmount)
-    /// The health checks say that a target is not to be used any more, and why, or that it is again.
-    case health(UpstreamTarget, isUp: Bool, String)
-    /// A trusted certificate has none of the pinned keys; the keys are those of the built chain.
-    case pinMismatch(UpstreamTarget, isEnforced: Bool, presented: VerifiedChain?)
-}
-
-/// Makes connections to one target; confined to one event loop.
+/// Connects to one target; confined to one event loop.
 ///
-/// A connection is handed out when TLS is complete, the certificate trusted and its pins looked at: nobody can send a
-/// byte of a request before.
+/// A connection is returned after the TLS handshake, with a trusted certificate and checked pins: no byte of a request
+/// can be sent before.
 package struct UpstreamConnector {
-    /// Where the connections lead.
+    /// The target.
     package let address: UpstreamTarget
-    let setting: UpstreamEnvironment
+    let environment: UpstreamEnvironment
     private let tls: UpstreamTLS?
     private let timeout: TimeAmount
     private let dnsTTL: TimeAmount
 
-    /// A connector to one target of an upstream.
-    package init(to address: UpstreamTarget, of upstream: LoadedUpstream, setting: UpstreamEnvironment) {
+    /// A connector for one target of an upstream.
+    package init(to address: UpstreamTarget, of upstream: LoadedUpstream, environment: UpstreamEnvironment) {
         self.address = address
-        self.setting = setting
+        self.environment = environment
         self.tls = address.isSecure ? upstream.tls : nil
         self.timeout = upstream.settings.limits.connect
         self.dnsTTL = upstream.settings.dnsTTL
     }
 
-    /// Makes a connection.
+    /// Connects.
     ///
-    /// - Returns: A channel without a handler for its messages, on this loop; a failure is a `ConnectFailure`, told in a
-    ///   later turn of the loop.
+    /// - Returns: A channel without an application handler, on this loop; a failure is a `ConnectFailure`, reported in
+    ///   a later turn of the loop.
     func connect() -> EventLoopFuture<any Channel> {
         let deadline = NIODeadline.now() + self.timeout
-        let loop = self.setting.loop
+        let loop = self.environment.loop
         let promise = loop.makePromise(of: (any Channel).self)
         let bound = NIOLoopBound(self, eventLoop: loop)
         self.open(by: deadline).flatMap { bound.value.secured($0, by: deadline) }.whenComplete { result in
@@ -81,7 +42,7 @@ package struct UpstreamConnector {
             case .success(let channel):
                 promise.succeed(channel)
             case .failure(let error):
-                let failure = ConnectFailure(UpstreamConnector.problem(for: error))
+                let failure = ConnectFailure(UpstreamConnector.failure(for: error))
                 loop.execute { promise.fail(failure) }
             }
         }
@@ -101,12 +62,12 @@ package struct UpstreamConnector {
         }
     }
 
-    /// Connects to a name: its addresses in turn, the next one soon after the one before.
+    /// Connects to a name: tries its addresses by Happy Eyeballs.
     private func open(name: String, port: Int, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
-        let loop = self.setting.loop
+        let loop = self.environment.loop
         let promise = loop.makePromise(of: [IPBytes].self)
         let late = loop.scheduleTask(deadline: deadline) { promise.fail(ConnectFailure(.connectTimedOut)) }
-        self.setting.names.addresses(of: name, lifetime: self.dnsTTL, on: loop).whenSuccess { addresses in
+        self.environment.names.addresses(of: name, lifetime: self.dnsTTL, on: loop).whenSuccess { addresses in
             late.cancel()
             promise.succeed(addresses)
         }
@@ -120,8 +81,8 @@ package struct UpstreamConnector {
     }
 
     private func race(_ addresses: [SocketAddress], by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
-        guard let loop = self.setting.loop as? SocketLoop else {
-            return self.setting.loop.makeFailedFuture(ConnectFailure(.unreachable("the event loop has no sockets")))
+        guard let loop = self.environment.loop as? SocketLoop else {
+            return self.environment.loop.makeFailedFuture(ConnectFailure(.unreachable("the event loop has no sockets")))
         }
         let bound = NIOLoopBound(self, eventLoop: loop)
         return HappyEyeballsConnector.connect(to: addresses, by: deadline, on: loop).flatMapThrowing { channel in
@@ -159,7 +120,7 @@ extension UpstreamConnector {
         try channel.pipeline.syncOperations.addHandlers([handler, BuiltChainHandler(chain), watch])
     }
 
-    /// Waits for the handshake, then looks at what was agreed and at the pins.
+    /// Waits for the handshake, then checks the negotiated protocol and the pins.
     private func secured(_ channel: any Channel, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
         guard self.address.isSecure else { return channel.eventLoop.makeSucceededFuture(channel) }
         let loop = channel.eventLoop
@@ -202,13 +163,13 @@ extension UpstreamConnector {
         let chain = keeper.chain.certificates
         let demand = pins.demand(at: WallClock.system.now)
         if demand != .refuse, let chain, chain.matches(pins) { return }
-        self.setting.report(.pinMismatch(self.address, isEnforced: demand != .report, presented: chain))
+        self.environment.report(.pinMismatch(self.address, isEnforced: demand != .report, presented: chain))
         guard demand == .report else { throw ConnectFailure(.pinMismatch) }
     }
 
-    /// Whether a certificate has alternative names: the common name is none.
+    /// Whether a certificate has subject alternative names; the common name does not count.
     ///
-    /// RFC 9525 §2; swift-nio-ssl still looks at it where there is nothing else.
+    /// RFC 9525 §2; swift-nio-ssl falls back to the common name.
     private static func namesHosts(_ leaf: NIOSSLCertificate) -> Bool {
         guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else {
             return false
@@ -216,11 +177,11 @@ extension UpstreamConnector {
         return (try? certificate.extensions.subjectAlternativeNames)?.isEmpty == false
     }
 
-    /// What becomes of an error.
-    private static func problem(for error: any Error) -> UpstreamFailure {
+    /// Maps an error.
+    private static func failure(for error: any Error) -> UpstreamFailure {
         switch error {
         case let failure as ConnectFailure:
-            return failure.problem
+            return failure.failure
         case ChannelError.connectTimeout:
             return .connectTimedOut
         default:
@@ -229,7 +190,7 @@ extension UpstreamConnector {
     }
 }
 
-/// Keeps the chain beside the TLS handler that builds it; confined to its channel's event loop.
+/// Keeps the chain next to the TLS handler that builds it; confined to its channel's event loop.
 private final class BuiltChainHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -4,54 +4,15 @@ internal import GateNet
 internal import GateWire
 package import NIOCore
 
-/// The connections of one event loop to one target; confined to that loop.
-package protocol UpstreamPool: AnyObject {
-    /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
-    ///
-    /// - Parameters:
-    ///   - sink: Who wants it.
-    ///   - fresh: Never a connection that was used before; for the second try of a request.
-    func lease(to sink: any UpstreamSink, fresh: Bool)
-    /// Takes a request out of the line; its client is gone.
-    func cancel(_ sink: any UpstreamSink)
-    /// Keeps no more connections; those in use end with their request.
-    func shutDown()
-    /// How it is loaded.
-    var load: TargetLoad { get }
-}
-
-/// How many connections and requests there are at one target.
-package struct TargetLoad: Sendable, Hashable {
-    /// Connections, open or being made.
-    package var connections = 0
-    /// Requests under way.
-    package var active = 0
-    /// Requests that wait for a connection.
-    package var waiting = 0
-
-    /// Requests under way and waiting.
-    package var requests: Int { self.active + self.waiting }
-
-    /// Nothing.
-    package init() {}
-
-    /// Adds what another loop has.
-    package static func += (left: inout TargetLoad, right: TargetLoad) {
-        left.connections += right.connections
-        left.active += right.active
-        left.waiting += right.waiting
-    }
-}
-
 /// The HTTP/1.1 connections of one event loop to one target; confined to that loop.
 ///
-/// The connection used last is lent first, so that the others can run out. Who finds none free and may make none waits
-/// in a line of bounded length.
+/// The most recently used connection is reused first, so that the others can expire. Requests beyond the limit of
+/// connections wait in a bounded queue.
 package final class HTTP1Pool: UpstreamPool {
     let sweep: DeadlineSweep
     let flushes: FlushBatch?
     let limits: UpstreamLimits
-    /// How the requests went; nil if nobody asks.
+    /// Counts the outcomes of requests; nil if they do not matter.
     let outcomes: TargetOutcomes?
 
     let connector: UpstreamConnector
@@ -59,22 +20,22 @@ package final class HTTP1Pool: UpstreamPool {
     private var waiting: [(sink: any UpstreamSink, until: NIODeadline)] = []
     private var open: Set<ObjectIdentifier> = []
     private var connecting = 0
-    private var isRetired = false
+    private var isShutDown = false
 
     /// A pool without connections.
     package init(_ connector: UpstreamConnector, limits: UpstreamLimits, outcomes: TargetOutcomes? = nil) {
         self.connector = connector
         self.limits = limits
         self.outcomes = outcomes
-        self.sweep = connector.setting.sweep
-        self.flushes = connector.setting.flushes
+        self.sweep = connector.environment.sweep
+        self.flushes = connector.environment.flushes
         self.sweep.add(self)
     }
 
-    /// How many connections are open or being made.
+    /// The number of connections, open or being opened.
     package var count: Int { self.open.count + self.connecting }
 
-    /// How it is loaded.
+    /// The load of the target.
     package var load: TargetLoad {
         var load = TargetLoad()
         load.connections = self.count
@@ -83,10 +44,10 @@ package final class HTTP1Pool: UpstreamPool {
         return load
     }
 
-    /// Finds a connection for a request; see `UpstreamPool`.
+    /// Requests a connection for a request; see `UpstreamPool`.
     package func lease(to sink: any UpstreamSink, fresh: Bool = false) {
         if !fresh, self.lendIdle(to: sink) { return }
-        // Each open connection without a request is idle, so this bounds the requests under way as well.
+        // Each open connection without a request is idle, so this bounds the requests in progress as well.
         guard self.count >= min(self.limits.connections, self.limits.requests) else {
             self.connect(for: sink)
             return
@@ -108,16 +69,16 @@ package final class HTTP1Pool: UpstreamPool {
         return false
     }
 
-    /// Takes a request out of the line; its client is gone.
+    /// Removes a request from the queue; its client has disconnected.
     package func cancel(_ sink: any UpstreamSink) {
         self.waiting.removeAll { $0.sink === sink }
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 
-    /// Keeps no more connections; those in use end with their request.
+    /// Closes idle connections; those in use close after their request.
     package func shutDown() {
-        self.isRetired = true
-        self.leaveIfDone()
+        self.isShutDown = true
+        self.unwatchIfDone()
         let idle = self.idle
         self.idle = []
         for connection in idle {
@@ -125,9 +86,9 @@ package final class HTTP1Pool: UpstreamPool {
         }
     }
 
-    /// A connection is free again.
-    func takeBack(_ connection: HTTP1UpstreamConnection) {
-        guard !self.isRetired, connection.isUsable else {
+    /// Takes a connection back after its request.
+    func release(_ connection: HTTP1UpstreamConnection) {
+        guard !self.isShutDown, connection.isUsable else {
             connection.shutDown()
             return
         }
@@ -140,27 +101,27 @@ package final class HTTP1Pool: UpstreamPool {
         next.upstreamReady(connection)
     }
 
-    /// A connection is no more; somebody in the line may make a new one.
+    /// A connection has closed; a waiting request may open a new one.
     func lost(_ connection: HTTP1UpstreamConnection) {
         guard self.open.remove(ObjectIdentifier(connection)) != nil else { return }
         self.idle.removeAll { $0 === connection }
-        self.serveLine()
+        self.serveNextWaiting()
     }
 
-    /// A pool that is given up is watched only as long as somebody waits in its line.
-    private func leaveIfDone() {
-        if self.isRetired, self.waiting.isEmpty { self.sweep.remove(self) }
+    /// After shutdown, the pool is watched only while requests wait.
+    private func unwatchIfDone() {
+        if self.isShutDown, self.waiting.isEmpty { self.sweep.remove(self) }
     }
 
-    private func serveLine() {
-        defer { self.leaveIfDone() }
+    private func serveNextWaiting() {
+        defer { self.unwatchIfDone() }
         guard !self.waiting.isEmpty, self.count < self.limits.connections else { return }
         self.connect(for: self.waiting.removeFirst().sink)
     }
 
     private func connect(for sink: any UpstreamSink) {
         self.connecting += 1
-        let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.connector.setting.loop)
+        let bound = NIOLoopBound((pool: self, sink: sink), eventLoop: self.connector.environment.loop)
         self.connector.connect().whenComplete { result in
             bound.value.pool.connected(result, for: bound.value.sink)
         }
@@ -177,26 +138,26 @@ package final class HTTP1Pool: UpstreamPool {
             connection.lend(to: sink)
             sink.upstreamReady(connection)
         } catch {
-            let problem = (error as? ConnectFailure)?.problem ?? .unreachable("\(error)")
-            self.outcomes?.failed(isUnreachable: problem.isUnreachable)
-            self.tell(problem, to: sink)
+            let failure = (error as? ConnectFailure)?.failure ?? .unreachable("\(error)")
+            self.outcomes?.failed(isUnreachable: failure.isUnreachable)
+            self.fail(sink, failure)
         }
     }
 
-    /// Tells that there is no connection, then lets the line move on, each in its own turn of the loop.
-    private func tell(_ problem: UpstreamFailure, to sink: any UpstreamSink) {
-        sink.upstreamFailed(problem)
+    /// Reports the failure, then serves the next waiting request in a later turn of the loop.
+    private func fail(_ sink: any UpstreamSink, _ failure: UpstreamFailure) {
+        sink.upstreamFailed(failure)
         sink.upstreamReadComplete()
-        let bound = NIOLoopBound(self, eventLoop: self.connector.setting.loop)
-        self.connector.setting.loop.execute { bound.value.serveLine() }
+        let bound = NIOLoopBound(self, eventLoop: self.connector.environment.loop)
+        self.connector.environment.loop.execute { bound.value.serveNextWaiting() }
     }
 }
 
 extension HTTP1Pool: Expiring {
-    /// When whoever waits longest in the line has waited long enough.
+    /// When the longest waiting request has waited long enough.
     package var deadline: NIODeadline { self.waiting.first?.until ?? .distantFuture }
 
-    /// Turns away those who have waited too long.
+    /// Fails requests that have waited too long.
     package func expire() {
         let now = NIODeadline.now()
         while let first = self.waiting.first, first.until <= now {
@@ -204,6 +165,6 @@ extension HTTP1Pool: Expiring {
             first.sink.upstreamFailed(.overflow)
             first.sink.upstreamReadComplete()
         }
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 }

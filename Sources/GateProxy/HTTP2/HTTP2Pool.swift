@@ -6,12 +6,12 @@ internal import NIOCore
 
 /// The HTTP/2 connections of one event loop to one target; confined to that loop.
 ///
-/// A request goes over the first connection that has room. Only when none has is another one made, and requests wait in
-/// a line of bounded length meanwhile.
+/// A request uses the first connection with a free stream. If there is none, requests wait in a bounded queue for a new
+/// connection.
 final class HTTP2Pool: UpstreamPool {
     let sweep: DeadlineSweep
     let flushes: FlushBatch?
-    /// How the requests went; nil if nobody asks.
+    /// Counts the outcomes of requests; nil if they do not matter.
     let outcomes: TargetOutcomes?
 
     private let connector: UpstreamConnector
@@ -19,14 +19,14 @@ final class HTTP2Pool: UpstreamPool {
     private var connections: [HTTP2UpstreamConnection] = []
     private var waiting: [(sink: any UpstreamSink, until: NIODeadline)] = []
     private var connecting = 0
-    private var isRetired = false
+    private var isShutDown = false
 
     init(_ connector: UpstreamConnector, limits: UpstreamLimits, outcomes: TargetOutcomes?) {
         self.connector = connector
         self.limits = limits
         self.outcomes = outcomes
-        self.sweep = connector.setting.sweep
-        self.flushes = connector.setting.flushes
+        self.sweep = connector.environment.sweep
+        self.flushes = connector.environment.flushes
         self.sweep.add(self)
     }
 
@@ -44,7 +44,7 @@ final class HTTP2Pool: UpstreamPool {
             connection.lend(to: sink)
             return
         }
-        // What waits for the first connection of all waits as briefly as a request that makes one of its own.
+        // The time limit is that of a request that opens its own connection.
         guard self.waiting.count < self.limits.pending else { return sink.upstreamFailed(.overflow) }
         self.waiting.append((sink, .now() + self.limits.connect))
         self.connectIfNeeded()
@@ -52,45 +52,45 @@ final class HTTP2Pool: UpstreamPool {
 
     func cancel(_ sink: any UpstreamSink) {
         self.waiting.removeAll { $0.sink === sink }
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 
     func shutDown() {
-        self.isRetired = true
-        self.leaveIfDone()
+        self.isShutDown = true
+        self.unwatchIfDone()
         for connection in self.connections {
             connection.shutDown()
         }
     }
 
-    /// A connection has ended a stream, or may have more.
-    func hasRoom(_ connection: HTTP2UpstreamConnection) {
+    /// A connection has a free stream.
+    func hasFreeStream(_ connection: HTTP2UpstreamConnection) {
         while !self.waiting.isEmpty, connection.isUsable {
             connection.lend(to: self.waiting.removeFirst().sink)
         }
         self.connectIfNeeded()
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 
-    /// A connection is no more.
+    /// A connection has closed.
     func lost(_ connection: HTTP2UpstreamConnection) {
         self.connections.removeAll { $0 === connection }
         self.connectIfNeeded()
     }
 
-    private func leaveIfDone() {
-        if self.isRetired, self.waiting.isEmpty { self.sweep.remove(self) }
+    private func unwatchIfDone() {
+        if self.isShutDown, self.waiting.isEmpty { self.sweep.remove(self) }
     }
 
-    /// Makes one connection at a time, as long as somebody waits and none has room.
+    /// Opens one connection at a time, while requests wait and no connection has a free stream.
     private func connectIfNeeded() {
         guard !self.waiting.isEmpty, self.connecting == 0, self.connections.count < self.limits.connections else {
             return
         }
-        // One that has just been made may take them all, once it has said how many it takes.
+        // A new connection may take them all, once its settings have arrived.
         guard self.connections.allSatisfy(\.hasSettings) else { return }
         self.connecting += 1
-        let bound = NIOLoopBound(self, eventLoop: self.connector.setting.loop)
+        let bound = NIOLoopBound(self, eventLoop: self.connector.environment.loop)
         self.connector.connect().whenComplete { bound.value.connected($0) }
     }
 
@@ -106,33 +106,33 @@ final class HTTP2Pool: UpstreamPool {
             try channel.pipeline.syncOperations.addHandler(connection)
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.connections.append(connection)
-            self.hasRoom(connection)
-            if self.isRetired { connection.shutDown() }
+            self.hasFreeStream(connection)
+            if self.isShutDown { connection.shutDown() }
             self.connectIfNeeded()
         } catch {
-            let problem = (error as? ConnectFailure)?.problem ?? .unreachable("\(error)")
-            self.outcomes?.failed(isUnreachable: problem.isUnreachable)
-            self.tellAll(problem)
+            let failure = (error as? ConnectFailure)?.failure ?? .unreachable("\(error)")
+            self.outcomes?.failed(isUnreachable: failure.isUnreachable)
+            self.failAll(failure)
         }
     }
 
-    /// Tells all who wait that there is no connection.
-    private func tellAll(_ problem: UpstreamFailure) {
+    /// Fails all waiting requests.
+    private func failAll(_ failure: UpstreamFailure) {
         let waiting = self.waiting
         self.waiting = []
         for one in waiting {
-            one.sink.upstreamFailed(problem)
+            one.sink.upstreamFailed(failure)
             one.sink.upstreamReadComplete()
         }
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 }
 
 extension HTTP2Pool: Expiring {
-    /// When whoever waits longest in the line has waited long enough.
+    /// When the longest waiting request has waited long enough.
     var deadline: NIODeadline { self.connecting > 0 ? .distantFuture : self.waiting.first?.until ?? .distantFuture }
 
-    /// Turns away those who have waited too long.
+    /// Fails requests that have waited too long.
     func expire() {
         let now = NIODeadline.now()
         while let first = self.waiting.first, first.until <= now {
@@ -140,6 +140,6 @@ extension HTTP2Pool: Expiring {
             first.sink.upstreamFailed(.overflow)
             first.sink.upstreamReadComplete()
         }
-        self.leaveIfDone()
+        self.unwatchIfDone()
     }
 }

@@ -15,15 +15,15 @@ package final class HTTP2UpstreamStream: UpstreamStream {
         case ended
     }
 
-    /// How much of a request's body may wait here.
+    /// How many bytes of a request's body may be queued here.
     private static let maxPending = 64 * 1024
 
-    /// Whether the connection has carried a request before, so that its end may be the upstream's idle time-out.
+    /// Whether the connection has carried a request before, so that its close may be the upstream's idle time-out.
     package let isReused: Bool
     let connection: HTTP2UpstreamConnection
-    /// The stream's number; nil before the request is sent.
+    /// The stream number; nil before the request is sent.
     private(set) var id: Int32?
-    /// When to give up.
+    /// The current deadline.
     private(set) var deadline = NIODeadline.distantFuture
     private(set) var call = UpstreamRequest(.get)
     private(set) var sink: (any UpstreamSink)?
@@ -33,12 +33,12 @@ package final class HTTP2UpstreamStream: UpstreamStream {
     private var isRequestSent = false
     private var isPaused = false
     private var isPatient = false
-    /// Whether the sink was told to wait.
+    /// Whether the sink was paused by back-pressure.
     private var isFull = false
-    /// Bytes of the answer for which the window has not been given back.
+    /// Bytes of the response for which the window is not updated yet.
     private var untaken = 0
-    /// When the client's time is over.
-    private var total: NIODeadline?
+    /// The deadline that the client has set.
+    private var clientDeadline: NIODeadline?
 
     init(on connection: HTTP2UpstreamConnection, for sink: any UpstreamSink) {
         self.connection = connection
@@ -46,7 +46,7 @@ package final class HTTP2UpstreamStream: UpstreamStream {
         self.sink = sink
     }
 
-    /// Whether more may be sent without piling up.
+    /// Whether more of the body may be sent.
     package var isWritable: Bool { self.pendingBytes < HTTP2UpstreamStream.maxPending }
     private var limits: UpstreamLimits { self.connection.limits }
 }
@@ -59,9 +59,9 @@ extension HTTP2UpstreamStream {
         guard case .reserved = self.phase else { return }
         self.call = call
         self.isPatient = call.isPatient
-        self.total = call.budget.map { .now() + $0 }
+        self.clientDeadline = call.budget.map { .now() + $0 }
         self.phase = .head(interim: 0)
-        self.awaitAnswer()
+        self.awaitResponse()
         self.id = self.connection.submit(head, for: self)
         if self.id == nil { self.fail(.refusedStream) }
     }
@@ -71,7 +71,7 @@ extension HTTP2UpstreamStream {
         guard !self.hasEnded else { return }
         self.pending.append(body)
         self.pendingBytes += body.readableBytes
-        // What was under way still comes after the sink was told to wait, which then must hear that it may go on.
+        // Bytes in transit still arrive after the sink was paused, and it must be resumed later.
         if !self.isWritable { self.isFull = true }
         if !self.isPaused { self.awaitProgress() }
         if let id { self.connection.session?.resume(id) }
@@ -82,51 +82,51 @@ extension HTTP2UpstreamStream {
         guard !self.isRequestSent, !self.hasEnded else { return }
         self.isRequestSent = true
         guard self.call.framing != .none else { return }
-        if case .head = self.phase { self.awaitAnswer() }
+        if case .head = self.phase { self.awaitResponse() }
         if let id { self.connection.session?.resume(id) }
     }
 
-    /// Hands what was sent to the network.
+    /// Hands written frames to the network.
     package func flush() {
         self.connection.flush()
     }
 
-    /// Gives the request up: nobody wants the answer any more.
+    /// Cancels the request.
     package func cancel() {
         self.sink = nil
         self.end(.cancel)
     }
 
-    /// Stops reading the answer, until ``resumeReading()``.
+    /// Stops reading the response, until ``resumeReading()``.
     package func pauseReading() {
         self.isPaused = true
-        self.deadline = self.total ?? .distantFuture
+        self.deadline = self.clientDeadline ?? .distantFuture
     }
 
-    /// Reads on.
+    /// Resumes reading the response.
     package func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false
         self.awaitProgress()
-        self.giveBack()
+        self.updateWindow()
         self.connection.flush()
     }
 
-    /// The next part of the body, for a frame of at most so many bytes.
-    func nextPart(upTo most: Int) -> ByteBuffer {
+    /// The next part of the body, for a frame of at most `limit` bytes.
+    func nextPart(upTo limit: Int) -> ByteBuffer {
         guard var first = self.pending.popFirst() else { return ByteBuffer() }
-        let part = first.readSlice(length: min(most, first.readableBytes)) ?? ByteBuffer()
+        let part = first.readSlice(length: min(limit, first.readableBytes)) ?? ByteBuffer()
         if first.readableBytes > 0 { self.pending.prepend(first) }
         self.pendingBytes -= part.readableBytes
         self.connection.bodySent()
         return part
     }
 
-    /// Whether the whole body has been handed out.
+    /// Whether the whole body is in frames.
     var isBodyDone: Bool { self.isRequestSent && self.pending.isEmpty }
 
-    /// Tells the sink that more may be sent; called when no frames are being written.
-    func tellIfWritable() {
+    /// Resumes the sink; called while no frames are being written.
+    func resumeSinkIfWritable() {
         guard self.isFull, self.pendingBytes <= HTTP2UpstreamStream.maxPending / 2 else { return }
         self.isFull = false
         self.sink?.upstreamWritabilityChanged(isWritable: true)
@@ -136,7 +136,7 @@ extension HTTP2UpstreamStream {
 // MARK: Receiving
 
 extension HTTP2UpstreamStream {
-    /// Whether the next block of fields is a head, not the trailers.
+    /// Whether the next header section is a head, not the trailers.
     var awaitsHead: Bool {
         if case .head = self.phase { true } else { false }
     }
@@ -148,28 +148,28 @@ extension HTTP2UpstreamStream {
     func received(_ head: ResponseHead, endsStream: Bool) {
         guard case .head(let interim) = self.phase else { return }
         guard !head.isInterim else {
-            // 101 has no meaning over HTTP/2 and is refused with the block.
+            // 101 has no meaning over HTTP/2 and is rejected with the header section.
             guard interim < self.limits.interim, !endsStream else {
-                self.refuse(WireRejection(.upstreamUnexpectedInterim))
+                self.reject(WireRejection(.upstreamUnexpectedInterim))
                 return
             }
             self.phase = .head(interim: interim + 1)
             if head.status == 103 { self.sink?.upstreamReceivedEarlyHints(head) }
             return
         }
-        self.connection.pool.outcomes?.answered(head.status)
+        self.connection.pool.outcomes?.responded(head.status)
         self.isPatient = self.isPatient || head.isEventStream
         self.phase = .body
         self.awaitProgress()
         self.sink?.upstreamReceivedHead(head)
-        if endsStream { self.answerEnded() }
+        if endsStream { self.responseEnded() }
     }
 
     func received(trailers: ByteBuffer, endsStream: Bool) {
         guard case .body = self.phase else { return }
-        guard endsStream else { return self.refuse(WireRejection(.upstreamFraming)) }
+        guard endsStream else { return self.reject(WireRejection(.upstreamFraming)) }
         self.sink?.upstreamReceivedTrailers(trailers)
-        self.answerEnded()
+        self.responseEnded()
     }
 
     func received(_ body: ByteBuffer) {
@@ -177,75 +177,75 @@ extension HTTP2UpstreamStream {
         self.untaken += body.readableBytes
         if !self.isPaused { self.awaitProgress() }
         self.sink?.upstreamReceivedBody(body)
-        if !self.isPaused { self.giveBack() }
+        if !self.isPaused { self.updateWindow() }
     }
 
-    /// The answer is complete; what is left of the request is not wanted any more.
-    func answerEnded() {
+    /// The response is complete; the rest of the request is dropped.
+    func responseEnded() {
         guard case .body = self.phase else { return }
         let sink = self.sink
         self.sink = nil
         self.connection.isReused = true
         let isWhole = self.call.framing == .none || self.isBodyDone
-        self.end(isWhole ? nil : HTTP2ClientSession.Code.none)
+        self.end(isWhole ? nil : HTTP2CloseCode.noError)
         sink?.upstreamFinished()
         sink?.upstreamReadComplete()
     }
 
-    /// The stream is no more, or the connection.
+    /// The stream or the connection has closed.
     func closed(wasRefused: Bool) {
         switch self.phase {
         case .ended: break
-        case .reserved: self.fail(.refusedStream, telling: nil)
-        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeResponse, telling: nil)
-        case .body: self.fail(.closedInResponse, telling: nil)
+        case .reserved: self.fail(.refusedStream, errorCode: nil)
+        case .head: self.fail(wasRefused ? .refusedStream : .closedBeforeResponse, errorCode: nil)
+        case .body: self.fail(.closedInResponse, errorCode: nil)
         }
     }
 
-    func refuse(_ refusal: WireRejection) {
-        self.fail(.refused(refusal), telling: .protocolError)
+    func reject(_ rejection: WireRejection) {
+        self.fail(.rejected(rejection), errorCode: .protocolError)
     }
 
-    /// The deadline has passed.
+    /// Fails the request at its deadline.
     func expire(at now: NIODeadline) {
-        let isOutOfTime = self.total.map { $0 <= now } ?? false
+        let isOutOfTime = self.clientDeadline.map { $0 <= now } ?? false
         self.fail(isOutOfTime ? .clientDeadlineExceeded : .timedOut)
     }
 
-    /// Ends the stream; who has closed it already is told nothing.
-    private func fail(_ problem: UpstreamFailure, telling code: HTTP2ClientSession.Code? = .cancel) {
+    /// Fails the request, unless it has ended.
+    private func fail(_ failure: UpstreamFailure, errorCode code: HTTP2CloseCode? = .cancel) {
         guard !self.hasEnded else { return }
         let sink = self.sink
         self.sink = nil
-        if problem != .closedBeforeResponse || !self.isReused, problem != .refusedStream,
-            problem != .clientDeadlineExceeded
+        if failure != .closedBeforeResponse || !self.isReused, failure != .refusedStream,
+            failure != .clientDeadlineExceeded
         {
             self.connection.pool.outcomes?.failed()
         }
         self.end(code)
-        sink?.upstreamFailed(problem)
+        sink?.upstreamFailed(failure)
         sink?.upstreamReadComplete()
     }
 
-    /// Ends the stream here; the peer is told a code unless both sides are complete.
-    private func end(_ code: HTTP2ClientSession.Code?) {
+    /// Ends the stream here; the peer gets an error code unless both sides are complete.
+    private func end(_ code: HTTP2CloseCode?) {
         guard !self.hasEnded else { return }
         self.phase = .ended
         self.deadline = .distantFuture
         self.pending.removeAll()
         self.pendingBytes = 0
-        self.connection.ended(self, telling: code)
+        self.connection.ended(self, errorCode: code)
     }
 
-    private func giveBack() {
+    private func updateWindow() {
         guard self.untaken > 0, let id else { return }
         self.connection.session?.consume(self.untaken, of: id)
         self.untaken = 0
     }
 
-    private func awaitAnswer() {
-        if let total {
-            self.deadline = total
+    private func awaitResponse() {
+        if let clientDeadline {
+            self.deadline = clientDeadline
         } else {
             self.deadline = self.isPatient ? .distantFuture : .now() + self.limits.responseHead
         }
@@ -253,10 +253,10 @@ extension HTTP2UpstreamStream {
 
     private func awaitProgress() {
         let silence = self.isPatient ? NIODeadline.distantFuture : .now() + self.limits.inactivity
-        if case .head = self.phase, let total {
-            self.deadline = total
+        if case .head = self.phase, let clientDeadline {
+            self.deadline = clientDeadline
         } else {
-            self.deadline = min(silence, self.total ?? .distantFuture)
+            self.deadline = min(silence, self.clientDeadline ?? .distantFuture)
         }
     }
 }

@@ -3,13 +3,13 @@
 internal import GateWire
 internal import NIOCore
 
-/// Asks one target for its health, again and again; confined to its event loop.
+/// Checks the health of one target periodically; confined to its event loop.
 ///
-/// Each question goes over a connection of its own, made as those of requests are, so that it fails where they would.
+/// Each check opens its own connection in the same way as requests do, so that it fails where they would.
 final class HealthChecker {
     private let target: UpstreamTarget
-    private let question: HealthCheckSettings
-    private let setting: UpstreamEnvironment
+    private let settings: HealthCheckSettings
+    private let environment: UpstreamEnvironment
     private let health: TargetHealth
     private let pool: any UpstreamPool
     private let head: ByteBuffer
@@ -18,101 +18,106 @@ final class HealthChecker {
     private var probe: Probe?
     private var isStopped = false
 
+    /// A checker that has not started.
+    ///
+    /// - Parameters:
+    ///   - target: The target.
+    ///   - settings: How to check it.
+    ///   - pool: Opens the connections; shut down with the checker.
+    ///   - environment: Services of its loop.
+    ///   - health: Where the result is kept.
     init(
         _ target: UpstreamTarget,
-        of upstream: LoadedUpstream,
-        question: HealthCheckSettings,
-        setting: UpstreamEnvironment,
+        settings: HealthCheckSettings,
+        pool: any UpstreamPool,
+        environment: UpstreamEnvironment,
         health: TargetHealth
     ) {
         self.target = target
-        self.question = question
-        self.setting = setting
+        self.settings = settings
+        self.environment = environment
         self.health = health
-        var upstream = upstream
-        upstream.settings.limits.connect = min(upstream.settings.limits.connect, question.timeout)
-        upstream.settings.limits.connections = 1
-        self.pool = Upstream.pool(for: target, of: upstream, setting: setting, outcomes: nil)
-        self.state = HealthState(question)
+        self.pool = pool
+        self.state = HealthState(settings)
         self.head = ByteBuffer(
-            string: "GET \(question.path) HTTP/1.1\r\nHost: \(question.host ?? target.authority)\r\n"
+            string: "GET \(settings.path) HTTP/1.1\r\nHost: \(settings.host ?? target.authority)\r\n"
                 + "User-Agent: gatehouse-health\r\nAccept: */*\r\nConnection: close\r\n\r\n"
         )
     }
 
-    /// Begins soon; not all at the same moment.
+    /// Starts after a random delay, so that not all checks coincide.
     func start() {
-        let span = min(self.question.interval.nanoseconds / 10, 1_000_000_000)
-        self.ask(in: .nanoseconds(Int64.random(in: 0...max(1, span))))
+        let span = min(self.settings.interval.nanoseconds / 10, 1_000_000_000)
+        self.check(in: .nanoseconds(Int64.random(in: 0...max(1, span))))
     }
 
-    /// Asks no more.
+    /// Stops checking.
     func stop() {
         self.isStopped = true
         self.timer?.cancel()
-        self.probe?.giveUp()
+        self.probe?.cancel()
         self.probe = nil
         self.pool.shutDown()
     }
 
-    private func ask(in delay: TimeAmount) {
+    private func check(in delay: TimeAmount) {
         guard !self.isStopped else { return }
-        let bound = NIOLoopBound(self, eventLoop: self.setting.loop)
-        self.timer = self.setting.loop.scheduleTask(in: delay) { bound.value.ask() }
+        let bound = NIOLoopBound(self, eventLoop: self.environment.loop)
+        self.timer = self.environment.loop.scheduleTask(in: delay) { bound.value.check() }
     }
 
-    private func ask() {
+    private func check() {
         guard !self.isStopped else { return }
-        let probe = Probe(self.head, question: self.question, pool: self.pool) { [weak self] isGood, why in
-            self?.answered(isGood, why)
+        let probe = Probe(self.head, settings: self.settings, pool: self.pool) { [weak self] isHealthy, why in
+            self?.completed(isHealthy, why)
         }
         self.probe = probe
-        let bound = NIOLoopBound(probe, eventLoop: self.setting.loop)
-        self.timer = self.setting.loop.scheduleTask(in: self.question.timeout) {
-            bound.value.end(false, "no answer in time")
+        let bound = NIOLoopBound(probe, eventLoop: self.environment.loop)
+        self.timer = self.environment.loop.scheduleTask(in: self.settings.timeout) {
+            bound.value.end(false, "no response in time")
         }
         self.pool.lease(to: probe, fresh: true)
     }
 
-    private func answered(_ isGood: Bool, _ why: String) {
+    private func completed(_ isHealthy: Bool, _ why: String) {
         self.timer?.cancel()
         self.probe = nil
         guard !self.isStopped else { return }
-        if self.state.note(isGood: isGood) {
-            self.health.set(isGood)
-            self.setting.report(.health(self.target, isUp: isGood, why))
+        if self.state.note(isHealthy: isHealthy) {
+            self.health.set(isHealthy)
+            self.environment.report(.health(self.target, isUp: isHealthy, why))
         }
-        self.ask(in: self.question.interval)
+        self.check(in: self.settings.interval)
     }
 }
 
-/// One question; only the head of the answer is read.
+/// One check; only the head of the response is read.
 private final class Probe: UpstreamSink {
     private let head: ByteBuffer
-    private let question: HealthCheckSettings
+    private let settings: HealthCheckSettings
     private let pool: any UpstreamPool
     private var done: ((Bool, String) -> Void)?
     private var link: (any UpstreamStream)?
 
     init(
         _ head: ByteBuffer,
-        question: HealthCheckSettings,
+        settings: HealthCheckSettings,
         pool: any UpstreamPool,
         done: @escaping (Bool, String) -> Void
     ) {
         self.head = head
-        self.question = question
+        self.settings = settings
         self.pool = pool
         self.done = done
     }
 
-    func end(_ isGood: Bool, _ why: String) {
+    func end(_ isHealthy: Bool, _ why: String) {
         guard let done else { return }
-        self.giveUp()
-        done(isGood, why)
+        self.cancel()
+        done(isHealthy, why)
     }
 
-    func giveUp() {
+    func cancel() {
         self.done = nil
         self.pool.cancel(self)
         self.link?.cancel()
@@ -128,12 +133,12 @@ private final class Probe: UpstreamSink {
     }
 
     func upstreamReceivedHead(_ head: ResponseHead) {
-        self.end(self.question.accepts(head.status), "status \(head.status)")
+        self.end(self.settings.accepts(head.status), "status \(head.status)")
     }
 
-    func upstreamFailed(_ problem: UpstreamFailure) {
+    func upstreamFailed(_ failure: UpstreamFailure) {
         self.link = nil
-        self.end(false, "\(problem)")
+        self.end(false, "\(failure)")
     }
 
     func upstreamReceivedBody(_ body: ByteBuffer) {}

@@ -4,33 +4,32 @@ internal import GateNet
 package import NIOCore
 internal import Synchronization
 
-/// Asks the targets of all upstreams that want it for their health: one question at a time and target, for the whole
-/// process, on one event loop of its own.
+/// Runs the health checks of all upstreams, one at a time per target for the whole process, on one event loop.
 package final class HealthMonitor: Sendable {
     private let loop: any EventLoop
-    private let desk: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
+    private let scheduler: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
     private let health = Mutex<[LoadedUpstream: [TargetHealth]]>([:])
 
-    /// A watch that asks nobody yet.
+    /// A monitor without checks.
     ///
     /// - Parameters:
-    ///   - loop: Where the questions are asked.
-    ///   - names: Knows the addresses of names.
-    ///   - report: Hears of each change, and of pins that do not match.
+    ///   - loop: The loop that runs the checks.
+    ///   - names: Resolves names.
+    ///   - report: Called for each change, and for pins that do not match.
     package init(
         on loop: any EventLoop,
         names: DNSCache,
         report: @escaping @Sendable (UpstreamEvent) -> Void
     ) {
         self.loop = loop
-        self.desk = loop.submit {
-            let setting = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep(), names: names, report: report)
-            setting.sweep.start(on: loop)
-            return NIOLoopBound(HealthCheckScheduler(setting), eventLoop: loop)
+        self.scheduler = loop.submit {
+            let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep(), names: names, report: report)
+            environment.sweep.start(on: loop)
+            return NIOLoopBound(HealthCheckScheduler(environment), eventLoop: loop)
         }
     }
 
-    /// Asks the targets of these upstreams from now on, and no others; what is known of those that stay is kept.
+    /// Checks the targets of these upstreams from now on, and no others; the state of upstreams that stay is kept.
     package func adopt(_ upstreams: Set<LoadedUpstream>) {
         let asked = upstreams.filter { $0.settings.health != nil }
         let current = self.health.withLock { health in
@@ -40,28 +39,28 @@ package final class HealthMonitor: Sendable {
             }
             return health
         }
-        self.desk.whenSuccess { $0.value.adopt(current) }
+        self.scheduler.whenSuccess { $0.value.adopt(current) }
     }
 
-    /// The word of the checks on each target of an upstream; empty if it wants none.
+    /// The result of the checks for each target of an upstream; empty without checks.
     package func health(of upstream: LoadedUpstream) -> [TargetHealth] {
         guard upstream.settings.health != nil else { return [] }
         return self.health.withLock { $0[upstream] } ?? []
     }
 
-    /// Asks nobody any more.
+    /// Stops all checks.
     package func stop() async {
-        _ = try? await self.desk.map { $0.value.stop() }.get()
+        _ = try? await self.scheduler.map { $0.value.stop() }.get()
     }
 }
 
-/// The checkers; confined to the watch's event loop.
+/// The checkers; confined to the monitor's event loop.
 private final class HealthCheckScheduler {
-    private let setting: UpstreamEnvironment
+    private let environment: UpstreamEnvironment
     private var checkers: [LoadedUpstream: [HealthChecker]] = [:]
 
-    init(_ setting: UpstreamEnvironment) {
-        self.setting = setting
+    init(_ environment: UpstreamEnvironment) {
+        self.environment = environment
     }
 
     func adopt(_ wanted: [LoadedUpstream: [TargetHealth]]) {
@@ -72,9 +71,18 @@ private final class HealthCheckScheduler {
             self.checkers[upstream] = nil
         }
         for (upstream, health) in wanted where self.checkers[upstream] == nil {
-            guard let question = upstream.settings.health else { continue }
+            guard let settings = upstream.settings.health else { continue }
+            var probing = upstream
+            probing.settings.limits.connect = min(upstream.settings.limits.connect, settings.timeout)
+            probing.settings.limits.connections = 1
             self.checkers[upstream] = zip(upstream.settings.targets, health).map { target, health in
-                HealthChecker(target, of: upstream, question: question, setting: self.setting, health: health)
+                HealthChecker(
+                    target,
+                    settings: settings,
+                    pool: Upstream.pool(for: target, of: probing, environment: self.environment, outcomes: nil),
+                    environment: self.environment,
+                    health: health
+                )
             }
             for checker in self.checkers[upstream] ?? [] {
                 checker.start()
@@ -84,6 +92,6 @@ private final class HealthCheckScheduler {
 
     func stop() {
         self.adopt([:])
-        self.setting.sweep.stop()
+        self.environment.sweep.stop()
     }
 }

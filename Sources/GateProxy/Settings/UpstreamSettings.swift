@@ -142,7 +142,8 @@ package struct RetrySettings: Sendable, Hashable {
         case .unreachable, .untrusted: true
         case .refusedStream: !bodyBegan
         case .closedBeforeResponse: wasReused && !bodyBegan && self.methods.contains(method)
-        case .connectTimedOut, .overflow, .pinMismatch, .closedInResponse, .timedOut, .clientDeadlineExceeded, .refused:
+        case .connectTimedOut, .overflow, .pinMismatch, .closedInResponse, .timedOut, .clientDeadlineExceeded,
+            .rejected:
             false
         }
     }

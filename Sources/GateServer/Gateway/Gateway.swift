@@ -188,7 +188,7 @@ package final class Gateway: Sendable {
         for (var plan, address) in zip(plans, addresses) {
             plan.inherited = sockets[address]
             let redirects = plan.redirectsToHTTPS
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, tls in
+            let listener = try await Listener.open(plan, on: self.group, limiter: self.gate) { channel, client, tls in
                 try loops.connection(on: channel.eventLoop, of: client, over: tls, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
@@ -449,7 +449,7 @@ extension Gateway {
     private func finishListeners() async {
         await withTaskGroup { group in
             for listener in self.listeners.withLock({ $0 }) {
-                group.addTask { await listener.finish() }
+                group.addTask { await listener.drain() }
             }
         }
     }
@@ -541,7 +541,7 @@ extension Gateway {
         // The loops first: a client that is accepted again must not meet the level before.
         self.loops.enter(level)
         for listener in self.listeners.withLock({ $0 }) {
-            listener.hold(level.pausesAccepting)
+            listener.setPaused(level.pausesAccepting)
         }
     }
 

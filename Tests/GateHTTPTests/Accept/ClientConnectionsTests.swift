@@ -8,7 +8,7 @@ import Testing
 @testable import GateNet
 
 @Suite struct ClientConnectionsTests {
-    /// What serves a connection, idle since the time that the test says.
+    /// Serves a connection and has been idle since a time that the test sets.
     private final class FakeConnection: IdleClosable {
         var idleSince: NIODeadline?
         var isIdle: Bool { self.idleSince != nil }
@@ -43,7 +43,9 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    @Test func `U-06: the longest idle connection is closed first, and never one with a request`() async throws {
+    @Test func `U-06: the longest idle connection is closed first, and never one with a request in progress`()
+        async throws
+    {
         try await Self.run { connections, members in
             let times: [UInt64?] = [200, nil, 150, 300]
             let served = times.map { time in FakeConnection(idleSince: time.map { Self.at($0) }) }
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `U-06: what waits for its handshake or first request is idle since it was accepted`() async throws {
+    @Test func `U-06: a connection without a first request is idle since it was accepted`() async throws {
         try await Self.run { connections, members in
             let served = FakeConnection(idleSince: Self.at(99))
             members[3].connection = served
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `U-06: a connection that was used since the last look is not closed by it`() async throws {
+    @Test func `U-06: a connection that was used since the last scan is not closed by it`() async throws {
         try await Self.run { connections, members in
             let served = [100, 101, 102, 103].map { FakeConnection(idleSince: Self.at($0)) }
             for (member, connection) in zip(members, served) { member.connection = connection }
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `U-06: a client makes room among its own connections`() async throws {
+    @Test func `U-06: a client at its limit loses its own longest idle connection`() async throws {
         try await Self.run { connections, members in
             let (one, other) = (IPAddress("192.0.2.1"), IPAddress("192.0.2.2"))
             for (index, member) in members.enumerated() {
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `U-06: looks in vain are rare`() async throws {
+    @Test func `U-06: unsuccessful scans are rare`() async throws {
         try await Self.run { connections, members in
             let busy = members.map { _ in FakeConnection(idleSince: nil) }
             for (member, connection) in zip(members, busy) { member.connection = connection }

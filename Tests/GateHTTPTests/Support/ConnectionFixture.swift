@@ -9,8 +9,7 @@ import NIOTLS
 
 @testable import GateHTTP
 
-/// Stands between the connection and its channel: counts reads and keeps a channel open whose one side is closed, as a
-/// socket would.
+/// Sits between the connection and its channel: counts reads and keeps a half-closed channel open, as a socket would.
 final class Tap: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -39,7 +38,7 @@ final class Tap: ChannelDuplexHandler {
     }
 }
 
-/// A connection without a socket, with a responder that the test leads.
+/// A connection without a socket, with a responder that the test controls.
 final class ConnectionFixture {
     let channel = EmbeddedChannel()
     let tap = Tap()
@@ -54,7 +53,7 @@ final class ConnectionFixture {
 
     init(_ limits: DownstreamLimits = DownstreamLimits(), tls: NegotiatedTLS? = nil) throws {
         let draining = self.draining
-        let setting = DownstreamEnvironment(
+        let environment = DownstreamEnvironment(
             limits: limits,
             names: { LastingNames.plain },
             sweep: self.sweep,
@@ -62,7 +61,7 @@ final class ConnectionFixture {
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
         self.connection = HTTP1Connection(
-            setting: setting,
+            environment: environment,
             peer: IPAddress("192.0.2.1"),
             tls: tls,
             responder: self.responder
@@ -99,20 +98,20 @@ final class ConnectionFixture {
     /// The gateway drains from now on.
     func startDraining() { self.draining.isSet = true }
 
-    /// The client goes away.
+    /// The client disconnects.
     func hangUp() {
         self.channel.close(promise: nil)
         self.channel.embeddedEventLoop.run()
     }
 
-    /// The client takes no more bytes, or takes them again.
+    /// The client stops reading, or resumes.
     func setWritable(_ isWritable: Bool) {
         self.channel.isWritable = isWritable
         self.channel.pipeline.fireChannelWritabilityChanged()
     }
 }
 
-/// The statuses of the answers in a text.
+/// The statuses of the responses in a text.
 func statuses(_ text: String) -> [String] {
     text.split(separator: "HTTP/1.1 ", omittingEmptySubsequences: false).dropFirst().map { String($0.prefix(3)) }
 }

@@ -10,7 +10,7 @@ import NIOEmbedded
 
 /// One HTTP/2 frame as a test sees it.
 struct Frame: CustomStringConvertible {
-    let kind: FrameKind
+    let kind: HTTP2FrameType
     let flags: UInt8
     let stream: Int
     let payload: [UInt8]
@@ -18,7 +18,7 @@ struct Frame: CustomStringConvertible {
     var endsStream: Bool { self.flags & 1 == 1 }
     /// The code of a reset.
     var code: Int { self.payload.prefix(4).reduce(0) { $0 << 8 | Int($1) } }
-    /// The code of a farewell.
+    /// The code of a shutdown.
     var lastCode: Int { self.payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
     var description: String { "\(self.kind)\(self.endsStream ? "!" : "") \(self.stream)" }
 }
@@ -45,16 +45,16 @@ final class HTTP2ConnectionFixture {
         let made = self.made
         made.prepare = prepare
         let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
-        let setting = DownstreamEnvironment(
+        let environment = DownstreamEnvironment(
             limits: limits,
             names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { made.isDraining },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
-            memory: memory,
+            buffers: memory,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
-        self.connection = HTTP2Connection(setting: setting, peer: IPAddress("192.0.2.1")) {
+        self.connection = HTTP2Connection(environment: environment, peer: IPAddress("192.0.2.1")) {
             let recorder = Recorder()
             made.prepare(recorder)
             made.recorders.append(recorder)
@@ -86,7 +86,7 @@ final class HTTP2ConnectionFixture {
             guard self.received.count >= 9 + length else { break }
             frames.append(
                 Frame(
-                    kind: FrameKind(self.received[3]),
+                    kind: HTTP2FrameType(self.received[3]),
                     flags: self.received[4],
                     stream: self.received[5..<9].reduce(0) { $0 << 8 | Int($1) } & 0x7FFF_FFFF,
                     payload: Array(self.received[9..<(9 + length)])
@@ -98,7 +98,7 @@ final class HTTP2ConnectionFixture {
     }
 
     /// The frames of one kind since the last call.
-    func frames(_ kind: FrameKind) throws -> [Frame] { try self.frames().filter { $0.kind == kind } }
+    func frames(_ kind: HTTP2FrameType) throws -> [Frame] { try self.frames().filter { $0.kind == kind } }
 
     /// Ends whatever has a deadline that is over.
     func expire() {
@@ -120,7 +120,7 @@ final class HTTP2ConnectionFixture {
 }
 
 /// A frame.
-func frame(_ kind: FrameKind, _ flags: UInt8 = 0, on stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+func frame(_ kind: HTTP2FrameType, _ flags: UInt8 = 0, on stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
     var bytes = Array(number(UInt32(payload.count)).dropFirst())
     bytes += [kind.rawValue, flags]
     bytes += number(stream)
@@ -132,8 +132,8 @@ func number(_ value: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { (shift: UInt32) in UInt8(truncatingIfNeeded: value >> shift) }
 }
 
-/// A header block without any table.
-func block(_ fields: [(String, String)]) -> [UInt8] {
+/// A header section without a dynamic table.
+func fieldBytes(_ fields: [(String, String)]) -> [UInt8] {
     var bytes: [UInt8] = []
     for (name, value) in fields {
         bytes += [0, UInt8(name.utf8.count)]
@@ -151,14 +151,14 @@ func fields(_ method: String = "GET", _ path: String = "/", _ more: [(String, St
 
 /// The head of a request, with its end or before a body.
 func request(_ stream: UInt32, _ path: String = "/", method: String = "GET", hasBody: Bool = false) -> [UInt8] {
-    frame(.headers, hasBody ? 4 : 5, on: stream, block(fields(method, path)))
+    frame(.headers, hasBody ? 4 : 5, on: stream, fieldBytes(fields(method, path)))
 }
 
 extension DownstreamLimits {
     /// The defaults with some changes; streams are looked at whenever there is a chance.
     static func quick(_ change: (inout DownstreamLimits) -> Void) -> DownstreamLimits {
         var limits = DownstreamLimits()
-        limits.look = .zero
+        limits.streamCheckInterval = .zero
         change(&limits)
         return limits
     }

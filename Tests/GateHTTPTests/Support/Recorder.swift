@@ -5,7 +5,7 @@ import GateHTTP
 import GateWire
 import NIOCore
 
-/// Writes down what it is told, and answers as the test says; confined to the test's own loop.
+/// Records its calls and responds as the test configures; confined to the test's loop.
 final class Recorder: Responder {
     /// What happened, in order; the parts of one body are joined.
     private(set) var events: [String] = []
@@ -19,8 +19,8 @@ final class Recorder: Responder {
     var whenReceived: ((any DownstreamExchange) -> Void)?
     private var request: RequestHead?
 
-    /// How often the request was given up.
-    var abandonments: Int { self.events.count { $0 == "cancel" } }
+    /// How often a request was cancelled.
+    var cancellations: Int { self.events.count { $0 == "cancel" } }
 
     func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.events.append("begin \(request.method.rawValue) \(request.target)")
@@ -48,13 +48,13 @@ final class Recorder: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) { self.events.append("writable \(isWritable)") }
 
-    func answer(to refusal: WireRejection) -> Response {
-        self.events.append("refused \(refusal.reason.code)")
-        return .text(refusal.status, refusal.reason.code)
+    func response(to rejection: WireRejection) -> Response {
+        self.events.append("rejected \(rejection.reason.code)")
+        return .text(rejection.status, rejection.reason.code)
     }
 
-    /// Answers each complete request with its target in angle brackets.
-    func answersAll() {
+    /// Responds to each complete request with its target in angle brackets.
+    func respondsToAll() {
         self.whenFinished = { request, connection in connection.respond(.text(200, "<\(request.target)>")) }
     }
 }

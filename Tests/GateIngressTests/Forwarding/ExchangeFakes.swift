@@ -45,7 +45,7 @@ final class FakeClient: DownstreamExchange {
     }
     func closeAfterResponse() {}
     func flush() {}
-    func cut() { self.events.append("cut") }
+    func close() { self.events.append("close") }
     func pauseReading() { self.isReading = false }
     func resumeReading() { self.isReading = true }
     func freshBuffer(capacity: Int) -> ByteBuffer { ByteBuffer() }

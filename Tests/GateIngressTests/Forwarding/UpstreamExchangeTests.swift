@@ -80,7 +80,7 @@ import Testing
         try fixture.respond(Self.ok)
         fixture.exchange.send(ByteBuffer(string: "abcd"))
         #expect(fixture.delegate.events == ["finished 413"])
-        #expect(fixture.client.events == ["cut"])
+        #expect(fixture.client.events == ["close"])
     }
 
     @Test func `an app that fails before its response is logged, and the client gets an error`() throws {
@@ -91,7 +91,7 @@ import Testing
         #expect(fixture.delegate.events == ["upstream upstream.closed", "failed upstream.closed"])
     }
 
-    @Test(arguments: [(false, ["upstream upstream.cut", "finished 502"], ["cut"]), (true, [], [])])
+    @Test(arguments: [(false, ["upstream upstream.cut", "finished 502"], ["close"]), (true, [], [])])
     func `a response that breaks off cuts the client, unless nothing of it was sent yet`(
         canRetract: Bool,
         delegate: [String],

@@ -192,7 +192,7 @@ extension GatewayFixture {
             sweep: self.loop.sweep,
             isDraining: { false }
         )
-        let connection = HTTP1Connection(setting: setting, peer: nil, tls: nil, responder: responder)
+        let connection = HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(connection)
         try channel.writeInbound(ByteBuffer(string: text))

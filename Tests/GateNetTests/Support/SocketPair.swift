@@ -72,20 +72,20 @@ struct SocketPair: Sendable {
     let server: End
 
     /// Connects; each end waits for so many bytes.
-    init(clientWants: Int = 0, serverWants: Int = 0, readsOnItsOwn: Bool = true) async throws {
+    init(clientWants: Int = 0, serverWants: Int = 0, readsAutomatically: Bool = true) async throws {
         self.loops = try SocketLoopGroup(count: 2)
         let serving = try SocketLoopGroup(count: 1)
         let socket = try ListeningSocket(on: SocketAddress(ipAddress: "127.0.0.1", port: 0))
         let accepted = self.loops.loops[0].makePromise(of: End.self)
         try await socket.accept(on: serving) { channel in
-            accepted.succeed(try SocketPair.end(channel, wanting: serverWants, readsOnItsOwn: readsOnItsOwn))
+            accepted.succeed(try SocketPair.end(channel, wanting: serverWants, readsAutomatically: readsAutomatically))
         }
         guard let address = socket.address else { throw ChannelError.unknownLocalAddress }
         let loop = self.loops.loops[1]
         self.client = try await loop.flatSubmit {
             HappyEyeballsConnector.connect(to: [address], by: .now() + .seconds(5), on: loop).flatMapThrowing {
                 channel in
-                let end = try SocketPair.end(channel, wanting: clientWants, readsOnItsOwn: true)
+                let end = try SocketPair.end(channel, wanting: clientWants, readsAutomatically: true)
                 try channel.activate()
                 return end
             }
@@ -94,11 +94,11 @@ struct SocketPair: Sendable {
         await socket.close()
     }
 
-    private static func end(_ channel: SocketChannel, wanting wanted: Int, readsOnItsOwn: Bool) throws -> End {
+    private static func end(_ channel: SocketChannel, wanting wanted: Int, readsAutomatically: Bool) throws -> End {
         let loop = channel.eventLoop
         let (arrived, ended) = (loop.makePromise(of: ByteBuffer.self), loop.makePromise(of: Void.self))
         if wanted == 0 { arrived.succeed(ByteBuffer()) }
-        channel.setReadsOnItsOwn(readsOnItsOwn)
+        channel.setReadsAutomatically(readsAutomatically)
         let recorder = Recorder(wanting: wanted, arrived: arrived, ended: ended)
         try channel.pipeline.syncOperations.addHandler(recorder)
         return End(channel: channel, arrived: arrived.futureResult, ended: ended.futureResult)

@@ -8,8 +8,8 @@ import NIOPosix
 
 @testable import GateProxy
 
-/// A server on loopback that answers each request with the number of its connection, and a pool that leads to it, each
-/// on a loop of its own.
+/// A server on loopback that responds with the number of the connection, and a pool that connects to it, each on its own
+/// loop.
 final class LocalUpstream: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let loops: SocketLoopGroup
@@ -32,7 +32,7 @@ final class LocalUpstream: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     count.value.value += 1
-                    try channel.pipeline.syncOperations.addHandler(Answerer(number: count.value.value))
+                    try channel.pipeline.syncOperations.addHandler(ResponseHandler(number: count.value.value))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -45,18 +45,16 @@ final class LocalUpstream: Sendable {
             let address: UpstreamTarget = origin.map { .http($0) } ?? .unix(path: "/nowhere")
             var settings = UpstreamSettings(targets: [address])
             settings.limits = limits
-            let setting = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
-            let connector = UpstreamConnector(
-                to: address,
-                of: LoadedUpstream(withoutTLS: settings),
-                setting: setting
+            let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
+            let pool = HTTP1Pool(
+                UpstreamConnector(to: address, of: LoadedUpstream(withoutTLS: settings), environment: environment),
+                limits: limits
             )
-            let pool = HTTP1Pool(connector, limits: limits)
             return NIOLoopBound(pool, eventLoop: loop)
         }.get()
     }
 
-    /// Asks for something; with `waits` the request is sent only when told.
+    /// Starts a request; with `waits` it is sent by ``Request/send()``.
     func request(_ target: String = "/", waits: Bool = false) -> Request {
         let request = Request(target, waits: waits, on: self.loop)
         let pool = self.pool
@@ -77,7 +75,7 @@ final class LocalUpstream: Sendable {
         try await self.server.close().get()
     }
 
-    /// Gives the pool up and ends the server.
+    /// Shuts the pool down and closes the server.
     func close() async throws {
         let pool = self.pool
         try await self.loop.submit { pool.value.shutDown() }.get()
@@ -86,8 +84,8 @@ final class LocalUpstream: Sendable {
         try await self.group.shutdownGracefully()
     }
 
-    /// Answers each head with the connection's number, closes on `/close`.
-    private final class Answerer: ChannelInboundHandler {
+    /// Responds to each head with the connection's number, closes on `/close`.
+    private final class ResponseHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
@@ -101,8 +99,8 @@ final class LocalUpstream: Sendable {
                 context.close(promise: nil)
                 return
             }
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \("\(self.number)".utf8.count)\r\n\r\n\(self.number)"
-            context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+            let response = "HTTP/1.1 200 OK\r\nContent-Length: \("\(self.number)".utf8.count)\r\n\r\n\(self.number)"
+            context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
         }
     }
 }
@@ -131,8 +129,8 @@ final class Request: UpstreamSink, Sendable {
     /// Sends a request that waits.
     func send() { self.loop.execute { self.sendNow() } }
 
-    /// The body of the answer, or the problem in words.
-    var answer: String { get async throws { try await self.isOver.futureResult.get() } }
+    /// The body of the response, or the failure as text.
+    var response: String { get async throws { try await self.isOver.futureResult.get() } }
 
     private func sendNow() {
         guard let connection = self.state.value.connection else { return }
@@ -154,12 +152,12 @@ final class Request: UpstreamSink, Sendable {
     func upstreamReceivedBody(_ body: ByteBuffer) { self.state.value.body += String(buffer: body) }
     func upstreamFinished() { self.isOver.succeed(self.state.value.body) }
 
-    func upstreamFailed(_ problem: UpstreamFailure) {
+    func upstreamFailed(_ failure: UpstreamFailure) {
         self.isReady.succeed()
-        if case .unreachable = problem {
+        if case .unreachable = failure {
             self.isOver.succeed("unreachable")
         } else {
-            self.isOver.succeed("\(problem)")
+            self.isOver.succeed("\(failure)")
         }
     }
 

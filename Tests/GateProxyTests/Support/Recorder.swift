@@ -8,10 +8,10 @@ import NIOCore
 final class Recorder: UpstreamSink {
     /// What happened, in order; the parts of one body are joined, pauses left out.
     private(set) var events: [String] = []
-    private(set) var problem: UpstreamFailure?
+    private(set) var failure: UpstreamFailure?
     private(set) var connection: (any UpstreamStream)?
     private(set) var pauses = 0
-    /// The statuses of interim answers that were passed on.
+    /// The statuses of interim responses that were passed on.
     private(set) var hints: [Int] = []
     /// What to do with a part of a body.
     var whenSent: ((any UpstreamStream) -> Void)?
@@ -40,9 +40,9 @@ final class Recorder: UpstreamSink {
 
     func upstreamFinished() { self.events.append("finished") }
 
-    func upstreamFailed(_ problem: UpstreamFailure) {
+    func upstreamFailed(_ failure: UpstreamFailure) {
         self.events.append("failed")
-        self.problem = problem
+        self.failure = failure
     }
 
     func upstreamReadComplete() { self.pauses += 1 }

@@ -35,11 +35,11 @@ final class UpstreamFixture {
         self.channel = EmbeddedChannel()
         var settings = UpstreamSettings(targets: [.unix(path: "/nowhere")])
         settings.limits = limits
-        let setting = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
+        let environment = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
         let connector = UpstreamConnector(
             to: .unix(path: "/nowhere"),
             of: LoadedUpstream(withoutTLS: settings),
-            setting: setting
+            environment: environment
         )
         self.pool = HTTP1Pool(connector, limits: limits, outcomes: self.outcomes)
         self.connection = HTTP1UpstreamConnection(pool: self.pool, limits: limits)
@@ -66,7 +66,7 @@ final class UpstreamFixture {
     }
 
     /// Lets bytes of the upstream arrive in one read.
-    func answer(_ text: String) throws {
+    func receive(_ text: String) throws {
         try self.channel.writeInbound(ByteBuffer(string: text))
         self.channel.embeddedEventLoop.run()
     }
@@ -107,7 +107,7 @@ final class UpstreamFixture {
     }
 }
 
-/// An answer with these lines and what follows its head.
-func answer(_ status: String, _ lines: String, _ body: String = "") -> String {
+/// An response with these lines and what follows its head.
+func response(_ status: String, _ lines: String, _ body: String = "") -> String {
     "HTTP/1.1 \(status)\r\n\(lines)\(lines.isEmpty ? "" : "\r\n")\r\n\(body)"
 }

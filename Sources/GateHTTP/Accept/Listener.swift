@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateNet
+internal import Glibc
+package import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+internal import Synchronization
+
+/// An open listening socket whose connections are spread over the event loops.
+package final class Listener: Sendable {
+    /// Creates the handler of a new connection; called on the connection's loop.
+    package typealias ConnectionFactory =
+        @Sendable (any Channel, ClientIP, DownstreamNegotiation) throws -> any ChannelHandler & IdleClosable
+
+    /// The plan it was opened with.
+    package let plan: ListenerPlan
+
+    private let socket: ListeningSocket
+    private let limiter: ConnectionLimiter
+    private let makeConnection: ConnectionFactory
+    private let inForce: Mutex<ListenerPlan>
+
+    private init(
+        socket: ListeningSocket,
+        plan: ListenerPlan,
+        limiter: ConnectionLimiter,
+        makeConnection: @escaping ConnectionFactory
+    ) {
+        self.socket = socket
+        self.plan = plan
+        self.limiter = limiter
+        self.makeConnection = makeConnection
+        self.inForce = Mutex(plan)
+    }
+
+    /// Opens the socket and starts accepting.
+    ///
+    /// - Throws: A `Failure` that names the address, when it cannot be bound.
+    package static func open(
+        _ plan: ListenerPlan,
+        on group: SocketLoopGroup,
+        limiter: ConnectionLimiter,
+        makeConnection: @escaping ConnectionFactory
+    ) async throws(Failure) -> Listener {
+        do {
+            let socket = try Listener.socket(for: plan)
+            let listener = Listener(socket: socket, plan: plan, limiter: limiter, makeConnection: makeConnection)
+            try await socket.accept(
+                on: group,
+                failed: { error, loop in
+                    let failure = AcceptFailure(of: error)
+                    limiter.report(failure)
+                    return failure != .other && limiter.closeSomeIdle(on: loop)
+                },
+                prepare: { listener.admit($0) }
+            )
+            return listener
+        } catch {
+            let reason = Self.reason(of: error)
+            throw Failure(.listenerBind, "cannot listen on \(plan.host):\(plan.port): \(reason)")
+        }
+    }
+
+    private static func socket(for plan: ListenerPlan) throws -> ListeningSocket {
+        if let inherited = plan.inherited { return try ListeningSocket(inheriting: inherited.descriptor) }
+        return try ListeningSocket(on: SocketAddress.makeAddressResolvingHost(plan.host, port: plan.port))
+    }
+
+    /// Why a port cannot be bound, in plain words for the usual reasons.
+    private static func reason(of error: any Error) -> String {
+        switch (error as? SocketError)?.code {
+        case EADDRINUSE: "the port is in use"
+        case EACCES: "a port below 1024 needs the right to bind it"
+        case EADDRNOTAVAIL: "this machine has no such address"
+        default: "\(error)"
+        }
+    }
+
+    /// Uses the certificates, time-outs and load balancers of another plan for new connections.
+    package func adopt(_ plan: ListenerPlan) {
+        self.inForce.withLock { $0 = plan }
+    }
+
+    /// Pauses or resumes accepting; while paused, clients wait in the kernel's queue.
+    package func setPaused(_ isPaused: Bool) { self.socket.setPaused(isPaused) }
+
+    /// Stops accepting; connections in the kernel's queue are still accepted.
+    package func drain() async { await self.socket.drain() }
+
+    /// Closes the socket immediately.
+    package func close() async { await self.socket.close() }
+}
+
+// MARK: New connections
+
+extension Listener {
+    /// A connection between accept and its handler.
+    private struct Arrival {
+        let channel: SocketChannel
+        let loop: SocketLoop
+        let member: ClientConnections.Member
+        let plan: ListenerPlan
+    }
+
+    /// Counts a connection and admits it; at the limit, the longest idle connection is closed for it.
+    ///
+    /// The channel is not read before there is a slot, for which another loop may have to close a connection.
+    private func admit(_ channel: SocketChannel) {
+        let limiter = self.limiter
+        channel.activatesLater = true
+        let arrival = Arrival(
+            channel: channel,
+            loop: channel.loop,
+            member: limiter.connections(of: channel.loop).add(channel, accepted: .now()),
+            plan: self.inForce.withLock { $0 }
+        )
+        guard !limiter.admit() else { return self.entered(arrival) }
+        limiter.freeSlot(for: arrival.member, of: nil, on: arrival.loop) { hasSlot in
+            guard hasSlot else { return self.reject(arrival, .connections) }
+            limiter.admitInPlaceOfAnother()
+            self.entered(arrival)
+        }
+    }
+
+    private func reject(_ arrival: Arrival, _ failure: AcceptFailure) {
+        self.limiter.report(failure)
+        arrival.channel.close0(error: ListenerFull(), mode: .all, promise: nil)
+    }
+
+    /// Reads the client from the PROXY header of a load balancer, or takes the peer.
+    private func entered(_ arrival: Arrival) {
+        let (limiter, channel) = (self.limiter, arrival.channel)
+        channel.closeFuture.whenComplete { _ in limiter.connectionClosed() }
+        let text = channel.remoteAddress?.ipAddress
+        let peer = ClientIP(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        guard let ip = peer.ip, arrival.plan.balancers.contains(where: { $0.contains(ip) }) else {
+            return self.count(peer, of: arrival) { self.activate(arrival) { try self.prepare(peer, of: arrival) } }
+        }
+        let deadline = arrival.member.accepted + arrival.plan.handshake
+        let reader = ProxyHeaderReader(until: deadline, limiter: limiter) { source in
+            let client = source.map { ClientIP($0) } ?? peer
+            guard source == nil || self.claim(client, of: arrival) else { throw ListenerFull() }
+            try self.prepare(client, of: arrival)
+        }
+        self.activate(arrival) { try channel.pipeline.syncOperations.addHandler(reader) }
+    }
+
+    /// Counts the client of a connection; at its limit, its longest idle connection is closed.
+    private func count(_ client: ClientIP, of arrival: Arrival, then: @escaping () -> Void) {
+        let limiter = self.limiter
+        guard !self.claim(client, of: arrival) else { return then() }
+        limiter.freeSlot(for: arrival.member, of: client.ip.map { ClientNetwork(of: $0) }, on: arrival.loop) {
+            hasSlot in
+            guard hasSlot, self.claim(client, of: arrival, isForced: true) else {
+                return self.reject(arrival, .perClientIP)
+            }
+            then()
+        }
+    }
+
+    private func claim(_ client: ClientIP, of arrival: Arrival, isForced: Bool = false) -> Bool {
+        let limiter = self.limiter
+        guard let claim = limiter.claim(client.ip, isForced: isForced) else { return false }
+        arrival.member.client = client.ip.map { ClientNetwork(of: $0) }
+        arrival.channel.closeFuture.whenComplete { _ in limiter.release(claim) }
+        return true
+    }
+
+    private func activate(_ arrival: Arrival, after body: () throws -> Void) {
+        do {
+            try body()
+            try arrival.channel.activate()
+        } catch {
+            arrival.channel.close0(error: error, mode: .all, promise: nil)
+        }
+    }
+
+    private func prepare(_ client: ClientIP, of arrival: Arrival) throws {
+        let (channel, member, plan) = (arrival.channel, arrival.member, arrival.plan)
+        let makeConnection = self.makeConnection
+        let identities = plan.identities
+        guard let fallback = identities.first else {
+            let connection = try makeConnection(
+                channel,
+                client,
+                DownstreamNegotiation(tls: nil, negotiatedProtocol: .http1)
+            )
+            member.connection = connection
+            return try channel.pipeline.syncOperations.addHandler(connection)
+        }
+        let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake)
+        let sniffer = SNIHandler { result in
+            channel.eventLoop.makeCompletedFuture {
+                let facts = Listener.facts(result, identities, fallback, member.accepted)
+                let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
+                let choice = ALPNHandler(deadline: deadline) { negotiated in
+                    let connection = try makeConnection(
+                        channel,
+                        client,
+                        DownstreamNegotiation(tls: facts, negotiatedProtocol: negotiated)
+                    )
+                    member.connection = connection
+                    return connection
+                }
+                try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
+            }
+        }
+        let plain = PlainRequestHandler(limiter: self.limiter)
+        try channel.pipeline.syncOperations.addHandlers([deadline, plain, ByteToMessageHandler(sniffer)])
+    }
+
+    private static func facts(
+        _ result: SNIResult,
+        _ identities: [TLSIdentity],
+        _ fallback: TLSIdentity,
+        _ accepted: NIODeadline
+    ) -> NegotiatedTLS {
+        guard case .hostname(let name) = result, let host = Origin.normalHost(name) else {
+            return NegotiatedTLS(serverName: nil, identity: fallback, accepted: accepted)
+        }
+        let identity = identities.first { $0.covers(host) } ?? fallback
+        return NegotiatedTLS(serverName: host, identity: identity, accepted: accepted)
+    }
+}
+
+private struct ListenerFull: Error {}
+
+extension AcceptFailure {
+    /// Maps the error of a system call.
+    init(of error: SocketError) {
+        switch error.code {
+        case EMFILE, ENFILE: self = .descriptors
+        case ENOBUFS, ENOMEM: self = .memory
+        default: self = .other
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOTLS
+
+/// Waits for the end of the TLS handshake, then adds the connection of the negotiated protocol and removes itself.
+///
+/// RFC 7301: HTTP/2 if the client has offered it, HTTP/1.1 in all other cases.
+final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let deadline: HandshakeTimeoutHandler
+    private let makeConnection: (DownstreamProtocol) throws -> any ChannelHandler
+
+    init(deadline: HandshakeTimeoutHandler, makeConnection: @escaping (DownstreamProtocol) throws -> any ChannelHandler)
+    {
+        self.deadline = deadline
+        self.makeConnection = makeConnection
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case TLSUserEvent.handshakeCompleted(let agreed) = event else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(self.makeConnection(agreed == "h2" ? .http2 : .http1))
+        } catch {
+            context.close(promise: nil)
+            return
+        }
+        context.fireUserInboundEventTriggered(event)
+        pipeline.removeHandler(self.deadline, promise: nil)
+        pipeline.removeHandler(context: context, promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+/// Closes a connection whose TLS handshake is not complete in time; removed once it is.
+final class HandshakeTimeoutHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let deadline: NIODeadline
+    private var timer: Scheduled<Void>?
+
+    init(_ deadline: NIODeadline) {
+        self.deadline = deadline
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.timer?.cancel()
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// What TLS has negotiated for a connection.
+package struct NegotiatedTLS: Sendable {
+    /// The host in the client's SNI extension, normalized; nil without one.
+    package let serverName: String?
+    /// The certificate that the server has sent.
+    package let identity: TLSIdentity
+
+    /// When the connection was accepted; the handshake's deadline counts from there.
+    package let accepted: NIODeadline
+
+    /// Whether a request for `host` may use this connection.
+    ///
+    /// RFC 9110 §7.4. A client that sent no SNI, or another host of the same certificate, may request every host that
+    /// the certificate covers.
+    package func admits(host: String) -> Bool {
+        guard let serverName, serverName != host else { return true }
+        return self.identity.covers(host)
+    }
+}

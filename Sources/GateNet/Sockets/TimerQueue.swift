@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// Scheduled work, ordered by deadline; confined to one loop.
+struct TimerQueue {
+    /// Called once: with true when due, with false when the loop shuts down before.
+    typealias Work = (_ isDue: Bool) -> Void
+
+    private struct Entry {
+        let deadline: NIODeadline
+        let id: UInt64
+
+        func comes(before other: Entry) -> Bool {
+            self.deadline == other.deadline ? self.id < other.id : self.deadline < other.deadline
+        }
+    }
+
+    /// A binary heap; entries whose work was cancelled are skipped.
+    private var heap: [Entry] = []
+    private var work: [UInt64: Work] = [:]
+
+    /// When the next work is due; nil if nothing is scheduled.
+    mutating func nextDeadline() -> NIODeadline? {
+        while let first = self.heap.first, self.work[first.id] == nil { self.removeFirst() }
+        return self.heap.first?.deadline
+    }
+
+    /// Schedules work under a unique `id`.
+    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping Work) {
+        self.work[id] = body
+        self.heap.append(Entry(deadline: deadline, id: id))
+        var child = self.heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard self.heap[child].comes(before: self.heap[parent]) else { return }
+            self.heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// Cancels work that has not run.
+    mutating func cancel(_ id: UInt64) {
+        self.work[id] = nil
+    }
+
+    /// Removes and returns the next work that is due; the caller runs it.
+    mutating func due(at now: NIODeadline) -> Work? {
+        guard let deadline = self.nextDeadline(), deadline <= now, let first = self.heap.first else { return nil }
+        self.removeFirst()
+        return self.work.removeValue(forKey: first.id)
+    }
+
+    /// Drops everything.
+    ///
+    /// - Returns: The work that has not run; the caller calls it.
+    mutating func removeAll() -> [Work] {
+        defer { self = TimerQueue() }
+        return Array(self.work.values)
+    }
+
+    private mutating func removeFirst() {
+        self.heap.swapAt(0, self.heap.count - 1)
+        self.heap.removeLast()
+        var parent = 0
+        while true {
+            var earliest = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < self.heap.count && self.heap[child].comes(before: self.heap[earliest]) {
+                earliest = child
+            }
+            guard earliest != parent else { return }
+            self.heap.swapAt(parent, earliest)
+            parent = earliest
+        }
+    }
+}
