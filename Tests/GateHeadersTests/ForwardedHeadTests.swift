@@ -17,7 +17,7 @@ import Testing
         sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        var way = ForwardedHead.Way(
+        var downstream = ForwardedHead.Downstream(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
             isSecure: true,
@@ -29,9 +29,9 @@ import Testing
         let bytes = ForwardedHead.request(
             head,
             authority: HeadFixture.gate,
-            way: &way,
+            downstream: &downstream,
             identity: identity.map { ByteBuffer(string: $0) },
-            requestID: ForwardedHead.requestID(of: head, way: way, fresh: own),
+            requestID: ForwardedHead.requestID(of: head, downstream: downstream, fresh: own),
             into: ByteBuffer()
         )
         let text = String(buffer: bytes)
@@ -220,7 +220,7 @@ import Testing
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
         let parser = ResponseParser(names: .response)
         let head = try #require(try parser.head(from: &buffer, for: request.method))
-        let bytes = ForwardedHead.answer(
+        let bytes = ForwardedHead.response(
             head,
             to: request,
             requestID: .own(1, 2),

@@ -11,7 +11,7 @@ extension Endpoints {
         let origin = request.origin
         switch self.address(of: request) {
         case .callback:
-            let attempt = request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) }
+            let attempt = request.callbackParameters.flatMap { self.attempt(named: $0, in: request) }
             return attempt.map { PageContext.Place(origin: self.runtime.publicOrigin, path: $0.returnPath) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:

@@ -64,9 +64,9 @@ extension Endpoints {
             )
         }
         self.begun(issued)
-        var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
-        answer.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
-        if let cookie { answer.addCookie(cookie.deletion) }
-        return answer
+        var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
+        response.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
+        if let cookie { response.addCookie(cookie.deletion) }
+        return response
     }
 }

@@ -14,13 +14,13 @@ struct Endpoints: Sendable {
     var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
     /// The response to a request for one of them.
-    func answer(to request: EndpointRequest) async -> Response {
+    func response(to request: EndpointRequest) async -> Response {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
-            var context = request.visitor.wantsPage ? self.context(of: request, after: error) : PageContext()
+            var context = request.clientKind.wantsPage ? self.context(of: request, after: error) : PageContext()
             context.provider = self.provider(of: request)
-            return self.runtime.rendering.answer(to: error, for: request.visitor, context: context)
+            return self.runtime.rendering.response(to: error, for: request.clientKind, context: context)
         }
     }
 
@@ -28,7 +28,7 @@ struct Endpoints: Sendable {
     private func context(of request: EndpointRequest, after failure: Failure) -> PageContext {
         var context = PageContext()
         context.place = self.place(of: request)
-        context.others = self.otherWays(for: request, after: failure)
+        context.others = self.otherProviders(for: request, after: failure)
         return context
     }
 
@@ -85,9 +85,9 @@ struct Endpoints: Sendable {
             .endpointMethod,
             "\(request.method.rawValue) for \(address.rawValue)"
         )
-        var answer = self.runtime.rendering.answer(to: failure, for: request.visitor)
-        answer.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
-        return answer
+        var response = self.runtime.rendering.response(to: failure, for: request.clientKind)
+        response.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
+        return response
     }
 
     /// The session of the browser on the host that was asked; nil if it has none.

@@ -18,8 +18,11 @@ struct SignInRedirect {
     ///   - route: The route.
     ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
-    func answer(for request: RequestHead, route: RuntimeRoute, client: @autoclosure () -> IPAddress? = nil) -> Response
-    {
+    func response(
+        for request: RequestHead,
+        route: RuntimeRoute,
+        client: @autoclosure () -> IPAddress? = nil
+    ) -> Response {
         guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
         let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
         let cookies = CookieHeader(field ?? [])
@@ -62,14 +65,14 @@ struct SignInRedirect {
         let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
-        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
+        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
-            answer.addCookie(old.deletion)
+            response.addCookie(old.deletion)
         }
         if let cookie = GatewayCookie.sessionTransfer(binding.tag, at: origin) {
-            answer.addCookie(cookie.setting(binding.text))
+            response.addCookie(cookie.setting(binding.text))
         }
-        return answer
+        return response
     }
 
     /// The response for scripts, with the URL that a user would have to open.

@@ -201,7 +201,7 @@ final class LoopState {
     }
 
     /// Closes everything at once.
-    func cutAll() {
+    func closeAll() {
         self.sweep.forEach((any ClientConnection).self) { $0.close() }
         for upstream in self.upstreams.values {
             upstream.shutDown()

@@ -77,7 +77,7 @@ final class SessionCache {
     /// Caches a session of the store, at most until it expires.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
         guard !self.ended.contains(session.familyKey) else { return }
-        if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
+        if self.entries.count >= SessionCache.capacity { self.evict(now: now) }
         let validity = min(freshFor, SessionCache.freshness)
         self.entries[key] = CachedSession(session, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
@@ -106,7 +106,7 @@ final class SessionCache {
     }
 
     /// Drops what is stale, and if that is not enough, everything: the store still has it.
-    private func makeRoom(now: NIODeadline) {
+    private func evict(now: NIODeadline) {
         for (key, entry) in self.entries where entry.freshUntil <= now {
             self.remove(key)
         }
@@ -159,8 +159,8 @@ final class CachedSession {
         let authorization: RouteAuthorization
         switch route.route.decision(for: self.session.profile) {
         case .signInNeeded: authorization = .signInNeeded
-        case .denied(let refusal):
-            authorization = .refused(refusal.failure(of: self.session.profile, app: route.name))
+        case .denied(let denial):
+            authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
             authorization = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
         }

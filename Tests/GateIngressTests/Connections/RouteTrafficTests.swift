@@ -20,11 +20,11 @@ import Testing
     /// The lines that the wiki gets for a request.
     private func forwarded(_ start: String, _ lines: String = "", on gateway: GatewayFixture) throws -> [String] {
         let peer = IPAddress("192.0.2.1")
-        var way = ForwardedHead.Way(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        var downstream = ForwardedHead.Downstream(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
             try gateway.head(start, GatewayFixture.gate, lines),
             authority: GatewayFixture.gate,
-            way: &way,
+            downstream: &downstream,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try gateway.route("wiki").requestChanges,
             requestID: .own(1, 2),
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The lines that a browser gets for a response of the wiki, without those that the gateway adds to each.
-    private func answered(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
+    private func respond(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
         let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
         let bytes = try self.answeredBytes(Array(lines.utf8), on: gateway)
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
@@ -45,7 +45,7 @@ import Testing
         let request = try gateway.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
-        let bytes = ForwardedHead.answer(
+        let bytes = ForwardedHead.response(
             head,
             to: request,
             requestID: .own(1, 2),
@@ -70,13 +70,13 @@ extension RouteTrafficTests {
     @Test func `Y-12 a date that the app's settings remove or set appears at most once`() throws {
         let removed = try self.gateway { $0.traffic.responseHeaders = HeaderEdits(remove: ["Date"]) }
         #expect(
-            try !self.answered("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
+            try !self.respond("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
         )
         let set = try self.gateway {
             $0.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Date", value: "x")])
         }
         #expect(
-            try self.answered("Date: y\r\nContent-Length: 0\r\n", on: set, isDated: false).count {
+            try self.respond("Date: y\r\nContent-Length: 0\r\n", on: set, isDated: false).count {
                 $0.hasPrefix("Date")
             } == 1
         )
@@ -183,7 +183,7 @@ extension RouteTrafficTests {
         }
         let sent =
             "server: x\r\nSet-Cookie: a=b\r\nx-frame-options: ALLOWALL\r\nX-A: 1\r\nX-Frame-Options: SAMEORIGIN\r\n"
-        let lines = try self.answered(sent + "Content-Length: 3\r\n", on: gateway)
+        let lines = try self.respond(sent + "Content-Length: 3\r\n", on: gateway)
         #expect(lines == ["HTTP/1.1 200 OK", "X-A: 1", "X-Frame-Options: DENY", "Content-Length: 3"])
     }
 

@@ -24,9 +24,15 @@ private let gate = "https://\(GatewayFixture.gate)"
     ) throws -> [String] {
         let gateway = try gateway ?? GatewayFixture()
         let head = try gateway.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
-        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let request = EndpointRequest(head, body: [], way: way, runtime: gateway.runtime, now: gateway.clock.now)
-        return Endpoints(runtime: gateway.runtime).otherWays(for: request, after: failure).map(\.address)
+        let downstream = ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let request = EndpointRequest(
+            head,
+            body: [],
+            downstream: downstream,
+            runtime: gateway.runtime,
+            now: gateway.clock.now
+        )
+        return Endpoints(runtime: gateway.runtime).otherProviders(for: request, after: failure).map(\.address)
     }
 
     @Test(
@@ -37,8 +43,8 @@ private let gate = "https://\(GatewayFixture.gate)"
             ("/oauth2/callback/staff?state=x", "/start/guests?rd=%2F"),
         ]
     )
-    func `the other providers are offered, with the return path`(target: String, way: String) throws {
-        #expect(try self.ways(target) == ["\(gate)/oauth2\(way)"])
+    func `the other providers are offered, with the return path`(target: String, path: String) throws {
+        #expect(try self.ways(target) == ["\(gate)/oauth2\(path)"])
     }
 
     @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
@@ -81,7 +87,7 @@ private let gate = "https://\(GatewayFixture.gate)"
         let gateway = try GatewayFixture()
         let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(
-            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app)).location
+            SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route(app)).location
         )
         let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
         let query = Form([Form.Field("rd", back.value)]).encoded
@@ -110,8 +116,11 @@ private let gate = "https://\(GatewayFixture.gate)"
     }
 
     @Test func `a script gets the code only`() async throws {
-        let answer = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
-        #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
+        let response = try await Browser(try self.gateway()).open(
+            "\(gate)/oauth2/start/staff?rd=%2Fx",
+            "Accept: */*\r\n"
+        )
+        #expect(response.status == 502 && response.code != nil && !response.text.contains("start/guests"))
     }
 
     @Test func `after the provider's callback the return path is that of the attempt`() async throws {

@@ -28,7 +28,7 @@ final class FakeClient: DownstreamExchange {
 
     func sendContinue() { self.events.append("continue") }
     func sendInterim(_ head: ByteBuffer) { self.received += String(buffer: head) }
-    func respond(_ answer: Response) { self.events.append("respond \(answer.head.status.code)") }
+    func respond(_ response: Response) { self.events.append("respond \(response.head.status.code)") }
     func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
         self.received += String(buffer: head)
     }

@@ -59,11 +59,11 @@ import Testing
         let signIns = SignInLimiter()
         var bounds = SignInLimits()
         bounds.inFlight = 1
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == "signin.too_many")
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == "signin.too_many")
         #expect(signIns.count == 1)
-        signIns.leave()
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
+        signIns.release()
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
     }
 
     @Test func `while memory is short new sign-ins are rejected, but users on the way back are admitted`() {
@@ -72,7 +72,7 @@ import Testing
         signIns.close(true)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == "signin.overloaded")
         #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(nil, within: bounds) } == nil)
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
         signIns.close(false)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == nil)
     }

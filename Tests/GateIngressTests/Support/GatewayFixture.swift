@@ -165,7 +165,7 @@ struct GatewayFixture {
         case .refused(let failure): "refused \(failure.code)"
         case .wrongMethod(let route): "method of \(route.name)"
         case .ownEndpoint: "own endpoint"
-        case .answered(let status): "answered \(status)"
+        case .respond(let status): "answered \(status)"
         case .needsSession: "needs session"
         case .signInNeeded(let route): "sign in for \(route.name)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
