@@ -9,7 +9,7 @@ package import NIOCore
 /// Writes the heads that go to apps and back to browsers, from checked lines and lines of ours.
 package struct ForwardedHead {
     /// How requests arrive, as the app sees it in the forwarded headers.
-    package struct Way {
+    package struct Downstream {
         let peer: IPAddress?
         let peerText: String
         let isSecure: Bool
@@ -69,7 +69,7 @@ package struct ForwardedHead {
     package static func request(
         _ head: RequestHead,
         authority: String,
-        way: inout Way,
+        downstream: inout Downstream,
         identity: ByteBuffer?,
         changes: RequestChanges? = nil,
         requestID: RequestID,
@@ -87,10 +87,10 @@ package struct ForwardedHead {
         }
         if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
         if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
-        if let lines = way.lines(for: authority) {
+        if let lines = downstream.lines(for: authority) {
             writer.buffer.writeImmutableBuffer(lines)
         } else {
-            self.writeWay(way, of: head, authority: authority, to: &writer)
+            self.writeForwarded(downstream, of: head, authority: authority, to: &writer)
         }
         self.write(requestID, to: &writer)
         if endsConnection { writer.buffer.writeStaticString("Connection: close\r\n") }
@@ -146,7 +146,7 @@ package struct ForwardedHead {
     ///   - date: For a response without a `Date`, RFC 9110 §6.6.1.
     ///   - buffer: The buffer for the head.
     /// - Returns: The head, complete.
-    package static func answer(
+    package static func response(
         _ head: ResponseHead,
         to request: RequestHead,
         requestID: RequestID,
@@ -257,20 +257,22 @@ package struct ForwardedHead {
         if !isFirst { writer.buffer.writeStaticString("\r\n") }
     }
 
-    private static func writeWay(
-        _ way: Way,
+    private static func writeForwarded(
+        _ downstream: Downstream,
         of head: RequestHead,
         authority: String,
         to writer: inout HeadWriter
     ) {
-        let earlier = way.isTrusted ? self.trustedAddresses(head.message) : nil
-        let scheme = (way.isTrusted ? self.trustedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
-        let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
+        let earlier = downstream.isTrusted ? self.trustedAddresses(head.message) : nil
+        let scheme =
+            (downstream.isTrusted ? self.trustedProtocol(head.message) : nil)
+            ?? (downstream.isSecure ? "https" : "http")
+        let addresses = earlier.map { "\($0), \(downstream.peerText)" } ?? downstream.peerText
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)
-        writer.buffer.writeString(way.marker)
-        guard way.sendsForwarded else { return }
+        writer.buffer.writeString(downstream.marker)
+        guard downstream.sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
         let last = "host=\"\(authority)\";proto=\(scheme)"
         let elements = nodes.enumerated().map {
@@ -344,8 +346,13 @@ package struct ForwardedHead {
     }
 
     /// The id of a request: a trusted proxy's, if it has at most 128 visible characters that cannot break a log line.
-    package static func requestID(of head: RequestHead, way: Way, fresh: @autoclosure () -> RequestID) -> RequestID {
-        guard way.isTrusted, head.message.count(.xRequestID) == 1, let text = head.message.value(.xRequestID) else {
+    package static func requestID(
+        of head: RequestHead,
+        downstream: Downstream,
+        fresh: @autoclosure () -> RequestID
+    ) -> RequestID {
+        guard downstream.isTrusted, head.message.count(.xRequestID) == 1, let text = head.message.value(.xRequestID)
+        else {
             return fresh()
         }
         let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: ":") }
@@ -381,10 +388,15 @@ extension ForwardedHead {
     /// The client IP as far as it is trusted: the last that trusted proxies report and that is not one of theirs.
     ///
     /// Entries that a client writes itself stand further left, so they are never reached.
-    package static func client(of head: RequestHead, way: Way, trusting proxies: [CIDRRange]) -> IPAddress? {
-        guard way.isTrusted, let listed = self.trustedAddresses(head.message) else { return way.peer }
+    package static func client(
+        of head: RequestHead,
+        downstream: Downstream,
+        trusting proxies: [CIDRRange]
+    ) -> IPAddress? {
+        guard downstream.isTrusted, let listed = self.trustedAddresses(head.message) else { return downstream.peer }
         let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
-        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first ?? way.peer
+        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first
+            ?? downstream.peer
     }
 }
 

@@ -54,8 +54,8 @@ package enum GRPC {
     }
 
     /// A response of the gateway in the form of a gRPC error: status 200 and the error in the fields, no body.
-    package static func answer(for answer: Response) -> Response {
-        let status = answer.head.status.code
+    package static func response(for response: Response) -> Response {
+        let status = response.head.status.code
         let fields: HTTPFields = [
             .contentType: "application/grpc", .grpcStatus: String(self.code(for: status)),
             .grpcMessage: "the gateway responded with \(status)",

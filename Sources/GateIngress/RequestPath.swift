@@ -15,7 +15,7 @@ enum Verdict {
     /// It is for an endpoint of the gateway.
     case ownEndpoint
     /// The gateway responds at once with a status.
-    case answered(status: Int)
+    case respond(status: Int)
     /// The route does not take the method.
     case wrongMethod(RuntimeRoute)
     /// The session of this ticket has to be looked up first.
@@ -58,7 +58,7 @@ struct RequestPath {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
             return .refused(Failure(.upstreamLoop, detail))
         }
-        guard !request.isAsterisk else { return .answered(status: 204) }
+        guard !request.isAsterisk else { return .respond(status: 204) }
         guard !self.isOwn(request) else { return self.runtime.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else {
             return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
@@ -85,25 +85,25 @@ struct RequestPath {
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
         case .found(let session):
-            if isRetry { session.forgetStanding(on: route) }
+            if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session)
         }
     }
 
     private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
-        let standing: RouteAuthorization
+        let authorization: RouteAuthorization
         do {
-            standing = try session.standing(on: route, runtime: self.runtime, now: self.loop.now)
+            authorization = try session.authorization(on: route, runtime: self.runtime, now: self.loop.now)
         } catch {
             return .refused(error)
         }
-        switch standing {
+        switch authorization {
         case .signInNeeded:
             return .signInNeeded(route)
         case .refused(let failure):
             return .refused(failure)
         case .admitted(let identity):
-            guard self.comesFromOurSite(request, route) else {
+            guard self.isSameOrigin(request, route) else {
                 return .refused(
                     Failure(.requestCrossSite, "another site sent the browser here to write")
                 )
@@ -208,7 +208,7 @@ extension RequestPath {
     ///
     /// `SameSite=Lax` keeps other sites from writing with our cookie in browsers that know it; this does so in all, and
     /// for sites that share a registrable domain with a hostile one.
-    private func comesFromOurSite(_ request: RequestHead, _ route: RuntimeRoute) -> Bool {
+    private func isSameOrigin(_ request: RequestHead, _ route: RuntimeRoute) -> Bool {
         guard !request.method.isSafe else { return true }
         switch request.message.value(.secFetchSite) {
         case "same-origin", "none": return true

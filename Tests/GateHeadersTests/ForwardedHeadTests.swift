@@ -17,7 +17,7 @@ import Testing
         sendsForwarded: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        var way = ForwardedHead.Way(
+        var downstream = ForwardedHead.Downstream(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
             isSecure: true,
@@ -29,9 +29,9 @@ import Testing
         let bytes = ForwardedHead.request(
             head,
             authority: HeadFixture.gate,
-            way: &way,
+            downstream: &downstream,
             identity: identity.map { ByteBuffer(string: $0) },
-            requestID: ForwardedHead.requestID(of: head, way: way, fresh: own),
+            requestID: ForwardedHead.requestID(of: head, downstream: downstream, fresh: own),
             into: ByteBuffer()
         )
         let text = String(buffer: bytes)
@@ -100,7 +100,7 @@ import Testing
         #expect(lines.first { $0.hasPrefix("Cookie") } == kept)
     }
 
-    @Test func `what a client says of the way is not believed`() throws {
+    @Test func `forwarded headers of a client are not trusted`() throws {
         let lines = try self.forwarded(
             "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: evil\r\nForwarded: for=10.0.0.1\r\n"
                 + "X-Request-Id: mine\r\n"
@@ -128,13 +128,13 @@ import Testing
         ("for=_hidden;proto=gopher", "192.0.2.1", "https"), ("for=\"a\\\"b\"", "192.0.2.1", "https"),
         ("nonsense", "192.0.2.1", "https"),
     ])
-    func `a trusted proxy may say it with Forwarded, plainly`(value: String, addresses: String, proto: String) throws {
+    func `a trusted proxy may use Forwarded`(value: String, addresses: String, proto: String) throws {
         let lines = try self.forwarded("Forwarded: \(value)\r\n", isTrusted: true)
         #expect(lines.contains("X-Forwarded-For: \(addresses)"))
         #expect(lines.contains("X-Forwarded-Proto: \(proto)"))
     }
 
-    @Test func `what a trusted proxy says of the way is passed on`() throws {
+    @Test func `forwarded headers of a trusted proxy are passed on`() throws {
         let lines = try self.forwarded(
             "X-Forwarded-For: 198.51.100.7,  10.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Request-Id: a-b_c.d~e:1\r\n",
             isTrusted: true
@@ -208,7 +208,7 @@ import Testing
 }
 
 @Suite struct AnswerHeadTests {
-    /// The lines a browser gets for an app's answer.
+    /// The lines a browser gets for an app's response.
     private func answered(
         _ status: String,
         _ lines: String,
@@ -220,7 +220,7 @@ import Testing
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
         let parser = ResponseParser(names: .response)
         let head = try #require(try parser.head(from: &buffer, for: request.method))
-        let bytes = ForwardedHead.answer(
+        let bytes = ForwardedHead.response(
             head,
             to: request,
             requestID: .own(1, 2),
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [("200 OK", ["Content-Length: 0"]), ("204 No Content", [])])
-    func `an answer without a body says so where it must`(status: String, expected: [String]) throws {
+    func `a response without a body has the framing headers it needs`(status: String, expected: [String]) throws {
         let lines = try self.answered(status, "Content-Length: 0\r\n")
         #expect(lines.filter { $0.hasPrefix("Content-Length") } == expected)
     }

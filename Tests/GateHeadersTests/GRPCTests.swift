@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "S", "10", "10s", "-1S", "+1S", "1.5S", "100000000S", "1 S", "\u{661}S"])
-    func `what is no time is none`(text: String) {
+    func `a malformed time-out is ignored`(text: String) {
         #expect(GRPC.timeout(text) == nil)
     }
 
@@ -26,9 +26,9 @@ import Testing
         (303, 16), (401, 16), (403, 7), (404, 12), (429, 8), (400, 13), (500, 13), (502, 14), (503, 14), (504, 4),
     ])
     func `an error of the gateway is one that gRPC knows`(status: Int, code: Int) {
-        let answer = GRPC.answer(for: .text(status, "a page"))
-        #expect(answer.head.status.code == 200 && answer.body.isEmpty)
-        let fields = answer.head.headerFields.map { "\($0.name.canonicalName): \($0.value)" }
+        let response = GRPC.response(for: .text(status, "a page"))
+        #expect(response.head.status.code == 200 && response.body.isEmpty)
+        let fields = response.head.headerFields.map { "\($0.name.canonicalName): \($0.value)" }
         #expect(fields.contains("grpc-status: \(code)") && fields.contains("content-type: application/grpc"))
     }
 }

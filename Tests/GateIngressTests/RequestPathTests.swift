@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["GET /", "GET /oauth2/sign_in", "GET /wiki/healthz"])
-    func `a host that nobody has is nothing, whatever the path`(start: String) throws {
+    func `an unknown host has no app, whatever the path`(start: String) throws {
         let gateway = try GatewayFixture()
         #expect(gateway.verdict(try gateway.head(start, "evil.example")) == "refused route.none")
     }
@@ -43,7 +43,7 @@ import Testing
         ("GET /wiki/assets/../secret", "sign in for wiki"), ("GET /wiki/secret?/wiki/assets/", "sign in for wiki"),
         ("GET /wiki/%61ssets/a", "forwarded to wiki unknown"),
     ])
-    func `A-07 an open path needs nobody, and the query takes no part`(start: String, verdict: String) throws {
+    func `A-07 a public path needs no session, and the query does not matter`(start: String, verdict: String) throws {
         let gateway = try GatewayFixture()
         #expect(gateway.verdict(try gateway.head(start)) == verdict)
     }
@@ -65,7 +65,7 @@ import Testing
         #expect(gateway.verdict(head) == "needs session")
     }
 
-    @Test func `a store that cannot answer is not a session that there is not`() async throws {
+    @Test func `a store that does not respond is not the same as no session`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func `a session of one host is none on another`() async throws {
+    @Test func `a session of one host does not count on another`() async throws {
         let gateway = try GatewayFixture()
         let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
         #expect(gateway.verdict(try gateway.head("GET /", "shop.example.com", cookie(ticket))) == "forwarded to shop")
@@ -121,14 +121,14 @@ import Testing
     @Test(arguments: [
         "", "x", "__Host-gatehouse=", "gatehouse=TICKET", "__Host-gatehouse=TICKETx", "__host-gatehouse=TICKET",
     ])
-    func `what is no cookie of ours is no session`(field: String) async throws {
+    func `a cookie that is not the gateway's is not a session`(field: String) async throws {
         let gateway = try GatewayFixture()
         let ticket = try await gateway.cachedSession(of: .staff())
         let line = "Cookie: \(field.replacing("TICKET", with: ticket.text))\r\n"
         #expect(gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
     }
 
-    @Test func `two session cookies are none`() async throws {
+    @Test func `two session cookies count as none`() async throws {
         let gateway = try GatewayFixture()
         let (good, other) = (
             try await gateway.cachedSession(of: .staff()), try await gateway.cachedSession(of: .staff("eve"))
@@ -150,8 +150,7 @@ import Testing
         ("POST /wiki", "Sec-Fetch-Site: same-site\r\nOrigin: https://gate.example.com", "forwarded to wiki"),
         ("GET /wiki", "Sec-Fetch-Site: cross-site", "forwarded to wiki"),
     ])
-    func `another site cannot write with a person's session`(start: String, line: String, verdict: String) async throws
-    {
+    func `another site cannot write with a user's session`(start: String, line: String, verdict: String) async throws {
         let gateway = try GatewayFixture()
         let ticket = try await gateway.cachedSession(of: .staff())
         #expect(

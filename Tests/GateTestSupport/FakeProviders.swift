@@ -6,7 +6,7 @@ package import GateOpenID
 package import GateProviders
 internal import Synchronization
 
-/// Plays every OpenID provider: each issuer has the usual addresses, one key, and says of the person what the test set.
+/// Every OpenID provider: each issuer has the usual endpoints, one key, and the claims that the test set.
 package final class FakeProviders: ProviderTransport {
     private struct State: Sendable {
         var claims: [String: JSON] = [:]
@@ -25,7 +25,7 @@ package final class FakeProviders: ProviderTransport {
     /// The addresses that were asked, in order.
     package var requests: [String] { self.state.withLock(\.requests) }
 
-    /// What the next ID tokens say beside issuer, audience and times.
+    /// The claims of the next ID tokens beside issuer, audience and times.
     package func says(_ claims: [String: JSON]) {
         self.state.withLock { $0.claims = claims }
     }

@@ -39,7 +39,7 @@ extension ProviderCertificate {
     ///   - subject: Whose certificate it is.
     ///   - age: Since when it is valid.
     ///   - left: How long it is valid yet.
-    /// - Returns: The certificate, valid around the start of a stage.
+    /// - Returns: The certificate, valid around the start of a test.
     /// - Throws: If the number makes no pin.
     package static func stub(
         _ key: UInt8,

@@ -7,7 +7,7 @@ internal import Synchronization
 package final class TestClock: Sendable {
     private let seconds = Mutex<Int64>(1_800_000_000)
 
-    /// A clock that stands still in January 2027.
+    /// A clock that does not move by itself, in January 2027.
     package init() {}
 
     /// The clock for what is tested.

@@ -129,7 +129,7 @@ package struct ProviderDiagnostics: Sendable {
         do throws(Failure) {
             let patience = max(transport.timeLeft, .milliseconds(1))
             let probe = try await self.transports.transport(to: provider).probe(at: origin, timeout: patience)
-            if let answer = probe.response { transport.note(answer) }
+            if let response = probe.response { transport.note(response) }
             return .success(probe)
         } catch {
             return .failure(error)

@@ -22,7 +22,7 @@ final class GatewayResponder: Responder {
     private var connection: (any DownstreamExchange)?
     private var request: RequestHead?
     private var runtime: RuntimeConfiguration
-    private var way: ForwardedHead.Way
+    private var downstream: ForwardedHead.Downstream
     private var givenID: RequestID?
     /// Counts the requests, so that a late result is not taken for that of a later request.
     private var turn = 0
@@ -43,7 +43,7 @@ final class GatewayResponder: Responder {
         self.peerText = peerText
         self.tls = tls
         self.runtime = loop.runtime
-        self.way = ForwardedHead.Way(
+        self.downstream = ForwardedHead.Downstream(
             peer: peer,
             peerText: peerText,
             isSecure: tls != nil,
@@ -71,16 +71,16 @@ extension GatewayResponder {
         self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
     }
 
-    /// Rejects a request because too many are in flight or because of the overload stage.
+    /// Rejects a request because too many are in flight or because of the overload level.
     private func refuseForLoad() {
         let failure =
-            self.loop.stage.refusesRequests
+            self.loop.level.rejectsRequests
             ? Failure(.gatewayOverloaded, "memory or file descriptors are nearly used up")
             : Failure(
                 .gatewayTooManyRequests,
                 "\(self.runtime.limits.requests) requests are in flight"
             )
-        self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+        self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
     }
 
     /// The configuration in force at the start of a request holds until its end.
@@ -88,7 +88,7 @@ extension GatewayResponder {
         guard self.runtime !== self.loop.runtime || self.turn == 1 else { return }
         self.runtime = self.loop.runtime
         let isTrusted = self.peer.map { peer in self.runtime.trustedProxies.contains { $0.contains(peer) } } ?? false
-        self.way = ForwardedHead.Way(
+        self.downstream = ForwardedHead.Downstream(
             peer: self.peer,
             peerText: self.peerText,
             isSecure: self.tls != nil,
@@ -100,11 +100,11 @@ extension GatewayResponder {
     private func carryOut(_ verdict: Verdict) {
         guard let request, let connection else { return }
         switch verdict {
-        case .answered where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
+        case .respond where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
             self.refuseWebSocket()
         case .refused(let failure): self.refuse(failure, request)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
-        case .answered(let status): self.answer(Response(status))
+        case .respond(let status): self.respond(Response(status))
         case .signInNeeded(let route): self.invite(request, to: route)
         case .needsSession(let ticket):
             self.holdBody()
@@ -112,13 +112,13 @@ extension GatewayResponder {
         case .ownEndpoint:
             self.isOwnEndpoint = true
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
-            if self.isRequestComplete { self.answerOwnEndpoint() }
+            if self.isRequestComplete { self.respondFromEndpoint() }
         case .forwarded(let route, let identity):
             // For an extended CONNECT every 2xx means that a tunnel is open, RFC 8441 §5.
             guard !request.isExtendedConnect || (route.webSocket != nil && route.directResponse == nil) else {
                 return self.refuseWebSocket(at: route.name)
             }
-            guard !self.answersDirectly(request, on: route, isOpen: identity == nil) else { return }
+            guard !self.respondsDirectly(request, on: route, isOpen: identity == nil) else { return }
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             self.forward(to: route, identity: identity)
         }
@@ -132,9 +132,9 @@ extension GatewayResponder {
             .routeMethod,
             "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
         )
-        var answer = self.runtime.rendering.answer(to: failure, for: ClientKind(request))
-        answer.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
-        self.answer(answer)
+        var response = self.runtime.rendering.response(to: failure, for: ClientKind(request))
+        response.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
+        self.respond(response)
     }
 
     private func holdBody() {
@@ -153,7 +153,7 @@ extension GatewayResponder {
         self.heldBytes += body.readableBytes
         guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
             let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
-            self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+            self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
             return
         }
         self.held.append(body)
@@ -164,7 +164,7 @@ extension GatewayResponder {
         if let exchange {
             exchange.finishRequest()
         } else if self.isOwnEndpoint {
-            self.answerOwnEndpoint()
+            self.respondFromEndpoint()
         }
     }
 
@@ -187,22 +187,24 @@ extension GatewayResponder {
         self.exchange?.downstreamDrained()
     }
 
-    func response(to refusal: WireRejection) -> Response {
-        self.runtime.metrics.rejected(refusal.reason.code)
-        return self.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
+    func response(to rejection: WireRejection) -> Response {
+        self.runtime.metrics.rejected(rejection.reason.code)
+        return self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
     }
 
     /// Sends a response of the gateway and ends the request.
-    private func answer(_ answer: Response) {
+    private func respond(_ response: Response) {
         guard let connection else { return }
-        var answer = answer
-        if answer.head.status.code >= 300, let request, self.isCall(request) { answer = GRPC.answer(for: answer) }
-        if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
-            answer.head.headerFields[.strictTransportSecurity] = hsts
+        var response = response
+        if response.head.status.code >= 300, let request, self.isCall(request) {
+            response = GRPC.response(for: response)
         }
-        answer.head.headerFields[.requestID] = self.requestID.text
-        self.finish(status: answer.head.status.code)
-        connection.respond(answer)
+        if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
+            response.head.headerFields[.strictTransportSecurity] = hsts
+        }
+        response.head.headerFields[.requestID] = self.requestID.text
+        self.finish(status: response.head.status.code)
+        connection.respond(response)
     }
 
     /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
@@ -211,13 +213,13 @@ extension GatewayResponder {
             && RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)?.speaksHTTP2 == true
     }
 
-    private var visitor: ClientKind { self.request.map { ClientKind($0) } ?? ClientKind(wantsPage: false) }
+    private var clientKind: ClientKind { self.request.map { ClientKind($0) } ?? ClientKind(wantsPage: false) }
 
     /// The request is over, whatever became of it.
     private func finish(status: Int) {
         guard self.connection != nil else { return }
         let spent = (NIODeadline.now() - self.began).nanoseconds
-        if let exchange, !exchange.hasSwitched { exchange.route.metrics.answered(status, nanoseconds: spent) }
+        if let exchange, !exchange.hasSwitched { exchange.route.metrics.responded(status, nanoseconds: spent) }
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
@@ -241,12 +243,12 @@ extension GatewayResponder {
             switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
             case .none: break
             case .opening(let wish): opening = wish
-            case .refused(let answer): return self.answer(answer)
+            case .refused(let response): return self.respond(response)
             }
         } else if WebSocketHandshake.isRequested(by: request) {
             self.runtime.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
-        self.way.sendsForwarded = route.sendsForwarded
+        self.downstream.sendsForwarded = route.sendsForwarded
         let exchange = UpstreamExchange(
             delegate: self,
             loop: self.loop,
@@ -273,35 +275,35 @@ extension GatewayResponder {
     /// Responds to a request that is not forwarded, because of the route's direct response or because its body is too long.
     ///
     /// - Returns: Whether it responded.
-    private func answersDirectly(_ request: RequestHead, on route: RuntimeRoute, isOpen: Bool) -> Bool {
+    private func respondsDirectly(_ request: RequestHead, on route: RuntimeRoute, isOpen: Bool) -> Bool {
         if let direct = route.directResponse {
-            let answer = direct.answer(to: request, isOpen: isOpen)
-            self.answer(answer, on: route)
+            let response = direct.response(to: request, isOpen: isOpen)
+            self.respond(response, on: route)
             return true
         }
         guard case .length(let length) = request.framing, length > route.maxBody else { return false }
-        self.answer(self.runtime.rendering.answer(to: route.bodyTooLarge, for: self.visitor), on: route)
+        self.respond(self.runtime.rendering.response(to: route.bodyTooLarge, for: self.clientKind), on: route)
         return true
     }
 
     /// Sends a response of the gateway that counts as one of the route.
-    private func answer(_ answer: Response, on route: RuntimeRoute) {
+    private func respond(_ response: Response, on route: RuntimeRoute) {
         let spent = (NIODeadline.now() - self.began).nanoseconds
-        route.metrics.answered(answer.head.status.code, nanoseconds: spent)
-        self.answer(answer)
+        route.metrics.responded(response.head.status.code, nanoseconds: spent)
+        self.respond(response)
     }
 }
 
 extension GatewayResponder {
     /// Rejects a request.
     private func refuse(_ failure: Failure, _ request: RequestHead) {
-        let visitor = ClientKind(request)
+        let clientKind = ClientKind(request)
         var context = PageContext()
-        if visitor.wantsPage {
+        if clientKind.wantsPage {
             context.isOurHost = self.runtime.serves(request.authority.host)
             if failure.kind == .forbidden { self.complete(&context, for: request) }
         }
-        self.answer(self.runtime.rendering.answer(to: failure, for: visitor, context: context))
+        self.respond(self.runtime.rendering.response(to: failure, for: clientKind, context: context))
     }
 
     /// Adds who is signed in and what the request was for.
@@ -310,19 +312,23 @@ extension GatewayResponder {
         if let session = path.liveSession(of: request) { context.user = self.runtime.user(of: session) }
         guard let route = path.route(of: request) else { return }
         context.app = route.name
-        let client = ForwardedHead.client(of: request, way: self.way, trusting: self.runtime.trustedProxies)
+        let client = ForwardedHead.client(
+            of: request,
+            downstream: self.downstream,
+            trusting: self.runtime.trustedProxies
+        )
         let back = self.runtime.returnPath(of: request, on: route, client: client)
         context.place = PageContext.Place(origin: route.route.origin, path: back)
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
     private func invite(_ request: RequestHead, to route: RuntimeRoute) {
-        let (way, proxies) = (self.way, self.runtime.trustedProxies)
-        self.answer(
-            SignInRedirect(runtime: self.runtime).answer(
+        let (downstream, proxies) = (self.downstream, self.runtime.trustedProxies)
+        self.respond(
+            SignInRedirect(runtime: self.runtime).response(
                 for: request,
                 route: route,
-                client: ForwardedHead.client(of: request, way: way, trusting: proxies)
+                client: ForwardedHead.client(of: request, downstream: downstream, trusting: proxies)
             )
         )
     }
@@ -346,7 +352,7 @@ extension GatewayResponder {
     ) {
         guard self.loop[keyPath: count] < limit else {
             let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests are waiting")
-            self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+            self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
             return
         }
         let turn = self.turn
@@ -393,10 +399,16 @@ extension GatewayResponder {
         }
     }
 
-    private func answerOwnEndpoint() {
+    private func respondFromEndpoint() {
         guard let request else { return }
         let body = self.held.flatMap { Array($0.readableBytesView) }
-        let own = EndpointRequest(request, body: body, way: self.way, runtime: self.runtime, now: self.loop.clock.now)
+        let own = EndpointRequest(
+            request,
+            body: body,
+            downstream: self.downstream,
+            runtime: self.runtime,
+            now: self.loop.clock.now
+        )
         let loop = self.loop.loop
         let bound = NIOLoopBound((state: self.loop, sessions: self.runtime.sessions), eventLoop: loop)
         // Most browsers come back at once and on the same connection: the new session need not be read from the store.
@@ -405,9 +417,9 @@ extension GatewayResponder {
         }
         let limit = endpoints.isImmediate(own) ? Int.max : GatewayResponder.maxEndpointRequests
         self.wait(counting: \.ownRequests, upTo: limit) {
-            await endpoints.answer(to: own)
-        } then: { responder, answer in
-            responder.answer(answer)
+            await endpoints.response(to: own)
+        } then: { responder, response in
+            responder.respond(response)
         }
     }
 }
@@ -427,16 +439,16 @@ extension GatewayResponder {
         do throws(WebSocketHandshake.Rejection) {
             offer = try WebSocketHandshake(of: request)
         } catch {
-            return .refused(self.refusal(error))
+            return .refused(self.rejection(error))
         }
         guard rule.admits(request) else {
             let origin = request.message.value(.origin) ?? "no origin"
-            return .refused(self.refusal(.requestCrossSiteWebSocket, "opened by \(origin)"))
+            return .refused(self.rejection(.requestCrossSiteWebSocket, "opened by \(origin)"))
         }
         let session = isProtected ? RequestPath(runtime: self.runtime, loop: self.loop).liveSession(of: request) : nil
         if let session, self.loop.tunnels.count(of: session.familyKey) >= GatewayResponder.maxTunnelsPerSession {
             let detail = "the session has \(GatewayResponder.maxTunnelsPerSession) open"
-            return .refused(self.refusal(.requestTooManyWebSockets, detail))
+            return .refused(self.rejection(.requestTooManyWebSockets, detail))
         }
         let authorization = TunnelAuthorization(
             request: request,
@@ -448,27 +460,27 @@ extension GatewayResponder {
         return .opening(PendingTunnel(offer, authorization))
     }
 
-    private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
-        switch fault {
+    private func rejection(_ rejection: WebSocketHandshake.Rejection) -> Response {
+        switch rejection {
         case .malformed(let why):
-            return self.refusal(.requestWebSocket, why)
+            return self.rejection(.requestWebSocket, why)
         case .version:
-            var answer = self.refusal(.requestWebSocketVersion, "the version is not 13")
-            answer.head.headerFields[.secWebSocketVersion] = "13"
+            var response = self.rejection(.requestWebSocketVersion, "the version is not 13")
+            response.head.headerFields[.secWebSocketVersion] = "13"
             // RFC 9110 §15.5.22.
-            answer.head.headerFields[.upgrade] = "websocket"
-            answer.head.headerFields[.connection] = "upgrade"
-            return answer
+            response.head.headerFields[.upgrade] = "websocket"
+            response.head.headerFields[.connection] = "upgrade"
+            return response
         }
     }
 
     /// Neither endpoints nor apps without 'websocket' accept WebSockets.
     private func refuseWebSocket(at place: String = "the gateway itself") {
-        self.answer(self.refusal(.requestNoWebSocket, "\(place) accepts no WebSockets"))
+        self.respond(self.rejection(.requestNoWebSocket, "\(place) accepts no WebSockets"))
     }
 
-    private func refusal(_ reason: Failure.Reason, _ detail: String) -> Response {
-        self.runtime.rendering.answer(to: Failure(reason, detail), for: self.visitor)
+    private func rejection(_ reason: Failure.Reason, _ detail: String) -> Response {
+        self.runtime.rendering.response(to: Failure(reason, detail), for: self.clientKind)
     }
 }
 
@@ -480,7 +492,9 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         if let givenID { return givenID }
         let loop = self.loop
         let id =
-            self.request.map { ForwardedHead.requestID(of: $0, way: self.way, fresh: loop.freshRequestID()) }
+            self.request.map {
+                ForwardedHead.requestID(of: $0, downstream: self.downstream, fresh: loop.freshRequestID())
+            }
             ?? loop.freshRequestID()
         self.givenID = id
         return id
@@ -514,21 +528,21 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         endsConnection: Bool
     ) -> ByteBuffer {
         let (request, route) = (exchange.request, exchange.route)
-        let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
+        let capacity = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
             authority: route.authority,
-            way: &self.way,
+            downstream: &self.downstream,
             identity: identity,
             changes: route.requestChanges,
             requestID: self.requestID,
             endsConnection: endsConnection,
-            into: self.loop.memory.acquire(capacity: room)
+            into: self.loop.memory.acquire(capacity: capacity)
         )
     }
 
     func exchangeOpenedTunnel(_ exchange: UpstreamExchange) {
-        exchange.route.metrics.answered(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
+        exchange.route.metrics.responded(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
     }
 
     func exchangeFinished(_ exchange: UpstreamExchange, status: Int) {
@@ -536,7 +550,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     }
 
     func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
-        self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+        self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
     }
 
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {

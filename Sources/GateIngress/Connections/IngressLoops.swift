@@ -61,24 +61,24 @@ package final class IngressLoops: Sendable {
     /// - Parameters:
     ///   - loop: The event loop.
     ///   - client: The client.
-    ///   - way: What TLS negotiated.
+    ///   - negotiation: What TLS negotiated.
     ///   - redirects: Whether every request is redirected to https.
     /// - Returns: The handler, the only one of its channel.
     /// - Throws: `ioOnClosedChannel` if the loop does not belong to the group.
     package func connection(
         on loop: any EventLoop,
         of client: ClientIP,
-        over way: DownstreamNegotiation,
+        over negotiation: DownstreamNegotiation,
         redirects: Bool
     ) throws -> any ChannelHandler & IdleClosable {
         guard let state = self.byLoop[ObjectIdentifier(loop)]?.value else { throw ChannelError.ioOnClosedChannel }
         let makeResponder: () -> any Responder = {
             redirects
                 ? RedirectResponder(loop: state)
-                : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
+                : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: negotiation.tls)
         }
         var limits = state.runtime.limits.downstream
-        limits.streams = min(limits.streams, state.stage.maxStreams ?? .max)
+        limits.streams = min(limits.streams, state.level.maxStreams ?? .max)
         let setting = DownstreamEnvironment(
             limits: limits,
             names: { state.runtime.fieldNames },
@@ -89,9 +89,14 @@ package final class IngressLoops: Sendable {
             date: state.date,
             takesWebSockets: state.runtime.takesWebSockets
         )
-        switch way.negotiatedProtocol {
+        switch negotiation.negotiatedProtocol {
         case .http1:
-            return HTTP1Connection(environment: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
+            return HTTP1Connection(
+                environment: setting,
+                peer: client.ip,
+                tls: negotiation.tls,
+                responder: makeResponder()
+            )
         case .http2:
             return HTTP2Connection(environment: setting, peer: client.ip, makeResponder: makeResponder)
         }
@@ -115,10 +120,10 @@ extension IngressLoops {
         }
     }
 
-    /// Puts an overload stage into effect.
-    package func enter(_ stage: OverloadStage) {
+    /// Puts an overload level into effect.
+    package func enter(_ level: OverloadLevel) {
         for bound in self.states {
-            bound.eventLoop.execute { bound.value.enter(stage) }
+            bound.eventLoop.execute { bound.value.enter(level) }
         }
     }
 
@@ -164,7 +169,7 @@ extension IngressLoops {
     /// Closes everything at once.
     package func close() async {
         for bound in self.states {
-            try? await bound.eventLoop.submit { bound.value.cutAll() }.get()
+            try? await bound.eventLoop.submit { bound.value.closeAll() }.get()
         }
     }
 

@@ -33,9 +33,9 @@ final class RedirectResponder: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func response(to refusal: WireRejection) -> Response {
-        self.loop.runtime.metrics.rejected(refusal.reason.code)
-        return self.loop.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
+    func response(to rejection: WireRejection) -> Response {
+        self.loop.runtime.metrics.rejected(rejection.reason.code)
+        return self.loop.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
     }
 
     private func respond() {

@@ -17,7 +17,7 @@ enum EndpointPath: String, CaseIterable {
     /// The apps that the user may open.
     case apps
     /// Transfers a session from the gateway's host to an app's host.
-    case handover
+    case sessionTransfer = "handover"
     /// Redirects to a URL that was too long for a sign-in.
     case resume = "return"
     /// The keys that verify assertions.
@@ -34,7 +34,7 @@ enum EndpointPath: String, CaseIterable {
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .callback: [.get, .post]
-        case .handover, .resume: [.get]
+        case .sessionTransfer, .resume: [.get]
         }
     }
 
@@ -42,7 +42,7 @@ enum EndpointPath: String, CaseIterable {
     var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .keys, .style, .icon: true
-        case .start, .callback, .signOut, .userinfo, .apps, .handover: false
+        case .start, .callback, .signOut, .userinfo, .apps, .sessionTransfer: false
         }
     }
 

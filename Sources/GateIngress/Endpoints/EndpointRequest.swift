@@ -17,10 +17,10 @@ struct EndpointRequest: Sendable {
     let query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
-    /// The origin that was asked: the gate's or an app's.
+    /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
     let cookies: CookieHeader
-    let visitor: ClientKind
+    let clientKind: ClientKind
     let now: Instant
     /// The IP of the client, as far as it is trusted.
     let client: IPAddress?
@@ -32,7 +32,13 @@ struct EndpointRequest: Sendable {
     private let fetchSite: String?
     private let fromOrigin: String?
 
-    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, runtime: RuntimeConfiguration, now: Instant) {
+    init(
+        _ request: RequestHead,
+        body: [UInt8],
+        downstream: ForwardedHead.Downstream,
+        runtime: RuntimeConfiguration,
+        now: Instant
+    ) {
         self.method = request.method
         self.path = request.path.text(in: request.message)
         self.query = Form(encoded: request.queryText ?? "")
@@ -43,9 +49,9 @@ struct EndpointRequest: Sendable {
         self.cookies = CookieHeader(
             request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
         )
-        self.visitor = ClientKind(request)
+        self.clientKind = ClientKind(request)
         self.now = now
-        self.client = ForwardedHead.client(of: request, way: way, trusting: runtime.trustedProxies)
+        self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
         let destination = EndpointRequest.value("sec-fetch-dest", of: request)
         let purpose = EndpointRequest.value("sec-purpose", of: request)
         let mode = request.message.value(.secFetchMode)
@@ -77,7 +83,7 @@ struct EndpointRequest: Sendable {
     }
 
     /// What the provider sent through the browser: the posted form, or the query.
-    var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
+    var callbackParameters: Form? { self.method == .post ? self.form : self.query }
 
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
     var returnPath: ReturnPath { self.statedPath ?? .root }

@@ -7,24 +7,26 @@ internal import GateSessions
 
 extension Endpoints {
     /// How many apps one page lists.
-    private static let mostListed = 500
+    private static let maxListed = 500
 
     /// The apps that the user may open, at the gateway's host.
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard self.isAtGate(request) else { return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps") }
-        guard request.path != "/" || request.visitor.wantsPage else {
+        guard self.isOnGatewayHost(request) else {
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps")
+        }
+        guard request.path != "/" || request.clientKind.wantsPage else {
             throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }
         guard let session = try await self.session(of: request) else {
-            guard request.visitor.wantsPage else {
+            guard request.clientKind.wantsPage else {
                 throw Failure(.sessionNone, "apps without a session")
             }
             let here = ReturnPath(request.path) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
         let apps = self.runtime.routes.lazy.filter { $0.isListed && $0.admits(session.profile) }
-            .prefix(Endpoints.mostListed)
-        guard request.visitor.wantsPage else {
+            .prefix(Endpoints.maxListed)
+        guard request.clientKind.wantsPage else {
             let list = apps.map { ["name": .string($0.name), "url": .string($0.address)] as JSON }
             return Rendering.json(200, ["apps": .array(Array(list))])
         }

@@ -11,9 +11,9 @@ extension Endpoints {
         let origin = request.origin
         switch self.address(of: request) {
         case .callback:
-            let attempt = request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) }
+            let attempt = request.callbackParameters.flatMap { self.attempt(named: $0, in: request) }
             return attempt.map { PageContext.Place(origin: self.runtime.publicOrigin, path: $0.returnPath) }
-        case .handover: return self.placeOfHandover(request)
+        case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
             let place = (request.query?["to"]).flatMap {
                 self.runtime.longPaths.place(of: $0, on: origin.host, now: request.now)
@@ -31,7 +31,7 @@ extension Endpoints {
     }
 
     /// The place in a request or a code of a session transfer, which may be expired or spent.
-    private func placeOfHandover(_ request: EndpointRequest) -> PageContext.Place? {
+    private func placeOfSessionTransfer(_ request: EndpointRequest) -> PageContext.Place? {
         if let text = request.query?["request"],
             let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer),
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
@@ -48,7 +48,7 @@ extension Endpoints {
 
     /// The route of the app that a return path leads to, also through a session transfer or a reference.
     func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
-        guard let request = self.handoverRequest(in: path, now: now) else {
+        guard let request = self.transferRequest(in: path, now: now) else {
             return self.route(host: self.runtime.publicOrigin.host, path: path, now: now)
         }
         return self.route(host: request.origin.host, path: request.path, now: now)
@@ -60,7 +60,7 @@ extension Endpoints {
         return self.runtime.route(host: host, path: whole ?? path)
     }
 
-    private func handoverRequest(in path: ReturnPath, now: Instant) -> SessionTransferRequest? {
+    private func transferRequest(in path: ReturnPath, now: Instant) -> SessionTransferRequest? {
         let sides = path.value.split(separator: "?", maxSplits: 1)
         guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
         guard let text = Form(encoded: sides[1])?["request"] else { return nil }

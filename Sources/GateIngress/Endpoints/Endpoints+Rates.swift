@@ -12,10 +12,10 @@ extension Endpoints {
     func guardedCallback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
         try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.enter(within: bounds)
-        defer { signIns.leave() }
+        try signIns.acquire(within: bounds)
+        defer { signIns.release() }
         do throws(Failure) {
-            return try await self.callback(request, provider: provider, answer: request.callbackAnswer)
+            return try await self.callback(request, provider: provider, response: request.callbackParameters)
         } catch {
             if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
             throw error

@@ -14,7 +14,7 @@ extension Endpoints {
     func signIn(_ request: EndpointRequest) -> Response {
         let path = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let otherAccount = request.wantsOtherAccount
-        guard self.isAtGate(request) else {
+        guard self.isOnGatewayHost(request) else {
             return SignInRedirect(runtime: self.runtime).redirect(
                 to: path,
                 on: request.origin,
@@ -45,13 +45,13 @@ extension Endpoints {
     }
 
     /// The other providers to sign in with, if the provider has failed; none otherwise.
-    func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
+    func otherProviders(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
         let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
         guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
         let attempt =
             parts[1] == EndpointPath.callback.rawValue
-            ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
+            ? request.callbackParameters.flatMap { self.attempt(named: $0, in: request) } : nil
         let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let path = attempt?.returnPath ?? asked
         let accepted = self.runtime.accepted(by: self.destination(of: path, now: request.now))
@@ -60,7 +60,7 @@ extension Endpoints {
 
     /// Begins an attempt with a provider and sends the browser there.
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
-        guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
+        guard !id.isEmpty, self.isOnGatewayHost(request) else { return self.signIn(request) }
         guard let provider = self.runtime.provider(id) else {
             throw Failure(.providerNone, "no provider has this name")
         }
@@ -68,8 +68,8 @@ extension Endpoints {
             throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
         }
         try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
-        try self.runtime.signIns.enter(within: self.runtime.limits.signIns)
-        defer { self.runtime.signIns.leave() }
+        try self.runtime.signIns.acquire(within: self.runtime.limits.signIns)
+        defer { self.runtime.signIns.release() }
         guard provider.waiting.acquire() else { throw provider.busy }
         defer { provider.waiting.release() }
         do throws(Failure) {
@@ -90,21 +90,21 @@ extension Endpoints {
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
-        var answer = Rendering.redirect(to: location)
+        var response = Rendering.redirect(to: location)
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
-            answer.addCookie(old.deletion)
+            response.addCookie(old.deletion)
         }
-        answer.addCookie(cookie.setting(self.runtime.attempts.seal(attempt, cookie: cookie.name)))
-        return answer
+        response.addCookie(cookie.setting(self.runtime.attempts.seal(attempt, cookie: cookie.name)))
+        return response
     }
 
     /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
-    func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
+    func callback(_ request: EndpointRequest, provider id: String, response: Form?) async throws(Failure) -> Response {
+        guard let provider = self.runtime.provider(id), self.isOnGatewayHost(request) else {
             throw Failure(.providerNone, "a callback for an unknown provider")
         }
-        guard let answer else { throw Failure(.openIDCallback, "the callback is not a form") }
-        guard let attempt = self.attempt(named: answer, in: request) else {
+        guard let response else { throw Failure(.openIDCallback, "the callback is not a form") }
+        guard let attempt = self.attempt(named: response, in: request) else {
             return try await self.withoutAttempt(request, to: .root)
         }
         guard provider.waiting.acquire() else { throw provider.busy }
@@ -112,7 +112,7 @@ extension Endpoints {
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
             signIn = try await provider.relyingParty.signIn(
-                callback: answer,
+                callback: response,
                 attempt: attempt,
                 looksUpGroups: self.runtime.needsGroups(of: id)
             )
@@ -141,16 +141,16 @@ extension Endpoints {
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        if let destination, case .denied(let refusal) = destination.route.decision(for: profile) {
+        if let destination, case .denied(let denial) = destination.route.decision(for: profile) {
             guard try await self.runtime.sessions.spend(once) else { throw spent }
-            let failure = refusal.failure(of: profile, app: destination.name)
+            let failure = denial.failure(of: profile, app: destination.name)
             self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
             var context = PageContext()
             context.user = self.runtime.user(of: profile, isSignedIn: false)
             context.app = destination.name
             context.provider = profile.provider
             context.place = PageContext.Place(origin: self.runtime.publicOrigin, path: attempt.returnPath)
-            return self.runtime.rendering.answer(to: failure, for: request.visitor, context: context)
+            return self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
         }
         var known = GateSessions.SignIn(profile: profile)
         known.idToken = signIn.idToken.map { Secret(text: $0) }
@@ -164,10 +164,10 @@ extension Endpoints {
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
-        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
-        answer.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
-        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { answer.addCookie(cookie.deletion) }
-        return answer
+        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
+        response.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
+        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
+        return response
     }
 
     /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
@@ -179,8 +179,9 @@ extension Endpoints {
     }
 
     /// The attempt that the callback's `state` names, if this browser holds it.
-    func attempt(named answer: Form, in request: EndpointRequest) -> Attempt? {
-        guard let state = answer["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id) else {
+    func attempt(named response: Form, in request: EndpointRequest) -> Attempt? {
+        guard let state = response["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id)
+        else {
             return nil
         }
         guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }

@@ -9,7 +9,7 @@ internal import HTTPTypes
 extension Endpoints {
     /// An ID token longer than this many bytes is left out of the URL of a provider's sign-out: servers limit the length
     /// of URLs, and `client_id` suffices.
-    private static let longestHint = 4096
+    private static let maxHintLength = 4096
 
     /// The page with the button; a mere link must not sign the user out.
     func signOutPage(_ request: EndpointRequest) async throws(Failure) -> Response {
@@ -21,13 +21,13 @@ extension Endpoints {
             user: self.runtime.user(of: session)
         )
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
-        let gate = self.isAtGate(request) ? "" : " \(self.runtime.publicOrigin)"
-        return Rendering.page(200, html, formTargets: "'self'\(gate)\(target)")
+        let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.publicOrigin)"
+        return Rendering.page(200, html, formTargets: "'self'\(gatewaySource)\(target)")
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
     private func signedOutPage(_ request: EndpointRequest) -> Response {
-        guard self.isAtGate(request) else {
+        guard self.isOnGatewayHost(request) else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
         }
         let state = (request.query?["state"]).flatMap {
@@ -60,11 +60,11 @@ extension Endpoints {
             self.runtime.metrics.signedOut()
             self.runtime.log.signedOut(ended.profile.user, session: ended.id)
         }
-        var answer = Rendering.redirect(to: self.afterwards(request, ended))
-        answer.addCookie(GatewayCookie.session(at: request.origin).deletion)
+        var response = Rendering.redirect(to: self.afterwards(request, ended))
+        response.addCookie(GatewayCookie.session(at: request.origin).deletion)
         // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
-        answer.head.headerFields[.clearSiteData] = "\"cache\""
-        return answer
+        response.head.headerFields[.clearSiteData] = "\"cache\""
+        return response
     }
 
     /// Ends the session even if the browser disconnects meanwhile: in a separate task that is not cancelled.
@@ -98,7 +98,7 @@ extension Endpoints {
             return "\(self.runtime.publicOrigin)/oauth2/sign_out?\(Form([back]).encoded)"
         }
         var form = Form()
-        if let hint = session.idToken, hint.count <= Endpoints.longestHint {
+        if let hint = session.idToken, hint.count <= Endpoints.maxHintLength {
             hint.withText { form.append("id_token_hint", $0) }
         }
         if let provider = self.runtime.provider(session.provider) {

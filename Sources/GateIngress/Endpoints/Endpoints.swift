@@ -14,13 +14,13 @@ struct Endpoints: Sendable {
     var begun: @Sendable (IssuedSession) -> Void = { _ in }
 
     /// The response to a request for one of them.
-    func answer(to request: EndpointRequest) async -> Response {
+    func response(to request: EndpointRequest) async -> Response {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
-            var context = request.visitor.wantsPage ? self.context(of: request, after: error) : PageContext()
+            var context = request.clientKind.wantsPage ? self.context(of: request, after: error) : PageContext()
             context.provider = self.provider(of: request)
-            return self.runtime.rendering.answer(to: error, for: request.visitor, context: context)
+            return self.runtime.rendering.response(to: error, for: request.clientKind, context: context)
         }
     }
 
@@ -28,7 +28,7 @@ struct Endpoints: Sendable {
     private func context(of request: EndpointRequest, after failure: Failure) -> PageContext {
         var context = PageContext()
         context.place = self.place(of: request)
-        context.others = self.otherWays(for: request, after: failure)
+        context.others = self.otherProviders(for: request, after: failure)
         return context
     }
 
@@ -63,7 +63,7 @@ struct Endpoints: Sendable {
         case .signOut: return try await self.signOutPage(request)
         case .userinfo: return try await self.userinfo(request)
         case .apps: return try await self.apps(request)
-        case .handover: return try await self.handover(request)
+        case .sessionTransfer: return try await self.sessionTransfer(request)
         case .resume: return try self.resume(request)
         case .keys: return self.jwks()
         case .style: return self.asset("text/css; charset=utf-8", Pages.style)
@@ -85,9 +85,9 @@ struct Endpoints: Sendable {
             .endpointMethod,
             "\(request.method.rawValue) for \(address.rawValue)"
         )
-        var answer = self.runtime.rendering.answer(to: failure, for: request.visitor)
-        answer.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
-        return answer
+        var response = self.runtime.rendering.response(to: failure, for: request.clientKind)
+        response.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
+        return response
     }
 
     /// The session of the browser on the host that was asked; nil if it has none.
@@ -96,8 +96,8 @@ struct Endpoints: Sendable {
         return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
-    /// Whether the request reached the gate's own host, where sign-ins happen.
-    func isAtGate(_ request: EndpointRequest) -> Bool {
+    /// Whether the request reached the gateway's host, where sign-ins happen.
+    func isOnGatewayHost(_ request: EndpointRequest) -> Bool {
         request.origin.host == self.runtime.publicOrigin.host
     }
 

@@ -18,8 +18,11 @@ struct SignInRedirect {
     ///   - route: The route.
     ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
-    func answer(for request: RequestHead, route: RuntimeRoute, client: @autoclosure () -> IPAddress? = nil) -> Response
-    {
+    func response(
+        for request: RequestHead,
+        route: RuntimeRoute,
+        client: @autoclosure () -> IPAddress? = nil
+    ) -> Response {
         guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
         let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
         let cookies = CookieHeader(field ?? [])
@@ -36,7 +39,7 @@ struct SignInRedirect {
         otherAccount: Bool = false
     ) -> Response {
         guard origin.host == self.runtime.publicOrigin.host else {
-            return self.handOver(path, on: origin, cookies: cookies, otherAccount: otherAccount)
+            return self.transferSession(path, on: origin, cookies: cookies, otherAccount: otherAccount)
         }
         return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
     }
@@ -52,7 +55,7 @@ struct SignInRedirect {
     }
 
     /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
-    private func handOver(
+    private func transferSession(
         _ path: ReturnPath,
         on origin: Origin,
         cookies: CookieHeader,
@@ -62,21 +65,21 @@ struct SignInRedirect {
         let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
-        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
+        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
-            answer.addCookie(old.deletion)
+            response.addCookie(old.deletion)
         }
         if let cookie = GatewayCookie.sessionTransfer(binding.tag, at: origin) {
-            answer.addCookie(cookie.setting(binding.text))
+            response.addCookie(cookie.setting(binding.text))
         }
-        return answer
+        return response
     }
 
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
         let isRead = request.method == .get || request.method == .head
         let asked = isRead ? ReturnPath(request.target) : nil
-        let isShort = asked.map { $0.value.utf8.count <= ReturnPathLimits.gate } ?? false
+        let isShort = asked.map { $0.value.utf8.count <= ReturnPathLimits.gatewayHost } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let address =
             route.route.origin.host == self.runtime.publicOrigin.host
@@ -90,15 +93,15 @@ struct SignInRedirect {
 /// The longest return paths that travel as they are, in bytes; longer ones go through ``ReturnPathStore``.
 enum ReturnPathLimits {
     /// On an app's own host, so that the whole address of a session transfer still fits an attempt's cookie.
-    static let ownHost = 512
+    static let appHost = 512
     /// On the gateway's host, so that the cookie of an attempt stays small.
-    static let gate = 1280
+    static let gatewayHost = 1280
 }
 
 extension RuntimeConfiguration {
     /// A path that is short enough to travel: itself, or a reference to it.
     func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
-        let bound = host == self.publicOrigin.host ? ReturnPathLimits.gate : ReturnPathLimits.ownHost
+        let bound = host == self.publicOrigin.host ? ReturnPathLimits.gatewayHost : ReturnPathLimits.appHost
         guard path.value.utf8.count > bound else { return path }
         let place = ReturnPathStore.Place(path: path, isWhole: true)
         return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
@@ -115,7 +118,7 @@ extension RuntimeConfiguration {
         let target = request.target
         let host = route.route.origin.host
         if let path = ReturnPath(target) {
-            return path.value.utf8.count <= ReturnPathLimits.ownHost
+            return path.value.utf8.count <= ReturnPathLimits.appHost
                 ? path : self.carried(path, on: host, for: client())
         }
         guard target.utf8.count > ReturnPath.maxLength else { return front }

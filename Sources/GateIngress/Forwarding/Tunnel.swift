@@ -116,7 +116,7 @@ extension Tunnel {
             if let rest = bytes.getSlice(at: bytes.readerIndex, length: count), !self.connection.write(rest) {
                 self.link?.pauseReading()
             }
-            if self.toClient.isBetweenFrames { self.sayGoodbye(reason) }
+            if self.toClient.isBetweenFrames { self.sendClose(reason) }
         case .opening, .over:
             break
         }
@@ -145,7 +145,7 @@ extension Tunnel {
                 self.link?.flush()
             }
             if self.toClient.isBetweenFrames {
-                self.sayGoodbye(reason)
+                self.sendClose(reason)
             } else {
                 self.link?.resumeReading()
             }
@@ -154,7 +154,7 @@ extension Tunnel {
         }
     }
 
-    private func sayGoodbye(_ reason: WebSocketClose) {
+    private func sendClose(_ reason: WebSocketClose) {
         if !self.toClient.isClosed { self.connection.write(reason.frame()) }
         self.link?.endTunnel()
         self.finish()
@@ -170,7 +170,7 @@ extension Tunnel {
     /// The client is gone.
     func clientGone() {
         let link = self.link
-        self.leave()
+        self.unregister()
         link?.endTunnel()
     }
 
@@ -181,7 +181,7 @@ extension Tunnel {
 
     /// The client hears that nothing follows, after all that waits for it.
     private func finish() {
-        self.leave()
+        self.unregister()
         self.delegate.tunnelEnded()
         self.connection.end()
         self.connection.flush()
@@ -190,14 +190,14 @@ extension Tunnel {
     /// Breaks it off.
     func close() {
         let link = self.link
-        self.leave()
+        self.unregister()
         self.delegate.tunnelEnded()
         link?.cancel()
         self.connection.close()
     }
 
     /// Nothing of it is left.
-    func leave() {
+    func unregister() {
         self.phase = .over
         self.link = nil
         self.registry.remove(self)

@@ -34,7 +34,7 @@ protocol UpstreamExchangeDelegate: AnyObject {
 /// Bodies are streamed with back-pressure: a side that cannot write more stops reading on the other.
 final class UpstreamExchange: UpstreamSink {
     let route: RuntimeRoute
-    private let way: Upstream
+    private let upstream: Upstream
     private let delegate: any UpstreamExchangeDelegate
     private let loop: LoopState
     private let connection: any DownstreamExchange
@@ -53,7 +53,7 @@ final class UpstreamExchange: UpstreamSink {
     private var trailers: ByteBuffer?
     private var isRequestComplete = false
     private var hasSentBody = false
-    private var hasAnswered = false
+    private var hasResponded = false
     private var isOver = false
     private var triesLeft = 1
     /// How often the request may still go to another target because a target was unreachable.
@@ -76,7 +76,7 @@ final class UpstreamExchange: UpstreamSink {
         self.connection = connection
         self.request = request
         self.route = route
-        self.way = loop.upstream(for: route)
+        self.upstream = loop.upstream(for: route)
         self.identity = identity
         self.opening = opening
         self.call = UpstreamRequest(request.method, framing: request.framing)
@@ -105,7 +105,7 @@ extension UpstreamExchange {
                 sweep: self.loop.sweep
             )
         }
-        self.target = self.way.lease(to: self, key: self.delegate.sessionKey(for: self))
+        self.target = self.upstream.lease(to: self, key: self.delegate.sessionKey(for: self))
     }
 
     /// Passes a part of the request's body on.
@@ -170,7 +170,7 @@ extension UpstreamExchange {
     /// Rejects a body that is too long: the request to the app is cancelled, and the client gets an error if none has begun.
     private func refuseBody() {
         self.cancel()
-        guard self.hasAnswered else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
+        guard self.hasResponded else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
         self.delegate.exchangeFinished(self, status: 413)
         self.connection.close()
     }
@@ -184,13 +184,13 @@ extension UpstreamExchange {
                 self.link = nil
                 return tunnel.clientGone()
             }
-            tunnel.leave()
+            tunnel.unregister()
         }
         if let link {
             link.cancel()
             self.link = nil
         } else {
-            self.way.cancel(self)
+            self.upstream.cancel(self)
         }
     }
 }
@@ -226,14 +226,14 @@ extension UpstreamExchange {
 
     func upstreamReceivedEarlyHints(_ head: ResponseHead) {
         guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
-        let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
-        guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: room) else { return }
+        let buffer = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
+        guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: buffer) else { return }
         self.connection.sendInterim(hints)
     }
 
     func upstreamReceivedHead(_ head: ResponseHead) {
         guard !self.isOver else { return }
-        self.hasAnswered = true
+        self.hasResponded = true
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
@@ -245,8 +245,8 @@ extension UpstreamExchange {
             framing = self.request.minorVersion == 1 ? .chunked : .untilClose
         }
         let closes = self.connection.mustClose || framing == .untilClose
-        let room = head.message.bytes.readableBytes + 512
-        let bytes = ForwardedHead.answer(
+        let capacity = head.message.bytes.readableBytes + 512
+        let bytes = ForwardedHead.response(
             head,
             to: self.request,
             requestID: self.delegate.requestID,
@@ -254,7 +254,7 @@ extension UpstreamExchange {
             closes: closes,
             changes: self.changes,
             date: self.loop.date,
-            into: self.loop.memory.acquire(capacity: room)
+            into: self.loop.memory.acquire(capacity: capacity)
         )
         self.connection.start(bytes, framing: framing, closes: closes)
     }
@@ -272,7 +272,7 @@ extension UpstreamExchange {
     func upstreamFinished() {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.appEnded() }
-        self.tunnel.take()?.leave()
+        self.tunnel.take()?.unregister()
         self.isOver = true
         self.link = nil
         self.delegate.exchangeFinished(self, status: self.status)
@@ -297,17 +297,17 @@ extension UpstreamExchange {
         }
     }
 
-    func upstreamFailed(_ problem: UpstreamFailure) {
+    func upstreamFailed(_ cause: UpstreamFailure) {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.close() }
         let wasReused = self.link?.isReused ?? false
         self.link = nil
-        guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
+        guard !self.tryAgain(after: cause, wasReused: wasReused) else { return }
         self.isOver = true
-        self.tunnel.take()?.leave()
-        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
+        self.tunnel.take()?.unregister()
+        let failure = Failure(cause, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
         self.delegate.upstreamFailed(self, failure)
-        guard !self.hasAnswered || self.connection.retract() else {
+        guard !self.hasResponded || self.connection.retract() else {
             self.delegate.exchangeFinished(self, status: 502)
             self.connection.close()
             return
@@ -316,22 +316,22 @@ extension UpstreamExchange {
     }
 
     /// Retries once, where the configuration and the retry budget allow it, and only if the user is still authorized.
-    private func tryAgain(after problem: UpstreamFailure, wasReused: Bool) -> Bool {
-        let isDetour = self.way.mayTryOtherTarget(after: problem)
-        guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasAnswered else { return false }
+    private func tryAgain(after cause: UpstreamFailure, wasReused: Bool) -> Bool {
+        let isDetour = self.upstream.mayTryOtherTarget(after: cause)
+        guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasResponded else { return false }
         guard
-            self.way.mayRetry(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
+            self.upstream.mayRetry(after: cause, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
         else { return false }
         if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
         if self.identity != nil {
-            guard let anew = self.delegate.refreshedIdentity(for: self) else { return false }
-            self.identity = anew
+            guard let identity = self.delegate.refreshedIdentity(for: self) else { return false }
+            self.identity = identity
         }
-        self.target = self.way.leaseForRetry(
+        self.target = self.upstream.leaseForRetry(
             to: self,
             key: self.delegate.sessionKey(for: self),
             avoiding: self.target,
-            after: problem
+            after: cause
         )
         return true
     }
@@ -365,7 +365,7 @@ extension UpstreamExchange {
     /// The handshake has failed: the app is cancelled and the client gets an error.
     private func refuseTunnel(_ failure: Failure) {
         let link = self.link
-        self.tunnel?.leave()
+        self.tunnel?.unregister()
         self.end()
         link?.cancel()
         self.delegate.upstreamFailed(self, failure)
@@ -380,16 +380,16 @@ extension UpstreamExchange {
     }
 
     /// The head of the response that opens a tunnel.
-    private func tunnelHead(_ answer: ResponseHead) -> ByteBuffer {
-        var head = ForwardedHead.answer(
-            answer,
+    private func tunnelHead(_ response: ResponseHead) -> ByteBuffer {
+        var head = ForwardedHead.response(
+            response,
             to: self.request,
             requestID: self.delegate.requestID,
             framing: .none,
             closes: false,
             changes: self.route.responseChanges(isProtected: false),
             date: self.loop.date,
-            into: self.loop.memory.acquire(capacity: answer.message.bytes.readableBytes + 512)
+            into: self.loop.memory.acquire(capacity: response.message.bytes.readableBytes + 512)
         )
         guard self.request.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")

@@ -6,9 +6,9 @@ internal import GateWire
 
 extension Failure {
     /// The failure of a request whose target failed.
-    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamTarget) {
+    init(_ cause: UpstreamFailure, of app: String, at target: UpstreamTarget) {
         let place = "\(app) at \(target)"
-        switch problem {
+        switch cause {
         case .unreachable(let why):
             self.init(.upstreamUnreachable, "\(place) cannot be reached: \(why)")
         case .untrusted(let why):
@@ -29,8 +29,8 @@ extension Failure {
             self.init(.upstreamTimedOut, "\(place) did not respond in time")
         case .clientDeadlineExceeded:
             self.init(.upstreamOutOfTime, "\(place) took longer than the client allowed")
-        case .rejected(let refusal):
-            self.init(.upstreamRefused, "\(place) did not send a valid HTTP response: \(refusal.reason.code)")
+        case .rejected(let rejection):
+            self.init(.upstreamRefused, "\(place) did not send a valid HTTP response: \(rejection.reason.code)")
         }
     }
 }

@@ -19,7 +19,6 @@ package final class LoopLagProbe: Sendable {
         var lags: [Int64] = []
         var next = 0
         var due = NIODeadline.distantFuture
-        var worst: Int64 = 0
         var alarms = 0
     }
 
@@ -52,7 +51,6 @@ package final class LoopLagProbe: Sendable {
                 ticks.lags[ticks.next] = lag
             }
             ticks.next = (ticks.next + 1) % LoopLagProbe.kept
-            ticks.worst = max(ticks.worst, lag)
             if lag > LoopLagProbe.alarming.nanoseconds { ticks.alarms += 1 }
             return .nanoseconds(lag)
         }
@@ -69,14 +67,6 @@ package final class LoopLagProbe: Sendable {
             // A loop that hangs does not tick: what is due counts once it is later than a turn that is merely long.
             let overdue = ticks.due == .distantFuture ? 0 : (now - ticks.due).nanoseconds
             return .nanoseconds(overdue > LoopLagProbe.overloadLag.nanoseconds ? max(known, overdue) : known)
-        }
-    }
-
-    /// How late the worst tick was since this was last asked.
-    func takeWorst() -> TimeAmount {
-        self.ticks.withLock { ticks in
-            defer { ticks.worst = 0 }
-            return .nanoseconds(ticks.worst)
         }
     }
 }

@@ -25,7 +25,7 @@ final class LoopState {
     private(set) var runtime: RuntimeConfiguration
     private(set) var isDraining = false
     /// How short of memory and descriptors the process is.
-    private(set) var stage = OverloadStage.calm
+    private(set) var level = OverloadLevel.normal
     /// Whether connections close after their next response, because the gateway drains or is short of memory or descriptors.
     private(set) var endsConnections = false
     /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
@@ -88,16 +88,16 @@ final class LoopState {
         }
     }
 
-    /// Puts an overload stage into effect.
-    func enter(_ stage: OverloadStage) {
-        self.stage = stage
+    /// Puts an overload level into effect.
+    func enter(_ level: OverloadLevel) {
+        self.level = level
         self.weigh()
     }
 
     private func weigh() {
-        self.endsConnections = self.isDraining || self.stage.closesConnections
+        self.endsConnections = self.isDraining || self.level.closesConnections
         let share = (self.runtime.limits.requests + self.loops - 1) / self.loops
-        self.maxInFlight = self.stage.refusesRequests ? 0 : share
+        self.maxInFlight = self.level.rejectsRequests ? 0 : share
     }
 
     /// The upstream of a route; found by the route's position, which costs no hash.
@@ -201,7 +201,7 @@ final class LoopState {
     }
 
     /// Closes everything at once.
-    func cutAll() {
+    func closeAll() {
         self.sweep.forEach((any ClientConnection).self) { $0.close() }
         for upstream in self.upstreams.values {
             upstream.shutDown()

@@ -77,7 +77,7 @@ final class SessionCache {
     /// Caches a session of the store, at most until it expires.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
         guard !self.ended.contains(session.familyKey) else { return }
-        if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
+        if self.entries.count >= SessionCache.capacity { self.evict(now: now) }
         let validity = min(freshFor, SessionCache.freshness)
         self.entries[key] = CachedSession(session, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
@@ -94,7 +94,7 @@ final class SessionCache {
     /// Forgets what was decided under an earlier configuration, and the sessions that the new one does not admit.
     func adopt(_ isAdmitted: (Session) -> Bool) {
         for (key, entry) in self.entries {
-            if isAdmitted(entry.session) { entry.forgetStandings() } else { self.remove(key) }
+            if isAdmitted(entry.session) { entry.dropAuthorizations() } else { self.remove(key) }
         }
     }
 
@@ -106,7 +106,7 @@ final class SessionCache {
     }
 
     /// Drops what is stale, and if that is not enough, everything: the store still has it.
-    private func makeRoom(now: NIODeadline) {
+    private func evict(now: NIODeadline) {
         for (key, entry) in self.entries where entry.freshUntil <= now {
             self.remove(key)
         }
@@ -130,10 +130,11 @@ enum RouteAuthorization {
 final class CachedSession {
     let session: Session
     let freshUntil: NIODeadline
-    private var standings: [Int: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)] = [:]
+    private var authorizations: [Int: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)] =
+        [:]
     /// The last authorization used; a user stays in one app for many requests.
-    private var last: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)?
-    private static let mostStandings = 64
+    private var last: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)?
+    private static let maxAuthorizations = 64
 
     init(_ session: Session, freshUntil: NIODeadline) {
         self.session = session
@@ -144,38 +145,40 @@ final class CachedSession {
     ///
     /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
     /// entry, so it is cached.
-    func standing(
+    func authorization(
         on route: RuntimeRoute,
         runtime: RuntimeConfiguration,
         now: Instant
     ) throws(Failure) -> RouteAuthorization {
         // The same position may be another app's after a reload, which a request of before can outlive.
-        if let last, last.route === route, now < last.remakeAt { return last.standing }
-        if let known = self.standings[route.index], known.route === route, now < known.remakeAt {
+        if let last, last.route === route, now < last.refreshAt { return last.authorization }
+        if let known = self.authorizations[route.index], known.route === route, now < known.refreshAt {
             self.last = known
-            return known.standing
+            return known.authorization
         }
-        let standing: RouteAuthorization
+        let authorization: RouteAuthorization
         switch route.route.decision(for: self.session.profile) {
-        case .signInNeeded: standing = .signInNeeded
-        case .denied(let refusal):
-            standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
+        case .signInNeeded: authorization = .signInNeeded
+        case .denied(let denial):
+            authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
-            standing = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
+            authorization = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
         }
-        if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
-        self.standings[route.index] = (route, standing, now.advanced(by: runtime.identity.halfLife))
-        return standing
+        if self.authorizations.count >= CachedSession.maxAuthorizations {
+            self.authorizations.removeAll(keepingCapacity: true)
+        }
+        self.authorizations[route.index] = (route, authorization, now.advanced(by: runtime.identity.halfLife))
+        return authorization
     }
 
     /// Drops the authorization on one route.
-    func forgetStanding(on route: RuntimeRoute) {
+    func dropAuthorization(on route: RuntimeRoute) {
         self.last = nil
-        self.standings[route.index] = nil
+        self.authorizations[route.index] = nil
     }
 
-    func forgetStandings() {
+    func dropAuthorizations() {
         self.last = nil
-        self.standings.removeAll()
+        self.authorizations.removeAll()
     }
 }

@@ -12,24 +12,24 @@ struct Rendering: Sendable {
     let publicOrigin: Origin
     let random: RandomBytes
 
-    /// The answer to a failure: a page for people, JSON for scripts.
+    /// The response to a failure: a page for users, JSON for scripts.
     ///
     /// Both show the code and a random incident id, by which the log line with the detail can be found.
     ///
     /// - Parameters:
     ///   - failure: What went wrong.
-    ///   - visitor: Who is to be told.
-    ///   - context: What a page may say of the request.
-    /// - Returns: The answer, complete.
-    func answer(to failure: Failure, for visitor: ClientKind, context: PageContext = PageContext()) -> Response {
+    ///   - clientKind: The kind of client.
+    ///   - context: What a page may show of the request.
+    /// - Returns: The response, complete.
+    func response(to failure: Failure, for clientKind: ClientKind, context: PageContext = PageContext()) -> Response {
         let incident = self.random.token(9)
-        self.log.refused(failure, incident: incident, isPage: visitor.wantsPage, provider: context.provider)
-        var answer =
-            visitor.wantsPage
+        self.log.refused(failure, incident: incident, isPage: clientKind.wantsPage, provider: context.provider)
+        var response =
+            clientKind.wantsPage
             ? self.page(failure, incident: incident, context: context)
             : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
-        if let seconds = Rendering.retryAfter(failure) { answer.head.headerFields[.retryAfter] = seconds }
-        return answer
+        if let seconds = Rendering.retryAfter(failure) { response.head.headerFields[.retryAfter] = seconds }
+        return response
     }
 
     /// The seconds that the client has to wait before it repeats the request; nil where repeating is of no use.
@@ -57,30 +57,30 @@ struct Rendering: Sendable {
             "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
             "help": .string("sign in with a browser at 'sign_in'; \(script)"),
         ]
-        var answer = Rendering.json(failure.reason.entry.status, members)
-        answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
-        return answer
+        var response = Rendering.json(failure.reason.entry.status, members)
+        response.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
+        return response
     }
 
-    /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
-    func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
+    /// The response to bytes that are not a request: a page if a browser seems to have sent them, else JSON.
+    func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {
         let incident = self.random.token(9)
-        self.log.refusedBytes(refusal, incident: incident, isPage: visitor.wantsPage)
-        let page = refusal.reason.entry.page
-        var answer =
-            visitor.wantsPage
+        self.log.refusedBytes(rejection, incident: incident, isPage: clientKind.wantsPage)
+        let page = rejection.reason.entry.page
+        var response =
+            clientKind.wantsPage
             ? Rendering.page(
-                refusal.status,
-                Pages.error(title: page.title, text: page.text, code: refusal.reason.code, incident: incident)
+                rejection.status,
+                Pages.error(title: page.title, text: page.text, code: rejection.reason.code, incident: incident)
             )
-            : Rendering.json(refusal.status, code: refusal.reason.code, incident: incident)
-        if refusal.status == 405 {
-            answer.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
+            : Rendering.json(rejection.status, code: rejection.reason.code, incident: incident)
+        if rejection.status == 405 {
+            response.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
         }
-        return answer
+        return response
     }
 
-    /// The answer with a page around it.
+    /// A response with a page.
     static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
@@ -92,7 +92,7 @@ struct Rendering: Sendable {
         return Response(status, fields: fields, body: Array(html.utf8))
     }
 
-    /// An answer of JSON.
+    /// A response with JSON.
     static func json(_ status: Int, _ value: JSON) -> Response {
         var fields: HTTPFields = [.contentType: "application/json"]
         fields[.xContentTypeOptions] = "nosniff"

@@ -9,7 +9,7 @@ internal import HTTPTypes
 
 /// What a route responds to admitted requests instead of forwarding them; made once for a configuration.
 struct DirectResponse: Sendable {
-    private let answer: Response
+    private let response: Response
     /// Where path and query of a request are put behind; nil if they take no part.
     private let base: String?
     /// How many bytes at the front of the canonical path are left out before.
@@ -18,7 +18,7 @@ struct DirectResponse: Sendable {
     private let openCaching: String?
 
     /// Whether it leads elsewhere.
-    var isRedirect: Bool { self.answer.head.headerFields[.location] != nil }
+    var isRedirect: Bool { self.response.head.headerFields[.location] != nil }
 
     /// The direct response of an app; nil if its requests are forwarded.
     init?(_ app: AppSettings) {
@@ -35,13 +35,13 @@ struct DirectResponse: Sendable {
             let isPermanent = redirect.status == 301 || redirect.status == 308
             let isEdited = LineEdits(edits)?.takesAway("cache-control") ?? false
             self.openCaching = isPermanent && !isEdited ? "max-age=3600" : nil
-            self.answer = Self.edited(Response(redirect.status, fields: [.location: to.description]), edits)
+            self.response = Self.edited(Response(redirect.status, fields: [.location: to.description]), edits)
         case .respond(let settings):
             self.base = nil
             self.openCaching = nil
             let body = Array(settings.body.utf8)
             let fields: HTTPFields = body.isEmpty ? [:] : [.contentType: settings.contentType]
-            self.answer = Self.edited(Response(settings.status, fields: fields, body: body), edits)
+            self.response = Self.edited(Response(settings.status, fields: fields, body: body), edits)
         }
     }
 
@@ -51,18 +51,18 @@ struct DirectResponse: Sendable {
     ///   - request: The request, whose canonical path was decided about.
     ///   - isOpen: Whether it needed no sign-in, so that the response is the same for all.
     /// - Returns: The response, complete.
-    func answer(to request: RequestHead, isOpen: Bool) -> Response {
-        var answer = self.answer
-        if isOpen, let openCaching { answer.head.headerFields[.cacheControl] = openCaching }
-        guard let base else { return answer }
+    func response(to request: RequestHead, isOpen: Bool) -> Response {
+        var response = self.response
+        if isOpen, let openCaching { response.head.headerFields[.cacheControl] = openCaching }
+        guard let base else { return response }
         let path = request.path.text(in: request.message, droppingPrefix: self.prefixLength)
-        answer.head.headerFields[.location] = base + path + (request.queryText.map { "?\($0)" } ?? "")
-        return answer
+        response.head.headerFields[.location] = base + path + (request.queryText.map { "?\($0)" } ?? "")
+        return response
     }
 
-    private static func edited(_ answer: Response, _ edits: HeaderEdits) -> Response {
-        var answer = answer
-        edits.apply(to: &answer.head.headerFields)
-        return answer
+    private static func edited(_ response: Response, _ edits: HeaderEdits) -> Response {
+        var response = response
+        edits.apply(to: &response.head.headerFields)
+        return response
     }
 }

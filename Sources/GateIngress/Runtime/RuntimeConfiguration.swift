@@ -121,10 +121,10 @@ package final class RuntimeConfiguration: Sendable {
 
     /// Keeps those of a user's groups that a rule or an app needs.
     func keepGroups(of profile: inout Profile) {
-        let cut = self.demands[profile.provider]?.keep(in: &profile) ?? 0
-        guard cut > 0 else { return }
-        self.metrics.groupsCut(profile.provider, count: cut)
-        self.log.groupsCut(profile, count: cut)
+        let dropped = self.demands[profile.provider]?.keep(in: &profile) ?? 0
+        guard dropped > 0 else { return }
+        self.metrics.groupsCut(profile.provider, count: dropped)
+        self.log.groupsCut(profile, count: dropped)
     }
 
     /// The providers that a route accepts, in the order of the file; all if there is no route.

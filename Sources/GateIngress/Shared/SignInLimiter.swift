@@ -70,16 +70,16 @@ package final class SignInLimiter: Sendable {
         }
     }
 
-    /// Counts a sign-in that the gateway begins to work at, until ``leave()``.
-    func enter(within limits: SignInLimits) throws(Failure) {
+    /// Counts a sign-in that the gateway begins to work at, until ``release()``.
+    func acquire(within limits: SignInLimits) throws(Failure) {
         guard self.inside.add(1, ordering: .relaxed).newValue <= limits.inFlight else {
-            self.leave()
+            self.release()
             throw Failure(.signInTooMany, "\(limits.inFlight) sign-ins are in progress")
         }
     }
 
     /// Takes one off the count.
-    func leave() { self.inside.subtract(1, ordering: .relaxed) }
+    func release() { self.inside.subtract(1, ordering: .relaxed) }
 
     private func refuseIfClosed() throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else {

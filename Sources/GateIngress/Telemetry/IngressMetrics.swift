@@ -102,7 +102,7 @@ struct RouteMetrics: Sendable {
     }
 
     /// Counts a response and how long its request took.
-    func answered(_ status: Int, nanoseconds: Int64) {
+    func responded(_ status: Int, nanoseconds: Int64) {
         guard self.classes.indices.contains(status / 100 - 1) else { return }
         self.classes[status / 100 - 1].increment()
         self.duration.recordNanoseconds(nanoseconds)

@@ -41,13 +41,13 @@ package struct RequestLog: Sendable {
     }
 
     /// Bytes that are not a valid request were rejected.
-    func refusedBytes(_ refusal: WireRejection, incident: String, isPage: Bool) {
+    func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
         guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "noRequest", isPage: isPage)) else {
             return
         }
         var metadata: Logger.Metadata = [
-            "code": "\(refusal.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
-            "incident": "\(incident)", "status": "\(refusal.status)",
+            "code": "\(rejection.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
+            "incident": "\(incident)", "status": "\(rejection.status)",
         ]
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
         self.logger.info("refused", metadata: metadata)

@@ -477,18 +477,18 @@ extension Gateway {
 // MARK: Overload
 
 extension Gateway {
-    /// Reads the resource usage four times a second and does what the overload stage demands.
+    /// Reads the resource usage four times a second and does what the overload level demands.
     private func watchOverload() async {
         var looks = 0
         var refusedBefore = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: OverloadMonitor.interval)
             let limits = self.state.withLock { $0.runtime.limits }
-            let (before, sight) = self.overload.look(at: self.loops.lagProbes, within: limits)
-            if sight.stage != before { self.enter(sight, from: before) }
+            let (before, reading) = self.overload.look(at: self.loops.lagProbes, within: limits)
+            if reading.level != before { self.enter(reading, from: before) }
             looks += 1
             guard looks % 4 == 0 else { continue }
-            if sight.stage >= .hurried { self.endIdle(sight, configured: limits.downstream.idle) }
+            if reading.level >= .shorterIdle { self.endIdle(reading, configured: limits.downstream.idle) }
             let refused = self.rejectedConnections.value
             if refused > refusedBefore, looks % 40 == 0 {
                 self.logger.warning("connections refused", metadata: ["count": "\(refused - refusedBefore)"])
@@ -526,27 +526,27 @@ extension Gateway {
         )
     }
 
-    private func enter(_ sight: OverloadMonitor.Sight, from before: OverloadStage) {
-        let stage = sight.stage
+    private func enter(_ reading: OverloadMonitor.Reading, from before: OverloadLevel) {
+        let level = reading.level
         self.logger.log(
-            level: stage > before ? .warning : .notice,
+            level: level > before ? .warning : .notice,
             "overload",
             metadata: [
-                "stage": "\(stage.name)", "before": "\(before.name)", "share": "\(Int(sight.share * 100))%",
-                "memory": "\(sight.vitals.memory)", "descriptors": "\(sight.vitals.descriptors)",
-                "lag_ms": "\(sight.vitals.lag.nanoseconds / 1_000_000)", "requests": "\(sight.vitals.requests)",
+                "stage": "\(level.name)", "before": "\(before.name)", "share": "\(Int(reading.share * 100))%",
+                "memory": "\(reading.usage.memory)", "descriptors": "\(reading.usage.descriptors)",
+                "lag_ms": "\(reading.usage.lag.nanoseconds / 1_000_000)", "requests": "\(reading.usage.requests)",
             ]
         )
-        self.signIns.close(stage.refusesSignIns)
-        // The loops first: a client that is accepted again must not meet the stage before.
-        self.loops.enter(stage)
+        self.signIns.close(level.rejectsSignIns)
+        // The loops first: a client that is accepted again must not meet the level before.
+        self.loops.enter(level)
         for listener in self.listeners.withLock({ $0 }) {
-            listener.setPaused(stage.holdsAccepting)
+            listener.setPaused(level.pausesAccepting)
         }
     }
 
-    private func endIdle(_ sight: OverloadMonitor.Sight, configured: TimeAmount) {
-        let time = OverloadMachine.idleTime(at: sight.share, configured: configured)
+    private func endIdle(_ reading: OverloadMonitor.Reading, configured: TimeAmount) {
+        let time = OverloadMachine.idleTime(at: reading.share, configured: configured)
         guard time < configured else { return }
         self.loops.closeIdle(for: time)
     }

@@ -29,7 +29,7 @@ final class StatusReport: OperationsSource {
 
     func notReady() -> String? {
         guard !self.gateway.state.withLock(\.isDraining) else { return "draining" }
-        return self.gateway.overload.sight.stage.holdsAccepting ? "overloaded" : nil
+        return self.gateway.overload.reading.level.pausesAccepting ? "overloaded" : nil
     }
 
     func allowsHost(_ host: String) -> Bool {
@@ -65,14 +65,14 @@ final class StatusReport: OperationsSource {
     }
 
     private func recordOverload() {
-        let sight = self.gateway.overload.sight
-        ServerMetrics.overloadStage.gauge().record(sight.stage.rawValue)
-        ServerMetrics.overloadShare.gauge().record(sight.share)
-        ServerMetrics.memory.gauge().record(sight.vitals.memory)
-        ServerMetrics.memoryAtStart.gauge().record(sight.vitals.memoryAtStart)
-        ServerMetrics.memoryLimit.gauge().record(sight.vitals.memoryLimit)
-        ServerMetrics.openDescriptors.gauge().record(sight.vitals.descriptors)
-        ServerMetrics.descriptorLimit.gauge().record(sight.vitals.descriptorLimit)
+        let reading = self.gateway.overload.reading
+        ServerMetrics.overloadLevel.gauge().record(reading.level.rawValue)
+        ServerMetrics.overloadShare.gauge().record(reading.share)
+        ServerMetrics.memory.gauge().record(reading.usage.memory)
+        ServerMetrics.memoryAtStart.gauge().record(reading.usage.memoryAtStart)
+        ServerMetrics.memoryLimit.gauge().record(reading.usage.memoryLimit)
+        ServerMetrics.openDescriptors.gauge().record(reading.usage.descriptors)
+        ServerMetrics.descriptorLimit.gauge().record(reading.usage.descriptorLimit)
         ServerMetrics.connectionLimit.gauge().record(self.gateway.gate.limit)
         ServerMetrics.signInsInFlight.gauge().record(self.gateway.signIns.count)
         let now = NIODeadline.now()
@@ -84,16 +84,16 @@ final class StatusReport: OperationsSource {
     }
 
     private func overload() -> JSON {
-        let sight = self.gateway.overload.sight
+        let reading = self.gateway.overload.reading
         return [
-            "stage": .string(sight.stage.name),
-            "used_percent": .int(Int64(sight.share * 100)),
-            "memory": .int(sight.vitals.memory),
-            "memory_at_start": .int(sight.vitals.memoryAtStart),
-            "memory_limit": .int(sight.vitals.memoryLimit),
-            "descriptors": .int(Int64(sight.vitals.descriptors)),
-            "descriptor_limit": .int(Int64(sight.vitals.descriptorLimit)),
-            "loop_lag_ms": .int(sight.vitals.lag.nanoseconds / 1_000_000),
+            "stage": .string(reading.level.name),
+            "used_percent": .int(Int64(reading.share * 100)),
+            "memory": .int(reading.usage.memory),
+            "memory_at_start": .int(reading.usage.memoryAtStart),
+            "memory_limit": .int(reading.usage.memoryLimit),
+            "descriptors": .int(Int64(reading.usage.descriptors)),
+            "descriptor_limit": .int(Int64(reading.usage.descriptorLimit)),
+            "loop_lag_ms": .int(reading.usage.lag.nanoseconds / 1_000_000),
             "connection_limit": .int(Int64(self.gateway.gate.limit)),
             "sign_ins_in_flight": .int(Int64(self.gateway.signIns.count)),
         ]

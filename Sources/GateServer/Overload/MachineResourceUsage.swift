@@ -47,12 +47,12 @@ final class MachineResourceUsage: ResourceUsageSource {
 
     func read(memoryLimit: Int64?) -> ResourceUsage {
         let bounds = self.bounds(memoryLimit)
-        var vitals = ResourceUsage()
-        vitals.descriptors = self.openDescriptors
-        vitals.descriptorLimit = bounds.descriptors
-        vitals.memory = self.used(of: bounds.memory)
-        vitals.memoryLimit = bounds.memory.limit
-        return vitals
+        var usage = ResourceUsage()
+        usage.descriptors = self.openDescriptors
+        usage.descriptorLimit = bounds.descriptors
+        usage.memory = self.used(of: bounds.memory)
+        usage.memoryLimit = bounds.memory.limit
+        return usage
     }
 
     private func bounds(_ memoryLimit: Int64?) -> Bounds {

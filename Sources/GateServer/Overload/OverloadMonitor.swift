@@ -6,22 +6,22 @@ internal import GateIngress
 internal import NIOCore
 internal import Synchronization
 
-/// Reads the resource usage and keeps the overload stage; called from outside the event loops.
+/// Reads the resource usage and keeps the overload level; called from outside the event loops.
 final class OverloadMonitor: Sendable {
     /// How often to read.
     static let interval = Duration.milliseconds(250)
 
     /// The latest reading.
-    struct Sight: Sendable {
-        var stage = OverloadStage.calm
-        var vitals = ResourceUsage()
+    struct Reading: Sendable {
+        var level = OverloadLevel.normal
+        var usage = ResourceUsage()
         /// How much of the scarcest is used.
         var share = 0.0
     }
 
     private struct State {
         var machine = OverloadMachine()
-        var sight = Sight()
+        var reading = Reading()
     }
 
     /// The least memory for what comes on top of what the process uses at its start.
@@ -37,12 +37,12 @@ final class OverloadMonitor: Sendable {
     }
 
     /// The latest reading.
-    var sight: Sight { self.state.withLock { $0.sight } }
+    var reading: Reading { self.state.withLock { $0.reading } }
 
     /// Notes what the process uses before its first client.
     func begin() {
-        let vitals = self.signs.read(memoryLimit: .max)
-        self.atStart.withLock { $0 = vitals }
+        let usage = self.signs.read(memoryLimit: .max)
+        self.atStart.withLock { $0 = usage }
     }
 
     /// The bytes of memory that the process used before its first client.
@@ -60,24 +60,24 @@ final class OverloadMonitor: Sendable {
     ///   - loops: The lag of each event loop and its requests.
     ///   - limits: The bounds in force.
     ///   - now: The time of the reading.
-    /// - Returns: The stage before, and the reading.
+    /// - Returns: The level before, and the reading.
     func look(
         at loops: [LoopLagProbe],
         within limits: GatewayLimits,
         now: ContinuousClock.Instant = .now
-    ) -> (before: OverloadStage, sight: Sight) {
-        var vitals = self.signs.read(memoryLimit: limits.memory)
-        vitals.memoryAtStart = self.memoryAtStart
-        if vitals.memoryLimit > 0 { vitals.memoryLimit = max(vitals.memoryLimit, self.minMemory) }
-        vitals.requests = loops.reduce(0) { $0 + $1.requests }
-        vitals.requestLimit = limits.requests
+    ) -> (before: OverloadLevel, reading: Reading) {
+        var usage = self.signs.read(memoryLimit: limits.memory)
+        usage.memoryAtStart = self.memoryAtStart
+        if usage.memoryLimit > 0 { usage.memoryLimit = max(usage.memoryLimit, self.minMemory) }
+        usage.requests = loops.reduce(0) { $0 + $1.requests }
+        usage.requestLimit = limits.requests
         let tick = NIODeadline.now()
-        vitals.lag = loops.map { $0.lag(at: tick) }.max() ?? .zero
+        usage.lag = loops.map { $0.lag(at: tick) }.max() ?? .zero
         return self.state.withLock { state in
-            let before = state.machine.stage
-            let stage = state.machine.advance(to: vitals.share, at: self.began.duration(to: now))
-            state.sight = Sight(stage: stage, vitals: vitals, share: vitals.share)
-            return (before, state.sight)
+            let before = state.machine.level
+            let level = state.machine.advance(to: usage.share, at: self.began.duration(to: now))
+            state.reading = Reading(level: level, usage: usage, share: usage.share)
+            return (before, state.reading)
         }
     }
 }

@@ -24,7 +24,7 @@ struct ResourceUsage: Sendable, Equatable {
 
     /// How much of the scarcest is used, 1 for all of it.
     ///
-    /// Lag and requests in flight count at most up to the stage that rejects new sign-ins: closing connections would cause
+    /// Lag and requests in flight count at most up to the level that rejects new sign-ins: closing connections would cause
     /// more work, and requests have their own limit.
     var share: Double {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
@@ -32,10 +32,10 @@ struct ResourceUsage: Sendable, Equatable {
             part(Double(max(0, self.memory - self.memoryAtStart)), Double(self.memoryLimit - self.memoryAtStart)),
             part(Double(self.descriptors), Double(self.descriptorLimit))
         )
-        let guarded = OverloadStage.guarded.threshold
-        let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * guarded
+        let threshold = OverloadLevel.noSignIns.threshold
+        let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * threshold
         let requests = part(Double(self.requests), Double(self.requestLimit))
-        return max(hard, min(max(lag, requests), OverloadStage.closing.threshold - 0.01))
+        return max(hard, min(max(lag, requests), OverloadLevel.closing.threshold - 0.01))
     }
 }
 

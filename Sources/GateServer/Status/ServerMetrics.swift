@@ -54,10 +54,10 @@ enum ServerMetrics {
         unit: "sessions",
         help: "Sign-outs that are not written to the session store yet"
     )
-    static let overloadStage = MetricSeries.gauge(
+    static let overloadLevel = MetricSeries.gauge(
         "gatehouse_overload_stage",
-        unit: "stage",
-        help: "The overload stage, 0 for none to 5"
+        unit: "level",
+        help: "The overload level, 0 for none to 5"
     )
     static let overloadShare = MetricSeries.gauge(
         "gatehouse_overload_share",
@@ -175,7 +175,7 @@ enum ServerMetrics {
     /// All metrics of this module.
     static let all = [
         connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFault,
-        revocationsPending, overloadStage, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
+        revocationsPending, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
         descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
         providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,
         upstreamPinMismatches, reloads, lastReloadSuccess, configurationLoaded,

@@ -51,7 +51,7 @@ import Testing
         #expect(try self.inspection(set, 1).text(now: PinFixture.start).contains("\n  note: its certificate ends on "))
     }
 
-    @Test func `a host that is not believed shows why, and nothing to pin`() throws {
+    @Test func `a host that is not trusted shows the reason and suggests no pins`() throws {
         let failure = Failure(.providerTLS, "its certificate has expired")
         let host = PinInspection.Host(origin: try PinFixture.origin(), set: nil, chain: .failure(failure))
         let inspection = PinInspection(hosts: [host])
@@ -59,7 +59,7 @@ import Testing
         #expect(!inspection.isGood)
     }
 
-    @Test func `all is good if every host is believed and shows a pinned key, or needs none`() throws {
+    @Test func `the result is good if every host is trusted and shows a pinned key, or has no pins`() throws {
         #expect(try self.inspection(nil, 1, 2).isGood)
         #expect(try self.inspection(.stub(1), 1, 2).isGood)
         #expect(try !self.inspection(.stub(2), 1, 2).isGood)

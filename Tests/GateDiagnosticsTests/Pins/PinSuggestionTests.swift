@@ -61,7 +61,7 @@ import Testing
         return try #require(result.configuration?.providers.first?.pins)
     }
 
-    /// What is said behind a pin.
+    /// The remark after a pin.
     private func remark(_ pin: Pin, in text: String) -> String? {
         text.split(separator: "\n").first { $0.contains("- \(pin)   # ") }?.split(separator: "# ").last.map(String.init)
     }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a root that the host shows already is no backup`() throws {
+    @Test func `a root that the host shows already is not suggested as a backup`() throws {
         let (root, shown) = (try self.root("ISRG Root X1"), try self.root("ISRG Root X2"))
         let chain = [try .stub(1), .stub(shown.pin, "CN=cross"), ProviderCertificate.stub(root.pin, "CN=root")]
         let text = try self.suggestion((PinFixture.host, chain))
@@ -87,7 +87,7 @@ import Testing
         #expect(!text.contains("# backup"))
     }
 
-    @Test func `of another root the key below it is pinned too, and that a backup is missing is said`() throws {
+    @Test func `with an unknown root the key below it is pinned too, with a note that a backup is missing`() throws {
         let text = try self.suggestion(self.shown(PinFixture.host, 1, 2, 3, 4))
         let set = try self.pasted(text).standard
         #expect(set.match == .chain && set.mode == .report)
@@ -96,7 +96,7 @@ import Testing
         #expect(text.split(separator: "\n").last?.contains("# add the pin of a key") == true)
     }
 
-    @Test func `of an own authority without keys between the root is pinned, and what is better is said`() throws {
+    @Test func `with a private authority without intermediates the root is pinned, with better advice`() throws {
         let text = try self.suggestion(self.shown(PinFixture.host, 1, 2))
         let set = try self.pasted(text).standard
         #expect(set.match == .chain)
@@ -104,7 +104,7 @@ import Testing
         #expect(text.split(separator: "\n").last?.contains("# ca_file is better") == true)
     }
 
-    @Test func `of a lone certificate its key is pinned, and that a backup is missing is said`() throws {
+    @Test func `a lone certificate has its key pinned, with a note that a backup is missing`() throws {
         let text = try self.suggestion(self.shown(PinFixture.host, 1))
         let set = try self.pasted(text).standard
         #expect(set.match == .publicKey && set.mode == .report)

@@ -42,7 +42,7 @@ import Testing
         #expect(line.text.contains(words), "\(line.text)")
     }
 
-    @Test func `a key for encryption is no loss`() async throws {
+    @Test func `a key for encryption does not count`() async throws {
         let line = try await self.line([
             StubProvider.key, ["kty": "RSA", "use": "enc"], ["kty": "EC", "key_ops": ["wrapKey"]],
         ])
@@ -62,7 +62,7 @@ import Testing
         #expect(try await self.line(.array(keys + [Self.weak])).verdict == .failure)
     }
 
-    @Test func `a provider that signs in no way that is believed is a failure`() async throws {
+    @Test func `a provider that signs with no accepted algorithm is a failure`() async throws {
         let line = try await self.line([StubProvider.key], ["id_token_signing_alg_values_supported": ["HS256"]])
         #expect(line.verdict == .failure)
         #expect(line.text.contains("HS256") && line.text.contains("RS256"))

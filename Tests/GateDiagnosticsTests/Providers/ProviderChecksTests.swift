@@ -30,7 +30,7 @@ import Testing
         #expect(try self.line(.keys, of: provider).text == "1 usable: ES256")
     }
 
-    @Test func `the redirect URI is always told`() async throws {
+    @Test func `the redirect URI is always printed`() async throws {
         let broken = try await StubProvider.examined(document: ProviderResponse(status: 500))
         #expect(
             try self.line(.redirect, of: broken)
@@ -46,7 +46,7 @@ import Testing
             (["jwks_uri": nil], "jwks_uri"), (["token_endpoint": "http://id.example.com/token"], "token_endpoint"),
         ] as [([String: JSON?], String)]
     )
-    func `a document of another issuer or without endpoints is a failure that says where to look`(
+    func `a document of another issuer or without endpoints is a failure that names the key to check`(
         changes: [String: JSON?],
         words: String,
     ) async throws {
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a provider without documents says what cannot be asked`() async throws {
+    @Test func `a provider without documents reports what cannot be checked`() async throws {
         let settings = ProviderSettings(id: "hub", type: .github, clientID: "me", clientSecret: Secret(text: "hush"))
         let transport = StubProvider([:])
         let provider = try await StubProvider.examined(settings, over: transport)

@@ -50,11 +50,11 @@ import Testing
         "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
         "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:377GMT", "Sun, 06 Nov 1994 08:49   GMT",
     ])
-    func `what is no date of today's form is not guessed at`(text: String) {
+    func `a date in another format is not guessed`(text: String) {
         #expect(HTTPDate.instant(text) == nil)
     }
 
-    @Test func `the age of a cached answer is added`() {
+    @Test func `the age of a cached response is added`() {
         let date = (name: "Date", value: "Sun, 06 Nov 1994 08:49:37 GMT")
         let cached = ProviderResponse(status: 200, headers: [date, (name: "Age", value: "3600")])
         #expect(HTTPDate.clock(of: cached) == Instant(seconds: 784_111_777 + 3600))
@@ -89,14 +89,14 @@ import Testing
         #expect(stub.requests.last.map { $0.timeout <= .seconds(2) } == true)
     }
 
-    @Test func `after the deadline nobody is asked`() async throws {
+    @Test func `after the deadline no provider is called`() async throws {
         let stub = StubProvider([:])
         let failure = await #expect(throws: Failure.self) { try await self.ask(self.way(stub, left: .zero)) }
         #expect(failure?.reason == .providerTimeout)
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `the clock of each answer that tells it is noted`() async throws {
+    @Test func `the clock of each response with a date is noted`() async throws {
         let date = (name: "Date", value: "Fri, 15 Jan 2027 08:00:45 GMT")
         let way = self.way(StubProvider(["/x": ProviderResponse(status: 404, headers: [date])]), left: .seconds(9))
         try await self.ask(way)

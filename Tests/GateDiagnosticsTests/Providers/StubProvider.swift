@@ -9,7 +9,7 @@ import Synchronization
 
 @testable import GateDiagnostics
 
-/// A provider at `https://id.example.com` that answers from a table; what is not in it is not found.
+/// A provider at `https://id.example.com` that responds from a table; other paths are not found.
 final class StubProvider: ProviderTransport {
     static let issuer = "https://id.example.com"
     static let now = Instant(seconds: 1_800_000_000)
@@ -28,7 +28,7 @@ final class StubProvider: ProviderTransport {
         return self.answers[request.address.path] ?? ProviderResponse(status: 404)
     }
 
-    /// What a proper provider says of itself, with changes; a change to nil takes a member away.
+    /// The document of a correct provider, with changes; a change to nil removes a member.
     static func document(_ changes: [String: JSON?] = [:]) -> JSON {
         var members: [String: JSON] = [
             "issuer": .string(self.issuer), "authorization_endpoint": "https://id.example.com/authorize",
@@ -53,7 +53,7 @@ final class StubProvider: ProviderTransport {
         return ProviderResponse(status: 200, headers: fields, body: Array(json.text.utf8))
     }
 
-    /// What an examination of a provider with this document and key set finds out.
+    /// The diagnostics of a provider with this document and key set.
     static func examined(
         document: ProviderResponse,
         keys: ProviderResponse = StubProvider.json(["keys": [StubProvider.key]]),

@@ -48,7 +48,7 @@ import Testing
         #expect(line.verdict == verdict)
     }
 
-    @Test func `which of two clocks is ahead is told`() async throws {
+    @Test func `the finding names the clock that is ahead`() async throws {
         #expect(try await self.provider(clock: [.seconds(600)]).clock.text.contains("600 s ahead of this machine's"))
         #expect(try await self.provider(clock: [.seconds(-45)]).clock.text.contains("45 s behind this machine's"))
     }
@@ -85,7 +85,7 @@ import Testing
         #expect(line == ProviderFinding("hub", .tls, .failure, "https://id.example.com: expired"))
     }
 
-    @Test func `plain http on this machine is said to be so`() async throws {
+    @Test func `plain http on this machine is reported as such`() async throws {
         #expect(try await self.chain([]).text.contains("plain http"))
     }
 }

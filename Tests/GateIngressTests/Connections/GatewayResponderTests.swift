@@ -15,14 +15,17 @@ import Testing
         ("OPTIONS * HTTP/1.1\r\nHost: gate.example.com\r\n\r\n", "204 No Content"),
         ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request"), ("get / HTTP/1.1\r\nHost: a\r\n\r\n", "501 Not Implemented"),
     ])
-    func `a stranger gets one answer and nothing is left under way`(request: String, status: String) throws {
+    func `a request without a session gets one response and nothing is left in progress`(
+        request: String,
+        status: String
+    ) throws {
         let gateway = try GatewayFixture()
         let text = try gateway.received(request)
         #expect(text.hasPrefix("HTTP/1.1 \(status)\r\n") && text.matches(of: /HTTP\/1\.1/).count == 1)
         #expect(gateway.loop.inFlight == 0 && gateway.loop.lookUps == 0 && gateway.loop.ownRequests == 0)
     }
 
-    @Test func `A-57 of a stranger's request nothing is read after the answer`() throws {
+    @Test func `A-57 of a rejected request nothing is read after the response`() throws {
         let gateway = try GatewayFixture()
         let text = try gateway.received(
             "POST /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\nContent-Length: 100\r\n\r\n"

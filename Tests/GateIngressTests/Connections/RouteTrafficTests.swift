@@ -12,7 +12,7 @@ import Testing
 @testable import GateIngress
 
 @Suite struct RouteTrafficTests {
-    /// A rig whose app `wiki` has this traffic.
+    /// A gateway whose app `wiki` has these traffic settings.
     private func gateway(_ change: @escaping (inout AppSettings) -> Void) throws -> GatewayFixture {
         try GatewayFixture(app: { app in if app.route.app == "wiki" { change(&app) } })
     }
@@ -20,11 +20,11 @@ import Testing
     /// The lines that the wiki gets for a request.
     private func forwarded(_ start: String, _ lines: String = "", on gateway: GatewayFixture) throws -> [String] {
         let peer = IPAddress("192.0.2.1")
-        var way = ForwardedHead.Way(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        var downstream = ForwardedHead.Downstream(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
             try gateway.head(start, GatewayFixture.gate, lines),
             authority: GatewayFixture.gate,
-            way: &way,
+            downstream: &downstream,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try gateway.route("wiki").requestChanges,
             requestID: .own(1, 2),
@@ -33,8 +33,8 @@ import Testing
         return String(buffer: bytes).split(separator: "\r\n").map(String.init)
     }
 
-    /// The lines that a browser gets for an answer of the wiki, without those that the gateway adds to every one.
-    private func answered(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
+    /// The lines that a browser gets for a response of the wiki, without those that the gateway adds to each.
+    private func respond(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
         let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
         let bytes = try self.answeredBytes(Array(lines.utf8), on: gateway)
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
@@ -45,7 +45,7 @@ import Testing
         let request = try gateway.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
-        let bytes = ForwardedHead.answer(
+        let bytes = ForwardedHead.response(
             head,
             to: request,
             requestID: .own(1, 2),
@@ -67,16 +67,16 @@ import Testing
 // MARK: On the way to the app
 
 extension RouteTrafficTests {
-    @Test func `Y-12 a date that the app's entry removes or sets stands once at most`() throws {
+    @Test func `Y-12 a date that the app's settings remove or set appears at most once`() throws {
         let removed = try self.gateway { $0.traffic.responseHeaders = HeaderEdits(remove: ["Date"]) }
         #expect(
-            try !self.answered("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
+            try !self.respond("Content-Length: 0\r\n", on: removed, isDated: false).contains { $0.hasPrefix("Date") }
         )
         let set = try self.gateway {
             $0.traffic.responseHeaders = HeaderEdits(set: [HeaderValue(name: "Date", value: "x")])
         }
         #expect(
-            try self.answered("Date: y\r\nContent-Length: 0\r\n", on: set, isDated: false).count {
+            try self.respond("Date: y\r\nContent-Length: 0\r\n", on: set, isDated: false).count {
                 $0.hasPrefix("Date")
             } == 1
         )
@@ -176,14 +176,14 @@ extension RouteTrafficTests {
 // MARK: On the way back
 
 extension RouteTrafficTests {
-    @Test func `the lines of answers are set and removed as well`() throws {
+    @Test func `the lines of responses are set and removed as well`() throws {
         let gateway = try self.gateway { app in
             let set = [HeaderValue(name: "X-Frame-Options", value: "DENY")]
             app.traffic.responseHeaders = HeaderEdits(set: set, remove: ["Server", "Set-Cookie"])
         }
         let sent =
             "server: x\r\nSet-Cookie: a=b\r\nx-frame-options: ALLOWALL\r\nX-A: 1\r\nX-Frame-Options: SAMEORIGIN\r\n"
-        let lines = try self.answered(sent + "Content-Length: 3\r\n", on: gateway)
+        let lines = try self.respond(sent + "Content-Length: 3\r\n", on: gateway)
         #expect(lines == ["HTTP/1.1 200 OK", "X-A: 1", "X-Frame-Options: DENY", "Content-Length: 3"])
     }
 
@@ -245,7 +245,7 @@ extension RouteTrafficTests {
     }
 
     @Test(arguments: ["GET", "HEAD"])
-    func `a fixed answer is given with its type and with the edits, and HEAD has its length only`(
+    func `a direct response has its type and the edits, and for HEAD its length only`(
         method: String
     ) throws {
         var settings = FixedResponse()
@@ -264,7 +264,7 @@ extension RouteTrafficTests {
         #expect(text.hasSuffix(method == "GET" ? "\r\n\r\nGone fishing." : "\r\n\r\n") && gateway.loop.inFlight == 0)
     }
 
-    @Test func `an answer of 204 has no body and no type`() throws {
+    @Test func `a 204 response has no body and no type`() throws {
         var settings = FixedResponse()
         settings.status = 204
         let action = AppAction.respond(settings)
@@ -273,14 +273,14 @@ extension RouteTrafficTests {
         #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\n") && !text.lowercased().contains("content-"))
     }
 
-    @Test func `redirects and answers are for those who may enter`() throws {
+    @Test func `redirects and direct responses are for admitted requests only`() throws {
         let action = try self.redirect(Self.permanent)
         let gateway = try self.gateway { $0.action = action }
         let text = try gateway.received("GET /wiki/x HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 401 ") && !text.contains("location"))
     }
 
-    @Test func `maintenance is for everybody, also on open paths, and not for the gateway's own addresses`()
+    @Test func `maintenance applies to all requests of the app, also on public paths, and not to endpoints`()
         async throws
     {
         let gateway = try self.gateway { $0.traffic.isInMaintenance = true }
@@ -299,7 +299,7 @@ extension RouteTrafficTests {
     }
 
     @Test(arguments: [("10", ""), ("9223372036854775807", "Expect: 100-continue\r\n")])
-    func `a body that is told to be longer than it may be is refused before the app hears of it`(
+    func `a body that is declared too long is rejected before the app gets the request`(
         length: String,
         more: String
     ) throws {

@@ -14,15 +14,15 @@ private let gate = "https://gate.example.com"
 private let sessionCookie = "__Host-gatehouse"
 
 @Suite struct SignInEndpointTests {
-    @Test func `a person signs in and lands where they were going`() async throws {
+    @Test func `a user signs in and returns to the requested page`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/page?x=1")
         #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.hasPrefix("__Host-gatehouse-attempt-") } == true)
-        let answer = try await browser.open(callback)
-        #expect(answer.status == 303 && answer.location == "\(gate)/wiki/page?x=1")
+        let response = try await browser.open(callback)
+        #expect(response.status == 303 && response.location == "\(gate)/wiki/page?x=1")
         #expect(browser.jar[GatewayFixture.gate]?.keys.sorted() == [sessionCookie])
-        let line = answer.cookies.first { $0.hasPrefix("\(sessionCookie)=") }
+        let line = response.cookies.first { $0.hasPrefix("\(sessionCookie)=") }
         #expect(line?.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
         let info = try JSON(parsing: try await browser.open("\(gate)/oauth2/userinfo").body)
         #expect(info["user"]?.string == "staff:ada" && info["email"]?.string == "ada@example.org")
@@ -44,7 +44,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(gateway.verdict(head) == "forwarded to wiki")
     }
 
-    @Test func `a session that ended before the loop was told of it stays ended`() async throws {
+    @Test func `a session that ended before the loop cached it stays ended`() async throws {
         let gateway = try GatewayFixture()
         let begun = try await gateway.session(of: .staff())
         gateway.loop.sessions.removeFamily(begun.session.familyKey)
@@ -53,11 +53,11 @@ private let sessionCookie = "__Host-gatehouse"
     }
 
     @Test func `a script without a session learns that userinfo needs one`() async throws {
-        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
-        #expect(answer.status == 401 && answer.code == "session.none")
+        let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
+        #expect(response.status == 401 && response.code == "session.none")
     }
 
-    @Test func `with several providers a person chooses, with one they go straight there`() async throws {
+    @Test func `with several providers a user chooses, with one they are redirected there`() async throws {
         let browser = Browser(try GatewayFixture())
         let page = try await browser.open("\(gate)/oauth2/sign_in?rd=%2F")
         #expect(page.status == 200)
@@ -68,8 +68,8 @@ private let sessionCookie = "__Host-gatehouse"
 
     @Test(arguments: ["nobody", "staff/x", "STAFF"])
     func `a provider that there is not cannot be started`(id: String) async throws {
-        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/start/\(id)", "Accept: */*\r\n")
-        #expect(answer.status == 404 && answer.code == "provider.none")
+        let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/start/\(id)", "Accept: */*\r\n")
+        #expect(response.status == 404 && response.code == "provider.none")
     }
 
     @Test func `who may not enter the app that they came for gets no session`() async throws {
@@ -77,8 +77,8 @@ private let sessionCookie = "__Host-gatehouse"
         let browser = Browser(gateway)
         let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true]
         let callback = try await browser.begin("staff", returnPath: "/wiki", as: eve)
-        let answer = try await browser.open(callback, "Accept: */*\r\n")
-        #expect(answer.status == 403 && answer.code == "policy.refused")
+        let response = try await browser.open(callback, "Accept: */*\r\n")
+        #expect(response.status == 403 && response.code == "policy.refused")
         #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil && !gateway.store.calls.contains("insert"))
     }
 
@@ -89,12 +89,12 @@ private let sessionCookie = "__Host-gatehouse"
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let browser = Browser(gateway)
         let claims: [String: JSON] = ["sub": "ada", "azp": "another-client"]
-        let answer = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
-        #expect(answer.status == 502)
+        let response = try await browser.open(try await browser.begin("staff", returnPath: "/", as: claims))
+        #expect(response.status == 502)
         let line = try #require(lines.all.last { $0.message == "refused" })
         #expect(line.values["provider"] == "staff" && line.values["code"] == "id_token.authorized_party")
         #expect(line.values["detail"]?.contains(#"azp is "another-client", expected "gatehouse""#) == true)
-        // A name that a visitor made up is not written.
+        // A name that a client made up is not logged.
         try await browser.open("\(gate)/oauth2/start/made-up", "Accept: */*\r\n")
         #expect(lines.all.last { $0.message == "refused" }?.values["provider"] == nil)
     }
@@ -122,7 +122,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(gateway.providers.requests.count { $0.hasSuffix("/token") } == 1)
     }
 
-    @Test func `whoever has a session goes on after a callback that was used`() async throws {
+    @Test func `a user with a session goes on after a callback that was used`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a")
@@ -133,7 +133,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(again.status == 303 && again.location == "\(gate)/wiki/a")
     }
 
-    @Test func `a lost attempt leads whoever has a session to the front page and others to an error`() async throws {
+    @Test func `a lost attempt redirects users with a session to the front page and others to an error`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki")
@@ -151,8 +151,8 @@ private let sessionCookie = "__Host-gatehouse"
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
         let mixed = callback.replacing("/callback/staff", with: "/callback/guests")
-        let answer = try await browser.open(mixed, "Accept: */*\r\n")
-        #expect(answer.status == 400 && answer.code == "openid.provider_mismatch")
+        let response = try await browser.open(mixed, "Accept: */*\r\n")
+        #expect(response.status == 400 && response.code == "openid.provider_mismatch")
         #expect(!gateway.providers.requests.contains { $0.hasSuffix("/token") })
     }
 
@@ -184,11 +184,11 @@ private let sessionCookie = "__Host-gatehouse"
         for query in [
             "", "code=x", "state=", "state=x&code=y", "state=\(String(repeating: "a", count: 5000))", "&&&",
         ] {
-            let answer = try await Browser(try GatewayFixture()).open(
+            let response = try await Browser(try GatewayFixture()).open(
                 "\(gate)/oauth2/callback/staff?\(query)",
                 "Accept: */*\r\n"
             )
-            #expect(answer.status == 400, "\(query)")
+            #expect(response.status == 400, "\(query)")
         }
     }
 
@@ -197,8 +197,8 @@ private let sessionCookie = "__Host-gatehouse"
         let browser = Browser(gateway)
         let sides = try await browser.begin("staff", returnPath: "/wiki").split(separator: "?", maxSplits: 1)
         let lines = "Accept: text/html\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-        let answer = try await browser.open(String(sides[0]), method: "POST", body: String(sides[1]), lines)
-        #expect(answer.status == 303 && answer.location == "\(gate)/wiki")
+        let response = try await browser.open(String(sides[0]), method: "POST", body: String(sides[1]), lines)
+        #expect(response.status == 303 && response.location == "\(gate)/wiki")
     }
 
     @Test func `a sign-in ends the session that the browser had and begins another`() async throws {
@@ -220,23 +220,23 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(browser.jar[GatewayFixture.gate]?.count == 5)
     }
 
-    @Test func `an ID token that is not for this attempt lets nobody in`() async throws {
+    @Test func `an ID token that is not for this attempt signs no user in`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
         gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
-        let answer = try await browser.open(callback, "Accept: */*\r\n")
-        #expect(answer.code == "id_token.nonce" && browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
+        let response = try await browser.open(callback, "Accept: */*\r\n")
+        #expect(response.code == "id_token.nonce" && browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
         #expect(!gateway.store.calls.contains("insert"))
     }
 
-    @Test func `a store that is down lets nobody in and takes no cookie away`() async throws {
+    @Test func `a store that is down signs no user in and removes no cookie`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
         gateway.store.isDown = true
-        let answer = try await browser.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
-        #expect(answer.status == 503 && answer.head.headerFields[.retryAfter] == "2" && answer.cookies.isEmpty)
+        let response = try await browser.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n")
+        #expect(response.status == 503 && response.head.headerFields[.retryAfter] == "2" && response.cookies.isEmpty)
         let callback = try await browser.begin("staff")
         let refused = try await browser.open(callback, "Accept: */*\r\n")
         #expect(refused.status == 503 && refused.cookies.isEmpty)
@@ -276,11 +276,11 @@ private let sessionCookie = "__Host-gatehouse"
     @Test func `A-13 the session ends in the store first, then in the browser, then at the provider`() async throws {
         let (gateway, browser) = try await self.signedIn()
         let ticket = try #require(browser.jar[GatewayFixture.gate]?[sessionCookie])
-        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
+        let response = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
         #expect(gateway.store.calls.last == "removeFamily")
         #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
-        #expect(answer.cookies == ["\(sessionCookie)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"])
-        let location = try #require(answer.location.flatMap { WebURL($0) })
+        #expect(response.cookies == ["\(sessionCookie)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"])
+        let location = try #require(response.location.flatMap { WebURL($0) })
         let form = try #require(Form(encoded: location.query ?? ""))
         #expect("\(location.origin)\(location.path)" == "https://id.staff.example/logout")
         #expect(form["post_logout_redirect_uri"] == "\(gate)/oauth2/sign_out" && form["id_token_hint"] != nil)
@@ -296,24 +296,25 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(heard.value)
     }
 
-    @Test func `if the store is down the person is told and keeps the cookie`() async throws {
+    @Test func `if the store is down the user gets an error and keeps the cookie`() async throws {
         let (gateway, browser) = try await self.signedIn()
         gateway.store.isDown = true
-        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "Accept: */*\r\n")
+        let response = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "Accept: */*\r\n")
         #expect(
-            answer.status == 503 && answer.cookies.isEmpty && browser.jar[GatewayFixture.gate]?[sessionCookie] != nil
+            response.status == 503 && response.cookies.isEmpty
+                && browser.jar[GatewayFixture.gate]?[sessionCookie] != nil
         )
     }
 
     @Test(arguments: ["Sec-Fetch-Site: cross-site", "Origin: https://evil.example", "Origin: null"])
-    func `another site cannot sign a person out`(line: String) async throws {
+    func `another site cannot sign a user out`(line: String) async throws {
         let (gateway, browser) = try await self.signedIn()
-        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "\(line)\r\n")
-        #expect(answer.status == 403 && answer.code == "request.cross_site")
+        let response = try await browser.open("\(gate)/oauth2/sign_out", method: "POST", "\(line)\r\n")
+        #expect(response.status == 403 && response.code == "request.cross_site")
         #expect(!gateway.store.calls.contains("removeFamily"))
     }
 
-    @Test func `a mere link signs nobody out`() async throws {
+    @Test func `a mere link signs no user out`() async throws {
         let (gateway, browser) = try await self.signedIn()
         let page = try await browser.open("\(gate)/oauth2/sign_out")
         #expect(page.status == 200 && page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
@@ -334,9 +335,9 @@ private let sessionCookie = "__Host-gatehouse"
         let host = "\(app).example.com"
         let head = try gateway.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
         #expect(gateway.verdict(head) == "sign in for \(app)")
-        let answer = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app))
-        browser.keep(answer, host: host)
-        return try #require(answer.location)
+        let response = SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route(app))
+        browser.keep(response, host: host)
+        return try #require(response.location)
     }
 
     @Test func `a stranger on an app's host signs in at the gate and gets a session of that host`() async throws {
@@ -364,7 +365,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(try JSON(parsing: info.body)["user"]?.string == "staff:ada")
     }
 
-    /// A person who is signed in at the gate, and the address with the code for the shop.
+    /// A user who is signed in on the gateway's host, and the URL with the code for the shop.
     private func withCode(_ gateway: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))
         let toGate = try self.knock(gateway, browser)
@@ -431,25 +432,25 @@ private let sessionCookie = "__Host-gatehouse"
 @Suite struct OtherEndpointTests {
     @Test func `the keys are published with a tag`() async throws {
         let gateway = try GatewayFixture()
-        let answer = try await Browser(gateway).open("\(gate)/oauth2/jwks.json")
-        let keys = try JSON(parsing: answer.body)["keys"]?.array
+        let response = try await Browser(gateway).open("\(gate)/oauth2/jwks.json")
+        let keys = try JSON(parsing: response.body)["keys"]?.array
         #expect(keys?.count == 1 && keys?.first?["kid"]?.string == gateway.runtime.keys.signing.id)
-        #expect(keys?.first?["d"] == nil && answer.head.headerFields[.eTag] == gateway.runtime.keys.entityTag)
+        #expect(keys?.first?["d"] == nil && response.head.headerFields[.eTag] == gateway.runtime.keys.entityTag)
     }
 
     @Test(arguments: ["", "/", "/nothing", "/auth", "/SIGN_IN", "/sign_in2"])
     func `other addresses below ours are nothing`(path: String) async throws {
-        let answer = try await Browser(try GatewayFixture()).open("\(gate)/oauth2\(path)", "Accept: */*\r\n")
-        #expect(answer.status == 404 && answer.code == "endpoint.none")
+        let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2\(path)", "Accept: */*\r\n")
+        #expect(response.status == 404 && response.code == "endpoint.none")
     }
 
     @Test(arguments: ["sign_in", "start/staff", "userinfo", "handover", "jwks.json", "style.css"])
     func `an address takes its own methods only`(name: String) async throws {
-        let answer = try await Browser(try GatewayFixture()).open(
+        let response = try await Browser(try GatewayFixture()).open(
             "\(gate)/oauth2/\(name)",
             method: "POST",
             "Accept: */*\r\n"
         )
-        #expect(answer.status == 405 && answer.code == "endpoint.method")
+        #expect(response.status == 405 && response.code == "endpoint.method")
     }
 }

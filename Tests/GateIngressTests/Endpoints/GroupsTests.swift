@@ -24,7 +24,7 @@ private let gate = "https://gate.example.com"
         return entry
     }
 
-    /// The lounge, as somebody with these claims finds it.
+    /// The lounge, as a user with these claims gets it.
     private func lounge(_ claims: [String: JSON], denying group: String) async throws -> Response {
         let gateway = try GatewayFixture(app: { app in
             app.route.denied = app.route.app == "lounge" ? [Self.entry(group: group)] : []
@@ -34,7 +34,7 @@ private let gate = "https://gate.example.com"
         return try await browser.open(callback, "Accept: */*\r\n")
     }
 
-    @Test func `a session keeps the groups that rules name if no app is told of the others`() async throws {
+    @Test func `a session keeps only the groups that rules name if no app gets the others`() async throws {
         let gateway = try GatewayFixture(app: { app in
             app.route.groups = .named
             app.route.denied = [Self.entry(group: "staff-abroad")]
@@ -47,7 +47,7 @@ private let gate = "https://gate.example.com"
         #expect(info["groups_complete"] == false)
     }
 
-    @Test func `an app is told of no more groups than its own rules name if its entry says so`() throws {
+    @Test func `an app with 'groups: named' gets only the groups that its rules name`() throws {
         let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "lounge" else { return }
             app.route.groups = .named
@@ -60,21 +60,21 @@ private let gate = "https://gate.example.com"
     }
 
     @Test func `who is denied gets no session`() async throws {
-        let answer = try await self.lounge(Self.ada, denying: "chess")
-        #expect(answer.status == 403 && answer.code == "policy.denied")
+        let response = try await self.lounge(Self.ada, denying: "chess")
+        #expect(response.status == 403 && response.code == "policy.denied")
     }
 
     @Test func `who is in no denied group enters`() async throws {
-        let answer = try await self.lounge(Self.ada, denying: "golf")
-        #expect(answer.status == 303 && answer.location == "\(gate)/lounge")
+        let response = try await self.lounge(Self.ada, denying: "golf")
+        #expect(response.status == 303 && response.location == "\(gate)/lounge")
     }
 
     @Test func `who may be in a denied group, since more groups are elsewhere, does not enter`() async throws {
         var claims = Self.ada
         claims["groups"] = nil
         claims["_claim_names"] = ["groups": "src1"]
-        let answer = try await self.lounge(claims, denying: "golf")
-        #expect(answer.status == 403 && answer.code == "policy.groups_unknown")
+        let response = try await self.lounge(claims, denying: "golf")
+        #expect(response.status == 403 && response.code == "policy.groups_unknown")
     }
 
     @Test func `groups over the budget are cut, but none that a rule names`() async throws {
@@ -100,10 +100,10 @@ private let gate = "https://gate.example.com"
 
     @Test func `the attempt's cookie comes along with a form from the provider's site`() async throws {
         let browser = Browser(try self.gateway())
-        let answer = try await browser.open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
-        let cookie = answer.cookies.first { $0.hasPrefix("__Host-gatehouse-attempt-") }
+        let response = try await browser.open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
+        let cookie = response.cookies.first { $0.hasPrefix("__Host-gatehouse-attempt-") }
         #expect(cookie?.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=None") == true)
-        #expect(answer.location?.contains("response_mode=form_post") == true)
+        #expect(response.location?.contains("response_mode=form_post") == true)
     }
 
     @Test func `a posted callback signs in, and the session's cookie is for our own site`() async throws {
@@ -112,9 +112,9 @@ private let gate = "https://gate.example.com"
         let parts = callback.split(separator: "?", maxSplits: 1).map(String.init)
         let type = "Content-Type: application/x-www-form-urlencoded\r\n"
         let fields = "Sec-Fetch-Site: cross-site\r\nOrigin: https://id.staff.example\r\n"
-        let answer = try await browser.open(parts[0], method: "POST", body: parts[1], type + fields)
-        #expect(answer.status == 303 && answer.location == "\(gate)/wiki")
-        let session = answer.cookies.first { $0.hasPrefix("__Host-gatehouse=") }
+        let response = try await browser.open(parts[0], method: "POST", body: parts[1], type + fields)
+        #expect(response.status == 303 && response.location == "\(gate)/wiki")
+        let session = response.cookies.first { $0.hasPrefix("__Host-gatehouse=") }
         #expect(session?.hasSuffix("SameSite=Lax") == true)
     }
 
@@ -144,23 +144,23 @@ private let gate = "https://gate.example.com"
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
             "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Purpose: prefetch\r\n",
         ])
-    func `nothing but a person opening the address begins a sign-in`(lines: String) async throws {
+    func `only a navigation begins a sign-in`(lines: String) async throws {
         let gateway = try GatewayFixture()
-        let answer = try await Browser(gateway).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
-        #expect(answer.status == 403 && answer.text.contains("request.not_navigation"))
-        #expect(answer.cookies.isEmpty && gateway.providers.requests.isEmpty)
+        let response = try await Browser(gateway).open("\(gate)/oauth2/start/staff?rd=%2F", "\(lines)Accept: */*\r\n")
+        #expect(response.status == 403 && response.text.contains("request.not_navigation"))
+        #expect(response.cookies.isEmpty && gateway.providers.requests.isEmpty)
     }
 
     @Test(arguments: ["", "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n"])
-    func `a person who opens the address begins one, also from another site`(lines: String) async throws {
-        let answer = try await Browser(try GatewayFixture()).open(
+    func `a navigation begins a sign-in, also from another site`(lines: String) async throws {
+        let response = try await Browser(try GatewayFixture()).open(
             "\(gate)/oauth2/start/staff",
             "\(lines)Accept: text/html\r\n"
         )
-        #expect(answer.status == 303)
+        #expect(response.status == 303)
     }
 
-    @Test func `those who wait for one provider leave room for another's people`() async throws {
+    @Test func `sign-ins that wait for one provider do not block those of another`() async throws {
         let gateway = try GatewayFixture()
         let staff = try #require(gateway.runtime.provider("staff"))
         while staff.waiting.acquire() {}

@@ -12,7 +12,7 @@ import Testing
 
 private let gate = "https://\(GatewayFixture.gate)"
 
-/// What a page offers when the way that a person chose is shut.
+/// What a page offers when the provider that a user chose fails.
 @Suite struct OtherWaysTests {
     private static let failure = Failure(.providerPinMismatch, "")
 
@@ -24,9 +24,15 @@ private let gate = "https://\(GatewayFixture.gate)"
     ) throws -> [String] {
         let gateway = try gateway ?? GatewayFixture()
         let head = try gateway.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
-        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
-        let request = EndpointRequest(head, body: [], way: way, runtime: gateway.runtime, now: gateway.clock.now)
-        return Endpoints(runtime: gateway.runtime).otherWays(for: request, after: failure).map(\.address)
+        let downstream = ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let request = EndpointRequest(
+            head,
+            body: [],
+            downstream: downstream,
+            runtime: gateway.runtime,
+            now: gateway.clock.now
+        )
+        return Endpoints(runtime: gateway.runtime).otherProviders(for: request, after: failure).map(\.address)
     }
 
     @Test(
@@ -37,16 +43,16 @@ private let gate = "https://\(GatewayFixture.gate)"
             ("/oauth2/callback/staff?state=x", "/start/guests?rd=%2F"),
         ]
     )
-    func `the other providers are offered, with the way back`(target: String, way: String) throws {
-        #expect(try self.ways(target) == ["\(gate)/oauth2\(way)"])
+    func `the other providers are offered, with the return path`(target: String, path: String) throws {
+        #expect(try self.ways(target) == ["\(gate)/oauth2\(path)"])
     }
 
     @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
-    func `a provider that the app does not accept is no other way`(path: String, provider: String) throws {
+    func `a provider that the app does not accept is not offered`(path: String, provider: String) throws {
         #expect(try self.ways("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
     }
 
-    @Test func `whoever chose a provider that the app does not accept is offered one that it does`() throws {
+    @Test func `a user who chose a provider that the app does not accept is offered one that it does`() throws {
         #expect(try self.ways("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
     }
 
@@ -81,7 +87,7 @@ private let gate = "https://\(GatewayFixture.gate)"
         let gateway = try GatewayFixture()
         let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(
-            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app)).location
+            SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route(app)).location
         )
         let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
         let query = Form([Form.Field("rd", back.value)]).encoded
@@ -90,31 +96,34 @@ private let gate = "https://\(GatewayFixture.gate)"
     }
 }
 
-/// The same, as a person meets it.
+/// The same, as a user gets it.
 @Suite struct OtherWaysPageTests {
     /// A site whose provider `staff` has no metadata.
     private func gateway() throws -> GatewayFixture {
         try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
     }
 
-    @Test func `a person whose provider fails at the start is offered the others`() async throws {
+    @Test func `a user whose provider fails at the start is offered the others`() async throws {
         let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
         #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx"))
         #expect(!page.text.contains("start/staff"))
     }
 
-    @Test func `a person without another way is offered to begin again`() async throws {
+    @Test func `a user without another provider is offered to begin again`() async throws {
         let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
         #expect(page.status == 502 && !page.text.contains("/oauth2/start/"))
         #expect(page.text.contains("\(gate)/oauth2/sign_in"))
     }
 
-    @Test func `a script is told the code only`() async throws {
-        let answer = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
-        #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
+    @Test func `a script gets the code only`() async throws {
+        let response = try await Browser(try self.gateway()).open(
+            "\(gate)/oauth2/start/staff?rd=%2Fx",
+            "Accept: */*\r\n"
+        )
+        #expect(response.status == 502 && response.code != nil && !response.text.contains("start/guests"))
     }
 
-    @Test func `after the provider's answer the way back is that of the attempt`() async throws {
+    @Test func `after the provider's callback the return path is that of the attempt`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/x?a=b")

@@ -23,13 +23,13 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         host: String
     ) throws -> String {
         let head = try gateway.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
-        let answer = SignInRedirect(runtime: gateway.runtime).answer(
+        let response = SignInRedirect(runtime: gateway.runtime).response(
             for: head,
             route: try gateway.route(app),
             client: IPAddress("192.0.2.1")
         )
-        browser.keep(answer, host: host)
-        return try #require(answer.location)
+        browser.keep(response, host: host)
+        return try #require(response.location)
     }
 
     @Test func `W-06: a long address of an app on the gateway's host is reached after the sign-in`() async throws {
@@ -64,7 +64,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(try await browser.open(back).location == "https://shop.example.com\(self.long)")
     }
 
-    @Test func `W-06: an address over 8 KiB ends on a page that says so`() async throws {
+    @Test func `W-06: a URL over 8 KiB ends on a page that explains it`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
@@ -79,7 +79,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(links(page) == ["Try again": "\(gate)/wiki"])
     }
 
-    @Test func `W-06: what is not kept any more says so`() async throws {
+    @Test func `W-06: a dropped reference ends on a page that explains it`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
@@ -132,7 +132,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test(arguments: ["//evil.example", "/\\evil.example", "https://evil.example", "/a/../b"])
-    func `a path that is none of this site is not kept`(target: String) {
+    func `a path that is not on this site is not kept`(target: String) {
         #expect(ReturnPath(target) == nil)
         #expect(ReturnPath(target + String(repeating: "a", count: 5000)) == nil)
     }
@@ -148,7 +148,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
             let lines = "Sec-Fetch-Mode: navigate\r\n" + (cookies.isEmpty ? "" : "Cookie: \(cookies)\r\n")
             let head = try gateway.head("GET /cart", host, lines)
             browser.keep(
-                SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")),
+                SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route("shop")),
                 host: host
             )
         }
@@ -161,16 +161,18 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         try await browser.open(try await browser.begin("staff"))
         let head = try gateway.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGate = try #require(
-            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")).location
+            SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route("shop")).location
         )
         // More than the limit, since a slow machine earns some while it goes through them.
-        var answer = try await browser.open(toGate, "Accept: */*\r\n")
+        var response = try await browser.open(toGate, "Accept: */*\r\n")
         var admitted = 0
-        while answer.status == 303, admitted < 10 * TransferLimiter.perMinute {
+        while response.status == 303, admitted < 10 * TransferLimiter.perMinute {
             admitted += 1
-            answer = try await browser.open(toGate, "Accept: */*\r\n")
+            response = try await browser.open(toGate, "Accept: */*\r\n")
         }
-        #expect(answer.status == 429 && answer.code == "handover.too_often" && admitted >= TransferLimiter.perMinute)
+        #expect(
+            response.status == 429 && response.code == "handover.too_often" && admitted >= TransferLimiter.perMinute
+        )
         // Others are not concerned.
         let other = Browser(gateway)
         try await other.open(try await other.begin("staff"))

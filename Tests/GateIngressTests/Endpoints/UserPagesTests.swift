@@ -39,8 +39,10 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `a script gets none of that`() async throws {
         let gateway = try GatewayFixture()
         let ticket = try await gateway.cachedSession(of: .staff("eve", email: "eve@example.com"))
-        let answer = try gateway.received("GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n")
-        #expect(answer.contains("{\"error\":\"policy.refused\"") && !answer.contains("eve@example.com"))
+        let response = try gateway.received(
+            "GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n"
+        )
+        #expect(response.contains("{\"error\":\"policy.refused\"") && !response.contains("eve@example.com"))
     }
 
     @Test func `Z-04: after a rejection at the callback the page does not claim that the user is signed in`()
@@ -112,7 +114,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `Z-03: a transfer that went wrong leads back to the app`() async throws {
         let gateway = try GatewayFixture()
         let head = try gateway.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let location = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop"))
+        let location = SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route("shop"))
             .location
         gateway.clock.advance(by: 600)
         let page = try await Browser(gateway).open(try #require(location))
@@ -128,8 +130,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(page.contains("<h1>The request was not understood</h1>") && page.contains("content-security-policy: "))
         let fetch = "Sec-Fetch-Mode: cors\r\n"
         for lines in ["", "\(accept)\(fetch)", "\(accept)X-Requested-With: XMLHttpRequest\r\n", "Accept: */*\r\n"] {
-            let answer = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
-            #expect(answer.contains("content-type: application/json\r\n"), "\(lines)")
+            let response = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
+            #expect(response.contains("content-type: application/json\r\n"), "\(lines)")
         }
     }
 
@@ -158,8 +160,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     @Test func `Z-03: a stranger signs in first`() async throws {
         let browser = Browser(try GatewayFixture(without: ["front"]))
         for path in ["/oauth2/apps", "/"] {
-            let answer = try await browser.open("\(gate)\(path)")
-            #expect(answer.location == "\(gate)/oauth2/sign_in?\(Form([Form.Field("rd", path)]).encoded)")
+            let response = try await browser.open("\(gate)\(path)")
+            #expect(response.location == "\(gate)/oauth2/sign_in?\(Form([Form.Field("rd", path)]).encoded)")
         }
         let script = try await browser.open("\(gate)/oauth2/apps", "Accept: */*\r\n")
         #expect(script.status == 401 && script.code == "session.none")
@@ -176,8 +178,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
     }
 
     @Test func `on an app's host the list is the gateway's`() async throws {
-        let answer = try await Browser(try GatewayFixture()).open("https://shop.example.com/oauth2/apps")
-        #expect(answer.location == "\(gate)/oauth2/apps")
+        let response = try await Browser(try GatewayFixture()).open("https://shop.example.com/oauth2/apps")
+        #expect(response.location == "\(gate)/oauth2/apps")
     }
 }
 
@@ -191,8 +193,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test func `W-03: the provider gets our client id and brings back a state that the page knows`() async throws {
         let (_, browser) = try await self.signedIn()
-        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
-        let location = try #require(answer.location.flatMap { WebURL($0) })
+        let response = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
+        let location = try #require(response.location.flatMap { WebURL($0) })
         let form = try #require(Form(encoded: location.query ?? ""))
         #expect(form["client_id"] == "gatehouse" && form["id_token_hint"] != nil)
         let state = try #require(form["state"])
@@ -204,8 +206,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test func `W-03: after the provider the user goes where the sign-out was to lead`() async throws {
         let (_, browser) = try await self.signedIn()
-        let answer = try await browser.open("\(gate)/oauth2/sign_out?rd=%2Fwiki%2Fbye", method: "POST")
-        let form = Form(encoded: answer.location.flatMap { WebURL($0)?.query } ?? "")
+        let response = try await browser.open("\(gate)/oauth2/sign_out?rd=%2Fwiki%2Fbye", method: "POST")
+        let form = Form(encoded: response.location.flatMap { WebURL($0)?.query } ?? "")
         let state = try #require(form?["state"])
         let back = try await browser.open("\(gate)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)")
         #expect(back.status == 303 && back.location == "\(gate)/wiki/bye")
@@ -213,15 +215,15 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test func `V-01: a sign-out clears what the browser has stored of the apps`() async throws {
         let (_, browser) = try await self.signedIn()
-        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
-        #expect(answer.head.headerFields[.clearSiteData] == "\"cache\"")
+        let response = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
+        #expect(response.head.headerFields[.clearSiteData] == "\"cache\"")
     }
 
     @Test func `V-03: on an app's host without a session the gateway's host is asked`() async throws {
         let (gateway, browser) = try await self.signedIn()
-        let answer = try await browser.open("https://shop.example.com/oauth2/sign_out")
-        #expect(answer.status == 303 && answer.location == "\(gate)/oauth2/sign_out")
-        let page = try await browser.open(try #require(answer.location))
+        let response = try await browser.open("https://shop.example.com/oauth2/sign_out")
+        #expect(response.status == 303 && response.location == "\(gate)/oauth2/sign_out")
+        let page = try await browser.open(try #require(response.location))
         #expect(page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
         let posted = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
         #expect(posted.location == "https://shop.example.com/oauth2/sign_out")
@@ -236,9 +238,9 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let page = try await browser.open("https://shop.example.com/oauth2/sign_out")
         let policy = page.head.headerFields[.contentSecurityPolicy]
         #expect(policy?.hasSuffix("form-action 'self' https://gate.example.com") == true)
-        let answer = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
-        #expect(answer.location?.hasPrefix("\(gate)/oauth2/sign_out?state=") == true)
-        let after = try await browser.open(try #require(answer.location))
+        let response = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
+        #expect(response.location?.hasPrefix("\(gate)/oauth2/sign_out?state=") == true)
+        let after = try await browser.open(try #require(response.location))
         #expect(after.text.contains("You may still be signed in at staff."))
     }
 }

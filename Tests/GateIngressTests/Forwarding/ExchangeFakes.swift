@@ -28,7 +28,7 @@ final class FakeClient: DownstreamExchange {
 
     func sendContinue() { self.events.append("continue") }
     func sendInterim(_ head: ByteBuffer) { self.received += String(buffer: head) }
-    func respond(_ answer: Response) { self.events.append("respond \(answer.head.status.code)") }
+    func respond(_ response: Response) { self.events.append("respond \(response.head.status.code)") }
     func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
         self.received += String(buffer: head)
     }
@@ -73,7 +73,7 @@ final class FakeStream: UpstreamStream {
     func resumeReading() { self.isReading = true }
 }
 
-/// The responder's side of an exchange: notes what it is asked and told.
+/// The responder's side of an exchange: notes its calls.
 final class FakeDelegate: UpstreamExchangeDelegate {
     let requestID = RequestID.given("the-id")
     /// The identity for a retry; nil if the user is denied then.

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [(100, 30), (30, 30), (5, 5)] as [(Int64, Int64)])
-    func `an entry is believed for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
+    func `an entry is valid for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let cache = SessionCache()
@@ -56,7 +56,7 @@ import Testing
         #expect(cache.count == 0)
     }
 
-    @Test func `a session that has no time left is not believed`() async throws {
+    @Test func `a session that has no time left is not cached`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let cache = SessionCache()
@@ -98,13 +98,14 @@ import Testing
         #expect(!ended.contains([1]) && ended.contains([4]))
     }
 
-    @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
+    @Test func `identity lines are cached for half of the assertion's lifetime`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let session = CachedSession(issued.session, freshUntil: .distantFuture)
         let route = try gateway.route("wiki")
         func lines(at now: Instant) throws -> ByteBuffer? {
-            guard case .admitted(let lines) = try session.standing(on: route, runtime: gateway.runtime, now: now) else {
+            guard case .admitted(let lines) = try session.authorization(on: route, runtime: gateway.runtime, now: now)
+            else {
                 return nil
             }
             return lines
@@ -112,7 +113,7 @@ import Testing
         let first = try lines(at: gateway.clock.now)
         #expect(try first != nil && lines(at: gateway.clock.now.advanced(by: .seconds(59))) == first)
         #expect(try lines(at: gateway.clock.now.advanced(by: .seconds(60))) != first)
-        session.forgetStandings()
+        session.dropAuthorizations()
         #expect(try lines(at: gateway.clock.now) != first)
     }
 }

@@ -16,7 +16,7 @@ import Testing
         ("Accept: application/json", false), ("X: y", false),
         ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
     ])
-    func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
+    func `users get pages and scripts get what they can parse`(lines: String, wantsPage: Bool) throws {
         let gateway = try GatewayFixture()
         #expect(ClientKind(try gateway.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
     }
@@ -31,19 +31,19 @@ import Testing
     ])
     func `each failure is rendered with its status`(reason: Failure.Reason, status: Int) throws {
         let rendering = try GatewayFixture().runtime.rendering
-        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: true)).status == status)
-        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false)).status == status)
+        #expect(rendering.response(to: Failure(reason, ""), for: ClientKind(wantsPage: true)).status == status)
+        #expect(rendering.response(to: Failure(reason, ""), for: ClientKind(wantsPage: false)).status == status)
     }
 
     @Test(arguments: Failure.Reason.allCases)
     func `a user sees code and incident and never the detail`(reason: Failure.Reason) throws {
         let gateway = try GatewayFixture()
         let failure = Failure(reason, "SECRET detail")
-        let page = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
+        let page = gateway.runtime.rendering.response(to: failure, for: ClientKind(wantsPage: true))
         #expect(page.text.contains("<code>\(reason.code)</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
-        let script = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        let script = gateway.runtime.rendering.response(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
         #expect(json["error"]?.string == reason.code && json["incident"]?.string?.utf8.count == 12)
         #expect(!script.text.contains("SECRET") && script.status == page.status)
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `pages carry their protections and are not stored`() throws {
         let gateway = try GatewayFixture()
-        let page = gateway.runtime.rendering.answer(to: Failure(.policyRefused, ""), for: ClientKind(wantsPage: true))
+        let page = gateway.runtime.rendering.response(to: Failure(.policyRefused, ""), for: ClientKind(wantsPage: true))
         let fields = page.head.headerFields
         let policy = try #require(fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
@@ -70,8 +70,8 @@ import Testing
     func `a client gets Retry-After where repeating the request helps`(reason: Failure.Reason, seconds: String?) throws
     {
         let gateway = try GatewayFixture()
-        let answer = gateway.runtime.rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false))
-        #expect(answer.head.headerFields[.retryAfter] == seconds)
+        let response = gateway.runtime.rendering.response(to: Failure(reason, ""), for: ClientKind(wantsPage: false))
+        #expect(response.head.headerFields[.retryAfter] == seconds)
     }
 
     @Test func `values in pages are escaped`() {
@@ -126,7 +126,7 @@ import Testing
 }
 
 @Suite struct SignInInvitationTests {
-    private func answer(
+    private func response(
         _ start: String,
         _ app: String,
         host: String = GatewayFixture.gate,
@@ -134,7 +134,7 @@ import Testing
     ) throws -> Response {
         let gateway = try GatewayFixture()
         let head = try gateway.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
-        return SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app))
+        return SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route(app))
     }
 
     @Test(arguments: [
@@ -143,32 +143,32 @@ import Testing
         ("POST /wiki/a", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
         ("GET /wiki/a?x=%00", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
     ])
-    func `a person is sent to sign in and then back to where they were`(
+    func `a user is redirected to sign in and then back`(
         start: String,
         app: String,
         location: String
     ) throws {
-        let answer = try self.answer(start, app)
-        #expect(answer.status == 303 && answer.location == location)
-        #expect(answer.head.headerFields[.cacheControl] == "no-store" && answer.cookies.isEmpty)
+        let response = try self.response(start, app)
+        #expect(response.status == 303 && response.location == location)
+        #expect(response.head.headerFields[.cacheControl] == "no-store" && response.cookies.isEmpty)
     }
 
-    @Test func `V-10 a script is told 401, where a user would have to go and what to send afterwards`() throws {
-        let answer = try self.answer("GET /wiki/a", "wiki", page: false)
-        let json = try JSON(parsing: answer.body)
-        #expect(answer.status == 401 && answer.location == nil && json["error"]?.string == "sign_in_required")
+    @Test func `V-10 a script gets 401 with the sign-in URL and the cookie to send afterwards`() throws {
+        let response = try self.response("GET /wiki/a", "wiki", page: false)
+        let json = try JSON(parsing: response.body)
+        #expect(response.status == 401 && response.location == nil && json["error"]?.string == "sign_in_required")
         #expect(json["sign_in"]?.string == "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa")
         #expect(json["help"]?.string?.contains("the cookie __Host-gatehouse of that session") == true)
-        #expect(answer.head.headerFields[.wwwAuthenticate] != nil)
-        let elsewhere = try JSON(parsing: self.answer("GET /a", "shop", host: "shop.example.com", page: false).body)
+        #expect(response.head.headerFields[.wwwAuthenticate] != nil)
+        let elsewhere = try JSON(parsing: self.response("GET /a", "shop", host: "shop.example.com", page: false).body)
         #expect(elsewhere["sign_in"]?.string == "https://shop.example.com/oauth2/sign_in?rd=%2Fa")
     }
 
-    @Test func `on an app's own host a person is sent to the gate, bound to the browser`() throws {
-        let answer = try self.answer("GET /cart", "shop", host: "shop.example.com")
-        #expect(answer.location?.hasPrefix("https://gate.example.com/oauth2/handover?request=") == true)
-        #expect(answer.cookies.count == 1)
-        #expect(answer.cookies.first?.hasPrefix("__Host-gatehouse-handover-") == true)
-        #expect(answer.cookies.first?.hasSuffix("; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
+    @Test func `on an app's own host a user is redirected to the gateway's host, bound to the browser`() throws {
+        let response = try self.response("GET /cart", "shop", host: "shop.example.com")
+        #expect(response.location?.hasPrefix("https://gate.example.com/oauth2/handover?request=") == true)
+        #expect(response.cookies.count == 1)
+        #expect(response.cookies.first?.hasPrefix("__Host-gatehouse-handover-") == true)
+        #expect(response.cookies.first?.hasSuffix("; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
     }
 }

@@ -25,7 +25,7 @@ import Testing
         return text.split(separator: "\r\n").map(String.init)
     }
 
-    @Test func `an app is told who the person is`() async throws {
+    @Test func `an app gets the identity of the user`() async throws {
         let lines = try await self.lines(.staff())
         #expect(
             lines.dropLast() == [
@@ -36,7 +36,7 @@ import Testing
         #expect(lines.last?.hasPrefix("X-Gatehouse-Assertion: ey") == true)
     }
 
-    @Test func `an address that is not verified is not told`() async throws {
+    @Test func `an email address that is not verified is not sent`() async throws {
         var profile = Profile.staff()
         profile.emailVerified = false
         let lines = try await self.lines(profile, on: "shop")
@@ -65,7 +65,7 @@ import Testing
         #expect(lines.count { $0.hasPrefix("X-Forwarded-User:") } == 1)
     }
 
-    @Test func `the assertion is for this app and half as long believed as it lives`() async throws {
+    @Test func `the assertion is for this app and is cached for half its lifetime`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
         let buffer = try gateway.runtime.identity.lines(
@@ -82,7 +82,7 @@ import Testing
         #expect(gateway.runtime.identity.halfLife == .seconds(60))
     }
 
-    @Test func `an app that asks for named groups is told of no other, in no line`() async throws {
+    @Test func `an app that asks for named groups gets no other, in no line`() async throws {
         let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "wiki" else { return }
             var entry = AccessEntry(line: 1)

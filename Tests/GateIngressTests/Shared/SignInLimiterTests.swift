@@ -55,24 +55,24 @@ import Testing
         #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
     }
 
-    @Test func `as many sign-ins as are configured are worked at, and who leaves makes room`() {
+    @Test func `as many sign-ins as configured are in progress, and one that ends admits another`() {
         let signIns = SignInLimiter()
         var bounds = SignInLimits()
         bounds.inFlight = 1
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == "signin.too_many")
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == "signin.too_many")
         #expect(signIns.count == 1)
-        signIns.leave()
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
+        signIns.release()
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
     }
 
-    @Test func `while memory is short nobody new signs in, but who is on the way back comes in`() {
+    @Test func `while memory is short new sign-ins are rejected, but users on the way back are admitted`() {
         let signIns = SignInLimiter()
         let bounds = SignInLimits()
         signIns.close(true)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == "signin.overloaded")
         #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(nil, within: bounds) } == nil)
-        #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
         signIns.close(false)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == nil)
     }

@@ -13,21 +13,21 @@ import Testing
 
 @testable import GateIngress
 
-/// Sends requests to the gateway's own addresses as a browser would, and keeps cookies for each host.
+/// Sends requests to endpoints as a browser would, and keeps cookies for each host.
 final class Browser {
     private let gateway: GatewayFixture
     /// The cookies by host and name.
     var jar: [String: [String: String]] = [:]
     private let noted = NotedSessions()
 
-    /// The sessions that the gateway's loop was told of as they began.
+    /// The sessions that were passed to the gateway's loop as they began.
     var begun: [IssuedSession] { self.noted.all }
 
     init(_ gateway: GatewayFixture) {
         self.gateway = gateway
     }
 
-    /// The answer to a request for an address of ours.
+    /// The response to a request for an endpoint.
     @discardableResult
     func open(
         _ address: String,
@@ -41,39 +41,39 @@ final class Browser {
         if !cookies.isEmpty { fields += "Cookie: \(cookies.joined(separator: "; "))\r\n" }
         if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
         let head = try self.gateway.head("\(method) \(place.target)", place.origin.host, fields)
-        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let downstream = ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let own = EndpointRequest(
             head,
             body: Array(body.utf8),
-            way: way,
+            downstream: downstream,
             runtime: self.gateway.runtime,
             now: self.gateway.clock.now
         )
         let noted = self.noted
         let endpoints = Endpoints(runtime: self.gateway.runtime) { issued in noted.append(issued) }
-        let answer = await endpoints.answer(to: own)
-        self.keep(answer, host: place.origin.host)
-        return answer
+        let response = await endpoints.response(to: own)
+        self.keep(response, host: place.origin.host)
+        return response
     }
 
-    /// Takes the cookies of an answer.
-    func keep(_ answer: Response, host: String) {
-        for line in answer.cookies {
+    /// Keeps the cookies of a response.
+    func keep(_ response: Response, host: String) {
+        for line in response.cookies {
             let pair = line.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = line.contains("; Max-Age=0;") ? nil : String(pair[1])
             self.jar[host, default: [:]][String(pair[0])] = value
         }
     }
 
-    /// Begins a sign-in; the answer of the provider is the address of the callback that ends it.
+    /// Begins a sign-in; returns the URL of the callback that ends it.
     func begin(
         _ provider: String,
         returnPath: String = "/",
         as claims: [String: JSON] = Browser.ada
     ) async throws -> String {
         let query = Form([Form.Field("rd", returnPath)]).encoded
-        let answer = try await self.open("https://\(GatewayFixture.gate)/oauth2/start/\(provider)?\(query)")
-        return try self.callback(to: try #require(answer.location), provider: provider, as: claims)
+        let response = try await self.open("https://\(GatewayFixture.gate)/oauth2/start/\(provider)?\(query)")
+        return try self.callback(to: try #require(response.location), provider: provider, as: claims)
     }
 
     /// What the provider does with the browser that it was sent.
@@ -88,11 +88,11 @@ final class Browser {
         var all = claims
         all["nonce"] = .string(try #require(form["nonce"]))
         self.gateway.providers.says(all)
-        let answer = Form([Form.Field("code", "c1"), Form.Field("state", try #require(form["state"]))])
-        return "\(try #require(form["redirect_uri"]))?\(answer.encoded)"
+        let response = Form([Form.Field("code", "c1"), Form.Field("state", try #require(form["state"]))])
+        return "\(try #require(form["redirect_uri"]))?\(response.encoded)"
     }
 
-    /// A person of example.org.
+    /// A user of example.org.
     static let ada: [String: JSON] = [
         "sub": "ada", "email": "ada@example.org", "email_verified": true, "name": "Ada Lovelace",
     ]

@@ -144,7 +144,7 @@ struct GatewayFixture {
         return try #require(try parser.head(from: &buffer))
     }
 
-    /// A new session of a person on a host.
+    /// A new session of a user on a host.
     func session(of profile: Profile, on host: String = GatewayFixture.gate) async throws -> IssuedSession {
         try await self.runtime.sessions.issue(GateSessions.SignIn(profile: profile), host: host, now: self.clock.now)
     }
@@ -159,13 +159,13 @@ struct GatewayFixture {
         return issued.ticket
     }
 
-    /// What the path says of a request, in words.
+    /// The verdict on a request, in words.
     func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: SessionLookup? = nil) -> String {
         switch RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
         case .refused(let failure): "refused \(failure.code)"
         case .wrongMethod(let route): "method of \(route.name)"
         case .ownEndpoint: "own endpoint"
-        case .answered(let status): "answered \(status)"
+        case .respond(let status): "answered \(status)"
         case .needsSession: "needs session"
         case .signInNeeded(let route): "sign in for \(route.name)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"

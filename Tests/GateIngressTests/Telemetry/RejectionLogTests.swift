@@ -22,14 +22,14 @@ import Testing
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         for wantsPage in [true, false] {
-            let answer = gateway.runtime.rendering.answer(
+            let response = gateway.runtime.rendering.response(
                 to: Failure(reason, "why"),
                 for: ClientKind(wantsPage: wantsPage)
             )
             let line = try #require(lines.all.last)
             let incident = try #require(line.values["incident"])
             #expect("\(line.level)" == level && line.values["code"] == reason.code && line.values["detail"] == "why")
-            #expect(answer.text.contains(incident))
+            #expect(response.text.contains(incident))
         }
     }
 
@@ -37,20 +37,20 @@ import Testing
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let head = try gateway.head("GET /wiki", GatewayFixture.gate, "Accept: */*\r\n")
-        let answer = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("wiki"))
-        let json = try JSON(parsing: answer.body)
-        #expect(answer.status == 401 && json["error"]?.string == "sign_in_required")
+        let response = SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route("wiki"))
+        let json = try JSON(parsing: response.body)
+        #expect(response.status == 401 && json["error"]?.string == "sign_in_required")
         #expect(json["incident"]?.string == lines.all.last?.values["incident"] && lines.all.count == 1)
         #expect(lines.all.last?.values["detail"]?.contains("wiki") == true)
     }
 
-    @Test func `Z-05: bytes that are no request are logged with the incident that is shown`() throws {
+    @Test func `Z-05: bytes that are not a request are logged with the incident that is shown`() throws {
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        let answer = try gateway.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        let response = try gateway.received("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         let line = try #require(lines.all.last)
         #expect("\(line.level)" == "info" && line.values["code"] == "request.repeated_host")
-        #expect(answer.contains(try #require(line.values["incident"])))
+        #expect(response.contains(try #require(line.values["incident"])))
     }
 
     @Test func `Z-05: a flood of one kind is bounded, counted, and hides no other`() throws {
@@ -73,7 +73,7 @@ import Testing
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
         let failure = Failure(.requestCrossSiteWebSocket, "opened by https://\(hostile)evil.example")
-        _ = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        _ = gateway.runtime.rendering.response(to: failure, for: ClientKind(wantsPage: false))
         let detail = try #require(lines.all.last?.values["detail"])
         #expect(PrintableText.isPrintable(detail) && detail.hasPrefix("opened by https://\\"))
     }

@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test func `the same name and labels are one series, whoever asks`() {
+    @Test func `the same name and labels are one series`() {
         let registry = PrometheusRegistry()
         for _ in 0..<3 {
             registry.makeCounter(label: "a_total", dimensions: [("x", "y")]).increment(by: 2)

@@ -46,7 +46,7 @@ private let day: Int64 = 86_400
 }
 
 @Suite struct ExpiryTests {
-    @Test func `each certificate that ends soon is told, with its name, its day and what was shown`() throws {
+    @Test func `each certificate that expires soon is reported, with its name, its day and its chain`() throws {
         let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [
             try .stub(1, "CN=leaf", left: .days(2)), try .stub(2, "CN=between", left: .days(20)),
@@ -63,13 +63,13 @@ private let day: Int64 = 86_400
         #expect(fixture.lines.events.count == 2)
     }
 
-    @Test func `of a certificate without a name it is said that it has none`() throws {
+    @Test func `a certificate without a name is reported as such`() throws {
         let fixture = PinFixture(["staff": nil])
         try fixture.survey([.stub(1, "", left: .days(2))])
         #expect(fixture.events.first?.detail.contains("a certificate without subject") == true)
     }
 
-    @Test func `while nothing ends soon nothing is told`() throws {
+    @Test func `while nothing expires soon nothing is reported`() throws {
         let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(31))))
         try fixture.survey([.stub(1, age: .days(60), left: .days(30))])
         fixture.watch.tick()
@@ -77,7 +77,7 @@ private let day: Int64 = 86_400
     }
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
-    func `a stage is told once a day at most, however often the host is looked at`(second: Int64) throws {
+    func `an expiry is reported at most once a day, however often the host is scanned`(second: Int64) throws {
         let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .days(10))]
         try fixture.survey(chain)
@@ -86,7 +86,7 @@ private let day: Int64 = 86_400
         #expect(fixture.events.count == 1)
     }
 
-    @Test func `a survey once a day tells each day`() throws {
+    @Test func `a scan once a day reports each day`() throws {
         let fixture = PinFixture(["staff": nil])
         for _ in 0..<3 {
             try fixture.survey([.stub(1, left: .days(20))])
@@ -95,7 +95,7 @@ private let day: Int64 = 86_400
         #expect(fixture.events.map(\.severity) == [.notice, .notice, .notice])
     }
 
-    @Test func `a new stage is told at once`() throws {
+    @Test func `a new threshold is reported at once`() throws {
         let fixture = PinFixture(["staff": nil])
         let chain: [ProviderCertificate] = [try .stub(1, left: .seconds(14 * day + 60))]
         try fixture.survey(chain)
@@ -104,7 +104,7 @@ private let day: Int64 = 86_400
         #expect(fixture.events.map(\.severity) == [.notice, .warning])
     }
 
-    @Test func `two certificates of a chain with one stage are two events`() throws {
+    @Test func `two certificates of a chain with one threshold are two events`() throws {
         let fixture = PinFixture(["staff": nil])
         try fixture.survey([.stub(1, "CN=leaf", left: .days(2)), .stub(2, "CN=between", left: .days(2))])
         #expect(fixture.events.count == 2)
@@ -118,7 +118,7 @@ private let day: Int64 = 86_400
             (.report, "mismatches are only noted"), (.reject, "all connections are refused"),
         ] as [(PinSet.Expired, String)]
     )
-    func `that pins expire is told with what follows`(expired: PinSet.Expired, words: String) throws {
+    func `pins that expire are reported with the consequence`(expired: PinSet.Expired, words: String) throws {
         let end = PinFixture.start.advanced(by: .days(14))
         let fixture = PinFixture(try PinSet.stub(1, expires: end, expired: expired))
         #expect(fixture.events.map(\.name) == [.expiring] && fixture.events.first?.severity == .warning)
@@ -132,7 +132,7 @@ private let day: Int64 = 86_400
             (.report, .report, 0, false), (.report, .reject, 0, false),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, Bool)]
     )
-    func `pins that were enforced until they expired protect nobody, and that is told`(
+    func `pins that were enforced until they expired no longer protect, and that is reported`(
         mode: PinSet.Mode,
         expired: PinSet.Expired,
         second: Int64,
@@ -147,7 +147,7 @@ private let day: Int64 = 86_400
         #expect(bypassed.allSatisfy { $0.severity == .warning && $0.detail.contains("expired on \(end.date)") })
     }
 
-    @Test func `each set of a provider is told of by itself`() throws {
+    @Test func `each set of a provider is reported separately`() throws {
         let end = PinFixture.start.advanced(by: .days(10))
         let hosts = ["a.example.com": try PinSet.stub(2, expires: end), "b.example.com": try PinSet.stub(3)]
         let fixture = PinFixture(["staff": PinPolicy(standard: try PinSet.stub(1, expires: end), hosts: hosts)])
@@ -155,14 +155,14 @@ private let day: Int64 = 86_400
     }
 
     @Test(arguments: [0, 3600, 85_999] as [Int64])
-    func `a stage is told once a day at most, however often pins are looked at`(second: Int64) throws {
+    func `an expiry is reported at most once a day, however often pins are checked`(second: Int64) throws {
         let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(10))))
         fixture.clock.advance(by: second)
         for _ in 0..<3 { fixture.watch.tick() }
         #expect(fixture.events.count == 1)
     }
 
-    @Test func `the days until pins expire are told until they are renewed`() throws {
+    @Test func `the days until pins expire are reported until they are renewed`() throws {
         let fixture = PinFixture(try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(4))))
         for _ in 0..<3 {
             fixture.clock.advance(by: day)

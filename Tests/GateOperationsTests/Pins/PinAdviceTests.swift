@@ -30,7 +30,7 @@ import Testing
         #expect(remarks.allSatisfy { $0.contains(preset.name) && $0.contains(preset.date) })
     }
 
-    @Test func `that a list is old is said before its host has shown anything`() throws {
+    @Test func `an old list is reported before its host has shown anything`() throws {
         let set = PinSet(match: .chain, pins: PinPreset.google.pins, preset: PinPreset.google.name)
         let later = PinFixture.start.advanced(by: .days(400))
         #expect(PinAdvice.remarks(on: PinnedHost(set: set), now: later).count == 1)
@@ -64,7 +64,7 @@ import Testing
             (.report, .report, 0, nil), (.report, .reject, 0, "refused"), (.report, .reject, 1, nil),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, String?)]
     )
-    func `that pins have expired is said where something follows from it`(
+    func `expired pins are reported where that has a consequence`(
         mode: PinSet.Mode,
         expired: PinSet.Expired,
         left: Int64,

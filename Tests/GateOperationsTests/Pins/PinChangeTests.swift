@@ -6,7 +6,7 @@ import Testing
 
 @testable import GateOperations
 
-/// What a reload gives up.
+/// Pins that a reload disables.
 @Suite struct PinChangeTests {
     private static let host = "api.example.com"
     private static let past = PinFixture.start.advanced(by: .seconds(-1))
@@ -53,7 +53,7 @@ import Testing
             (.hostEnforced, .none), (.hostsOnly, .reported), (.hostsOnly, .none),
         ] as [(Pins, Pins)]
     )
-    func `pins that were enforced for every host and are not any more are told`(old: Pins, new: Pins) throws {
+    func `pins that were enforced for every host and no longer are reported`(old: Pins, new: Pins) throws {
         let event = try #require(try self.event(from: old, to: new))
         #expect(event.name == .bypassed && event.severity == .warning && event.at == PinFixture.start)
         #expect(event.provider == "staff" && event.host == nil)
@@ -66,7 +66,7 @@ import Testing
             (.hostEnforcedOthersReported, .none), (.hostsOnly, .hostReported),
         ] as [(Pins, Pins)]
     )
-    func `if only one host's pins are given up, the event names it`(old: Pins, new: Pins) throws {
+    func `if only one host's pins are disabled, the event names it`(old: Pins, new: Pins) throws {
         let event = try self.event(from: old, to: new)
         #expect(event?.name == .bypassed && event?.host == Self.host)
     }
@@ -80,24 +80,24 @@ import Testing
             (.expiredIntoReport, .none), (.hostEnforcedOthersReported, .enforced),
         ] as [(Pins, Pins)]
     )
-    func `whoever gives nothing up is told nothing`(old: Pins, new: Pins) throws {
+    func `a reload that disables no pins reports nothing`(old: Pins, new: Pins) throws {
         #expect(try self.event(from: old, to: new) == nil)
     }
 
     @Test(arguments: [Pins.none, .enforced, .reported, .hostReported, .hostEnforcedOthersReported, .hostsOnly])
-    func `at the start nothing is given up, whatever the file says`(pins: Pins) throws {
+    func `at the start nothing counts as disabled`(pins: Pins) throws {
         #expect(PinFixture(["staff": try self.policy(pins)]).events.isEmpty)
     }
 
     @Test(arguments: Pins.allCases)
-    func `with a provider that is removed nobody can sign in, so nothing is given up`(pins: Pins) throws {
+    func `a provider that is removed does not count, since no user can sign in with it`(pins: Pins) throws {
         let fixture = PinFixture(["staff": try self.policy(pins)])
         let told = fixture.lines.events.count
         fixture.watch.adopt([:])
         #expect(fixture.lines.events.count == told)
     }
 
-    @Test func `each reload that gives pins up is told, however soon after the last`() throws {
+    @Test func `each reload that disables pins is reported, however soon after the last`() throws {
         let fixture = PinFixture(["staff": try self.policy(.enforced)])
         for pins in [.reported, .enforced, .reported] as [Pins] {
             fixture.watch.adopt(["staff": try self.policy(pins)])
@@ -106,7 +106,7 @@ import Testing
         #expect(fixture.lines.events.first?.values["host"] == "all")
     }
 
-    @Test func `every provider that gives pins up is told`() throws {
+    @Test func `every provider that loses its pins is reported`() throws {
         let (old, new) = (try self.policy(.enforced), try self.policy(.reported))
         let fixture = PinFixture(["staff": old, "guests": old, "others": old])
         fixture.watch.adopt(["staff": new, "guests": nil, "others": old])

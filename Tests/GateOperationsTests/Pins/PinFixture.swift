@@ -8,10 +8,10 @@ import Testing
 
 @testable import GateOperations
 
-/// A watch over pins, of a provider `staff` unless said otherwise, and all that it tells.
+/// A watch over pins, by default of the provider `staff`, and all that it reports.
 struct PinFixture {
     static let host = "id.example.com"
-    /// When a stage begins.
+    /// When a test begins.
     static let start = TestClock().now
 
     let clock = TestClock()
@@ -27,7 +27,7 @@ struct PinFixture {
         self.init(["staff": PinPolicy(standard: set)])
     }
 
-    /// What was told, in order.
+    /// What was reported, in order.
     var events: [SecurityEvent] { self.watch.state.withLock { $0.events.newest.reversed() } }
 
     var hosts: [PinnedHost.Key: PinnedHost] { self.watch.state.withLock { $0.hosts } }
@@ -43,7 +43,7 @@ struct PinFixture {
         return self.watch.rejectedHosts(of: provider, among: called).map(\.origin.host)
     }
 
-    /// A handshake under a set, at the stage's time.
+    /// A handshake under a set, at the time of the test.
     func observe(
         _ verdict: PinVerdict,
         _ set: PinSet,

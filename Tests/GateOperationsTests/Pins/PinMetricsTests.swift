@@ -159,7 +159,7 @@ extension PrometheusRegistry {
         #expect(registry.text().isEmpty)
     }
 
-    @Test func `whoever asks for a gauge again gets a new one, and what holds the old one harms nobody`() {
+    @Test func `a gauge that is looked up again is a new one, and the old one does no harm`() {
         let registry = PrometheusRegistry()
         let old = self.gauge(registry, "a", host: "x")
         old.record(Int64(5))

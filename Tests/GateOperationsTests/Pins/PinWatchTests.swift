@@ -18,7 +18,7 @@ import Testing
         #expect(refusal.failure.kind == .providerFailed && refusal.failure.reason == .providerPinMismatch)
     }
 
-    @Test func `a host without a pinned key refuses nobody where pins report`() throws {
+    @Test func `a host without a pinned key is not rejected where pins only report`() throws {
         let set = try PinSet.stub(1, 2, mode: .report)
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, showing: 9)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `a pinned key takes the refusal away, be it that of a backup`(pin: Int) throws {
+    func `a pinned key ends the rejection, also that of a backup`(pin: Int) throws {
         let set = try PinSet.stub(1, 2)
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, showing: 9)
@@ -63,7 +63,7 @@ import Testing
         #expect(try fixture.refused(a, b, c) == [b])
     }
 
-    @Test func `the refusal of one provider is none of another, though it calls the same host`() throws {
+    @Test func `the rejection of one provider does not affect another that calls the same host`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         try fixture.observe(.mismatched, set, showing: 9)
@@ -92,7 +92,7 @@ import Testing
         #expect(try fixture.known()?.set == own)
     }
 
-    @Test func `what is told of a provider that there is not is ignored`() throws {
+    @Test func `reports about an unknown provider are ignored`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, of: "nobody", showing: 9)
@@ -128,7 +128,7 @@ import Testing
         #expect(try fixture.known()?.chain.map(\.publicKeyPin) == [.stub(1), .stub(2)])
     }
 
-    @Test func `a survey tells which chain and which pins a host has, and when`() throws {
+    @Test func `a scan records the chain and the pins of a host, and when`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
         fixture.clock.advance(by: 7)
@@ -140,7 +140,7 @@ import Testing
         #expect(line.values["chain"]?.contains("\(try Pin.stub(1)) is pin 1") == true)
     }
 
-    @Test func `a survey neither refuses a provider nor takes a refusal away`() throws {
+    @Test func `a scan neither rejects a provider nor ends a rejection`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
         try fixture.survey([.stub(9)])
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: [(0, nil, false), (1, nil, true), (1, "google-roots", false)] as [(Int, String?, Bool)])
-    func `a backup that is in use is told once a day`(pin: Int, preset: String?, isTold: Bool) throws {
+    func `a backup that is in use is reported once a day`(pin: Int, preset: String?, isTold: Bool) throws {
         let set = try PinSet.stub(1, 2, preset: preset)
         let fixture = PinFixture(set)
         try fixture.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1))
@@ -232,7 +232,7 @@ import Testing
         #expect(try fixture.hosts.isEmpty && fixture.refused().isEmpty)
     }
 
-    @Test func `pins that protect nobody yet are mentioned each time they come into force`() throws {
+    @Test func `pins that only report are logged each time they come into force`() throws {
         let reporting = try PinSet.stub(1, mode: .report, preset: "google-roots")
         let hosts = ["api.example.com": try PinSet.stub(1, mode: .report), "id.example.com": try PinSet.stub(1)]
         let policies: [String: PinPolicy?] = [

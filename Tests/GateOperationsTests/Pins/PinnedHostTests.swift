@@ -66,7 +66,7 @@ import Testing
 
 /// What `/status` shows of hosts.
 @Suite struct PinnedHostStatusTests {
-    @Test func `a host with pins shows its chain, what they demand and what they said last`() throws {
+    @Test func `a host with pins shows its chain, its mode and the last results`() throws {
         let end = PinFixture.start.advanced(by: .days(40))
         let set = try PinSet.stub(2, 9, match: .chain, expires: end)
         let fixture = PinFixture(set)

@@ -12,7 +12,7 @@ import Testing
 /// Whether a sign-in may begin; connections have ended here, so that probes find nothing and what is known decides.
 @Suite struct ProviderReachabilityTests {
     private static let host = "id.staff.example"
-    /// What is thrown at whoever wants to sign in at `staff`, whose pins these are.
+    /// The failure of a sign-in at `staff` with these pins.
     private func refusal(
         _ fixture: PinFixture,
         _ pins: PinPolicy?,
@@ -39,7 +39,7 @@ import Testing
         #expect(try await self.refusal(PinFixture(["staff": nil]), nil) == nil)
     }
 
-    @Test func `nobody is sent to a provider while a host of it shows no pinned key`() async throws {
+    @Test func `no user is sent to a provider while one of its hosts shows no pinned key`() async throws {
         let set = try PinSet.stub(1)
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins, "guests": pins])
@@ -50,7 +50,7 @@ import Testing
         #expect(try await self.refusal(fixture, pins) == nil)
     }
 
-    @Test func `a host that the provider does not call keeps nobody away`() async throws {
+    @Test func `a host that the provider does not call stops no sign-in`() async throws {
         let set = try PinSet.stub(1)
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins])
@@ -58,7 +58,7 @@ import Testing
         #expect(try await self.refusal(fixture, pins) == nil)
     }
 
-    @Test func `where pins report a mismatch stops nobody`() async throws {
+    @Test func `where pins only report a mismatch stops no sign-in`() async throws {
         let set = try PinSet.stub(1, mode: .report)
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins])
@@ -70,7 +70,7 @@ import Testing
         arguments: [(.report, -1, nil), (.report, 0, nil), (.reject, -1, nil), (.reject, 0, "provider.pins_expired")]
             as [(PinSet.Expired, Int64, String?)]
     )
-    func `nobody is sent to a provider whose pins have expired into refusal`(
+    func `no user is sent to a provider whose expired pins reject connections`(
         expired: PinSet.Expired,
         second: Int64,
         code: String?
@@ -82,7 +82,7 @@ import Testing
         #expect(try await self.refusal(fixture, pins) == code)
     }
 
-    @Test func `nobody is sent to a provider one of whose hosts has no pins while pins are enforced`() async throws {
+    @Test func `no user is sent to a provider one of whose hosts has no pins while pins are enforced`() async throws {
         let pins = PinPolicy(standard: PinSet(pins: []), hosts: ["other.example": try PinSet.stub(1)])
         #expect(try await self.refusal(PinFixture(["staff": pins]), pins) == "provider.pin_missing")
     }

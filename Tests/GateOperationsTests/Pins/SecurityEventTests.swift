@@ -9,7 +9,7 @@ import Testing
 
 @testable import GateOperations
 
-/// What handshakes are told of.
+/// The events of handshakes.
 @Suite struct SecurityEventTests {
     @Test(
         arguments: [(.enforce, .critical), (.report, .warning)] as [(PinSet.Mode, SecurityEvent.Severity)]
@@ -38,7 +38,7 @@ import Testing
             ([2, 1, 0], nil, false), ([0, 0], nil, false), ([0, 1], "google-roots", false),
         ] as [([Int], String?, Bool)]
     )
-    func `a host that goes over to a later pin is told, unless the pins are of a list without order`(
+    func `a host that switches to a later pin is reported, unless the pins are of a list without order`(
         pins: [Int],
         preset: String?,
         isTold: Bool
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [1, 599])
-    func `a mismatch that goes on is told once in ten minutes`(seconds: Int64) throws {
+    func `a mismatch that goes on is reported once in ten minutes`(seconds: Int64) throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
         for _ in 0..<3 { try fixture.observe(.mismatched, set, showing: 9) }
@@ -82,7 +82,7 @@ import Testing
         #expect(fixture.events.count == 1)
     }
 
-    @Test func `another host and another provider are told at once`() throws {
+    @Test func `another host and another provider are reported at once`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(["staff": PinPolicy(standard: set), "guests": PinPolicy(standard: set)])
         try fixture.observe(.mismatched, set, showing: 9)
@@ -146,7 +146,7 @@ import Testing
         #expect(fixture.events.map(\.provider) == ["guests"])
     }
 
-    @Test func `of a provider that was removed and comes back, what goes on is told and shown anew`() throws {
+    @Test func `events of a provider that was removed and comes back are reported again`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, showing: 9)
@@ -177,12 +177,12 @@ import Testing
     }
 }
 
-/// How an event is told.
+/// How an event is reported.
 @Suite struct SecurityEventLineTests {
     @Test(
         arguments: [(.enforce, .critical), (.report, .warning)] as [(PinSet.Mode, Logger.Level)]
     )
-    func `an event is one line of the log that says all that there is to know`(
+    func `an event is one line of the log with all its facts`(
         mode: PinSet.Mode,
         level: Logger.Level
     ) throws {
@@ -216,7 +216,7 @@ import Testing
         #expect(lines.all.first?.values["host"] == "all" && lines.all.first?.values["detail"] == "CN=a\\nb\\u{7F}")
     }
 
-    @Test func `an event that is told is counted, one that is kept quiet is not`() throws {
+    @Test func `an event that is reported is counted, one that is suppressed is not`() throws {
         let registry = PrometheusRegistry()
         try withMetricsFactory(registry) {
             let set = try PinSet.stub(1)

@@ -32,7 +32,7 @@ import Testing
         #expect(look(read: read, now: read.now) == true)
     }
 
-    @Test func `what a signal has had read is not read again`() throws {
+    @Test func `files that were reloaded by a signal are not reloaded again`() throws {
         let folder = try Folder()
         let file = try folder.write("a", "1")
         var read = FileStates(of: [file])

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct MachineResourceUsageTests {
     /// A machine whose files are these.
-    private static func vitals(_ files: [String: String], memoryLimit: Int64? = nil) throws -> ResourceUsage {
+    private static func usage(_ files: [String: String], memoryLimit: Int64? = nil) throws -> ResourceUsage {
         let root = NSTemporaryDirectory() + "vitals-\(UInt64.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: root) }
         let common = [
@@ -35,41 +35,41 @@ import Testing
     ]
 
     @Test func `in a container of cgroup v2 its use without idle file pages counts against its bound`() throws {
-        let vitals = try Self.vitals(Self.newGroup)
-        #expect(vitals.memory == 500 && vitals.memoryLimit == 1000)
+        let usage = try Self.usage(Self.newGroup)
+        #expect(usage.memory == 500 && usage.memoryLimit == 1000)
     }
 
     @Test func `in a container of cgroup v1 the same holds`() throws {
-        let vitals = try Self.vitals([
+        let usage = try Self.usage([
             "/proc/self/cgroup": "12:cpu:/x\n5:memory:/docker/1\n",
             "/sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n",
             "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n",
             "/sys/fs/cgroup/memory/memory.stat": "total_inactive_file 100\n",
         ])
-        #expect(vitals.memory == 800 && vitals.memoryLimit == 2000)
+        #expect(usage.memory == 800 && usage.memoryLimit == 2000)
     }
 
     @Test func `without a bound of a container resident memory counts against the machine's`() throws {
         var files = Self.newGroup
         files["/sys/fs/cgroup/app/memory.max"] = "max\n"
-        let vitals = try Self.vitals(files)
-        #expect(vitals.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && vitals.memoryLimit == 8_192_000)
+        let usage = try Self.usage(files)
+        #expect(usage.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && usage.memoryLimit == 8_192_000)
     }
 
     @Test func `a bound of the file comes first`() throws {
-        let vitals = try Self.vitals(Self.newGroup, memoryLimit: 77)
-        #expect(vitals.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && vitals.memoryLimit == 77)
+        let usage = try Self.usage(Self.newGroup, memoryLimit: 77)
+        #expect(usage.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && usage.memoryLimit == 77)
     }
 
     @Test func `descriptors are counted against the soft limit`() throws {
-        let vitals = try Self.vitals([:])
-        #expect(vitals.descriptorLimit == 1024 && vitals.descriptors > 0)
+        let usage = try Self.usage([:])
+        #expect(usage.descriptorLimit == 1024 && usage.descriptors > 0)
     }
 
-    @Test func `this machine tells all of it`() {
-        let vitals = MachineResourceUsage().read(memoryLimit: nil)
-        #expect(vitals.memory > 0 && vitals.memoryLimit > vitals.memory)
-        #expect(vitals.descriptors > 2 && vitals.descriptorLimit > vitals.descriptors)
+    @Test func `this machine reports all of it`() {
+        let usage = MachineResourceUsage().read(memoryLimit: nil)
+        #expect(usage.memory > 0 && usage.memoryLimit > usage.memory)
+        #expect(usage.descriptors > 2 && usage.descriptorLimit > usage.descriptors)
     }
 
     @Test(arguments: [(20_000, 9800), (40_000, 10_000), (1024, 312), (256, 64), (0, 10_000), (2, 1)])

@@ -6,18 +6,18 @@ internal import GateSessions
 
 extension Endpoints {
     /// Both sides of a session transfer: the gateway's host issues a code, the app's host redeems it.
-    func handover(_ request: EndpointRequest) async throws(Failure) -> Response {
-        if self.isAtGate(request), let text = request.query?["request"] {
-            return try await self.answerHandover(text, request)
+    func sessionTransfer(_ request: EndpointRequest) async throws(Failure) -> Response {
+        if self.isOnGatewayHost(request), let text = request.query?["request"] {
+            return try await self.issueTransferCode(text, request)
         }
-        if !self.isAtGate(request), let text = request.query?["code"] {
-            return try await self.takeHandover(text, request)
+        if !self.isOnGatewayHost(request), let text = request.query?["code"] {
+            return try await self.redeemTransferCode(text, request)
         }
         throw Failure(.sessionTransferParameters, "neither a request nor a code")
     }
 
     /// On the gateway's host: a browser with a session gets a code for the app's host, every other signs in first.
-    private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+    private func issueTransferCode(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
@@ -41,7 +41,7 @@ extension Endpoints {
     }
 
     /// On the app's host: the code is redeemed once, by the browser that asked, and becomes a session of this host.
-    private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+    private func redeemTransferCode(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let code = SessionTransferCode(sealed: text, by: self.runtime.sealer, now: request.now) else {
             throw Failure(.sessionTransferCode, "the code is not ours or too old")
         }
@@ -64,9 +64,9 @@ extension Endpoints {
             )
         }
         self.begun(issued)
-        var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
-        answer.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
-        if let cookie { answer.addCookie(cookie.deletion) }
-        return answer
+        var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
+        response.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
+        if let cookie { response.addCookie(cookie.deletion) }
+        return response
     }
 }
