@@ -13,13 +13,14 @@
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every answer checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
+# make pictures the two pictures of the README, taken from the running demo
 # make clean    removes what was built
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench soak fuzz format clean deps deps-test deps-bench venv sanitize unit end-to-end test-apps \
+.PHONY: demo test check build bench soak fuzz format pictures clean deps deps-test deps-bench venv sanitize unit end-to-end test-apps \
 	deps-apps venv-apps
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
@@ -36,6 +37,7 @@ MINUTES ?= 10
 
 demo: deps
 	@swift build --product gatehouse
+	@swift build --product gatehouse-demo
 	@exec .build/debug/gatehouse demo
 
 # What Package.swift asks for our own rooms, for the packages below as well: ByteBuffer is on the path of each request.
@@ -106,6 +108,10 @@ $(APPS_VENV)/ready: Tests/Apps/requirements.txt
 	@python3 -m venv --clear $(APPS_VENV)
 	@$(APPS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+pictures: venv deps
+	@swift build
+	@$(VENV)/bin/python docs/pictures/make.py
 
 clean:
 	@rm -rf .build $(VENV) $(APPS_VENV)

@@ -52,7 +52,7 @@ let products: [String: Target.Dependency] = [
 let house: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
-    ("GateNet", ["CEventPoll", "NIOCore"]),
+    ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -70,7 +70,7 @@ let house: [(target: String, imports: [String])] = [
     (
         "GateProxy",
         [
-            "GateHTTP", "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
+            "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
             "SwiftASN1", "X509",
         ]
     ),
@@ -83,6 +83,7 @@ let house: [(target: String, imports: [String])] = [
             "Metrics", "CoreMetrics", "Mustache", "NIOCore", "UnixSignals",
         ]
     ),
+    ("GateCommandLine", ["GateServer", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]),
     (
         "GateDemo",
         [
@@ -90,13 +91,17 @@ let house: [(target: String, imports: [String])] = [
         ]
     ),
     // What fuzzing and its replay in the unit tests share; part of no product.
-    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateCore", "NIOCore", "NIOEmbedded"]),
+    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateNet", "GateCore", "NIOCore", "NIOEmbedded"]),
     (
         "gatehouse",
         [
-            "GateServer", "GateDemo", "GateConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
+            "GateCommandLine", "GateServer", "GateConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
             "ArgumentParser", "Logging",
         ]
+    ),
+    (
+        "gatehouse-demo",
+        ["GateCommandLine", "GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
     ),
 ]
 
@@ -110,9 +115,12 @@ let systemLibraries: [Target] = [
     ),
 ]
 
+/// The targets that are programs.
+let programs: Set<String> = ["gatehouse", "gatehouse-demo"]
+
 let rooms: [Target] = house.map { room in
     let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
-    guard room.target == "gatehouse" else {
+    guard programs.contains(room.target) else {
         let path = room.target == "GateFuzz" ? "Tests/GateFuzz" : nil
         return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
@@ -128,7 +136,7 @@ let testImports: [String: [String]] = [
 ]
 
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
-let tests: [Target] = house.filter { $0.target != "gatehouse" && $0.target != "GateDemo" }.map { room in
+let tests: [Target] = house.filter { !(programs + ["GateCommandLine", "GateDemo"]).contains($0.target) }.map { room in
     let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
         products[$0] ?? .byName(name: $0)
     }
@@ -152,7 +160,7 @@ let fuzzDriver: [Target] = [
 
 let package = Package(
     name: "gatehouse",
-    products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
+    products: programs.sorted().map { .executable(name: $0, targets: [$0]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),

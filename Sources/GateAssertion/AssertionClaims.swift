@@ -2,23 +2,23 @@
 
 package import GateCore
 
-/// What an assertion says: who the person is, for which app, in which session.
+/// The claims of an assertion about a user, for one app and session.
 package struct AssertionClaims: Sendable, Hashable {
-    /// The person.
+    /// The user.
     package let profile: Profile
-    /// The app's address: its origin, and its path prefix if that is not `/`.
+    /// The app's URL: its origin, and its path prefix if that is not `/`.
     package let audience: String
     /// The id of the session.
     package let session: String
 
-    /// Claims about a person for one app.
+    /// Claims about a user for one app.
     package init(about profile: Profile, session: String, for audience: String) {
         self.profile = profile
         self.session = session
         self.audience = audience
     }
 
-    /// The members that describe the person; what the provider did not tell is left out, groups are always there.
+    /// The members that describe the user; claims that the provider did not return are omitted, `groups` never is.
     var members: [String: JSON] {
         var members: [String: JSON] = [
             "aud": .string(self.audience), "sub": .string(self.profile.user), "sid": .string(self.session),

@@ -3,11 +3,11 @@
 internal import Crypto
 package import GateCore
 
-/// One ES256 key pair, named by the thumbprint of its public half.
+/// One ES256 key pair, identified by the thumbprint of its public key.
 package struct AssertionKey: Sendable {
     /// The key id: the RFC 7638 SHA-256 thumbprint, base64url.
     package let id: String
-    /// The public half as a JWK.
+    /// The public key as a JWK.
     ///
     /// RFC 7517 §4, RFC 7518 §6.2.1.
     package let jwk: JSON
@@ -15,7 +15,7 @@ package struct AssertionKey: Sendable {
 
     /// A fresh key.
     ///
-    /// - Parameter random: Where its bytes come from.
+    /// - Parameter random: The random source.
     /// - Throws: `assertion.no_key` if the source yields no usable bytes.
     package init(from random: RandomBytes) throws(Failure) {
         // One value in 2^32 is outside the group's order, so a second try is already rare.
@@ -27,7 +27,7 @@ package struct AssertionKey: Sendable {
         throw Failure(.assertionNoKey, "the random source gives no usable key")
     }
 
-    /// Reads a private key in PEM: PKCS#8 or SEC 1, curve P-256; nil for anything else.
+    /// Parses a private key in PEM: PKCS#8 or SEC 1, curve P-256; nil for anything else.
     package init?(pem: [UInt8]) {
         guard let text = String(validating: pem, as: UTF8.self) else { return nil }
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: text) else { return nil }
@@ -40,7 +40,7 @@ package struct AssertionKey: Sendable {
             "crv": "P-256", "kty": "EC", "x": .string(Base64URL.encode(point.prefix(32))),
             "y": .string(Base64URL.encode(point.suffix(32))),
         ]
-        // Our JSON sorts members and has no spaces, which is the form that RFC 7638 §3.2 hashes.
+        // `JSON.encoded` sorts members and has no spaces, which is the form that RFC 7638 §3.2 hashes.
         let id = Base64URL.encode(SHA256.hash(data: JSON.object(coordinates).encoded))
         self.id = id
         self.jwk = .object(coordinates.merging(["kid": .string(id), "use": "sig", "alg": "ES256"]) { $1 })

@@ -4,13 +4,13 @@ internal import Crypto
 internal import Foundation
 package import GateCore
 
-/// The keys that sign what the gateway says about people: the newest signs, all are published.
+/// The signing keys of assertions: the newest signs, all are published.
 package struct AssertionKeys: Sendable {
     /// All keys, newest first; never empty.
     package let all: [AssertionKey]
     /// The key that signs.
     package let signing: AssertionKey
-    /// The public halves as a JWK set.
+    /// The public keys as a JWK set.
     ///
     /// RFC 7517 §5.
     package let jwks: [UInt8]
@@ -30,15 +30,15 @@ package struct AssertionKeys: Sendable {
         self.entityTag = "\"\(Base64URL.encode(SHA256.hash(data: self.jwks).prefix(16)))\""
     }
 
-    /// Reads every `.pem` file of a folder; makes the folder and a first key if there is none.
+    /// Reads every `.pem` file of a folder; creates the folder and a first key if there is none.
     ///
-    /// The newest key is that of the file that was changed last.
+    /// The newest key is that of the file with the latest modification time.
     ///
     /// - Parameters:
     ///   - folder: The folder.
-    ///   - random: Where the bytes of a first key come from.
+    ///   - random: The random source of a first key.
     /// - Returns: The keys, at least one.
-    /// - Throws: A failure that names the file that cannot be used, or that others may read.
+    /// - Throws: A failure with the file that is unusable or readable by other users.
     package static func load(folder: String, random: RandomBytes = .system) throws(Failure) -> AssertionKeys {
         try PrivateFile.makeFolder(folder)
         let files = try self.files(in: folder)
@@ -46,7 +46,7 @@ package struct AssertionKeys: Sendable {
         for file in files {
             let pem = try PrivateFile.read(file, limit: self.maxFileBytes)
             guard let key = AssertionKey(pem: pem) else {
-                let advice = "is no P-256 private key in PEM (PKCS#8); mend it or move it away"
+                let advice = "is not a P-256 private key in PEM (PKCS#8); correct it or move it away"
                 throw Failure(.assertionBadKeyFile, "\(file) \(advice)")
             }
             guard !keys.contains(where: { $0.id == key.id }) else { continue }
@@ -56,14 +56,14 @@ package struct AssertionKeys: Sendable {
         return AssertionKeys(signing: newest, older: Array(keys.dropFirst()))
     }
 
-    /// Makes a key and its file, named by the key's id.
+    /// Creates a key and its file, named by the key's id.
     package static func add(to folder: String, random: RandomBytes = .system) throws(Failure) -> AssertionKey {
         let key = try AssertionKey(from: random)
         try PrivateFile.write(key.pem, to: "\(folder)/\(key.id).pem")
         return key
     }
 
-    /// The key files, changed last first.
+    /// The key files, latest modification first.
     private static func files(in folder: String) throws(Failure) -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
             throw Failure(.fileUnusable, "\(folder) cannot be read")

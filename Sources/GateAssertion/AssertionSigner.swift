@@ -2,11 +2,11 @@
 
 package import GateCore
 
-/// Turns claims into a signed JWT that an app verifies with the published keys.
+/// Signs claims as a JWT that an app verifies with the published keys.
 ///
 /// RFC 7515, RFC 7519.
 package struct AssertionSigner: Sendable {
-    /// How long an assertion is good for.
+    /// How long an assertion is valid.
     package let lifetime: Duration
     private let issuer: String
     private let key: AssertionKey
@@ -18,8 +18,8 @@ package struct AssertionSigner: Sendable {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - issuer: The `public_url` of the gateway, as `iss`.
-    ///   - lifetime: How long an assertion is good for.
-    ///   - random: Where the bytes of `jti` come from.
+    ///   - lifetime: How long an assertion is valid.
+    ///   - random: The random source of `jti`.
     package init(keys: AssertionKeys, issuer: String, lifetime: Duration, random: RandomBytes = .system) {
         self.lifetime = lifetime
         self.issuer = issuer
@@ -29,7 +29,7 @@ package struct AssertionSigner: Sendable {
         self.head = Array("\(Base64URL.encode(header.encoded)).".utf8)
     }
 
-    /// The JWT in compact form, with an id of its own.
+    /// The JWT in compact form, with a unique id.
     ///
     /// RFC 7515 §7.1.
     package func sign(_ claims: AssertionClaims, at now: Instant) throws(Failure) -> [UInt8] {

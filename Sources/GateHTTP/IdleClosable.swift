@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateNet
 package import NIOCore
 
 /// A client connection that can be ended between requests, to make room or to stop; confined to its event loop.

@@ -2,35 +2,35 @@
 
 package import GateCore
 
-/// Who may enter an app.
+/// Which users may access an app.
 package enum AccessRule: Sendable, Hashable {
     /// Every session of an accepted provider.
     case signedIn
-    /// Whoever fits one of the entries.
+    /// Users who match one of the entries.
     case entries([AccessEntry])
 
-    /// The entry that admits the person, or nil if none does.
-    package func admission(of person: Profile) -> Admission? {
+    /// The entry that admits the user, or nil if none does.
+    package func admission(of profile: Profile) -> Admission? {
         switch self {
         case .signedIn: Admission(line: nil)
-        case .entries(let entries): entries.first { $0.fit(person) == .yes }.map { Admission(line: $0.line) }
+        case .entries(let entries): entries.first { $0.match(profile) == .yes }.map { Admission(line: $0.line) }
         }
     }
 
-    /// The first entry that would admit the person if the provider were the authority for the address.
-    func entryLackingAuthority(for person: Profile) -> AccessEntry? {
+    /// The first entry that would admit the user if the provider were the authority for the email address.
+    func entryLackingAuthority(for profile: Profile) -> AccessEntry? {
         guard case .entries(let entries) = self else { return nil }
-        return entries.first { $0.fit(person) == .unknown(.emailAuthority) }
+        return entries.first { $0.match(profile) == .unknown(.emailAuthority) }
     }
 
-    /// Whether a new sign-in, at which other groups are kept, could admit the person.
-    func mayAdmitAfterSignIn(_ person: Profile) -> Bool {
+    /// Whether a new sign-in, which keeps other groups, could admit the user.
+    func mayAdmitAfterSignIn(_ profile: Profile) -> Bool {
         guard case .entries(let entries) = self else { return false }
-        return entries.contains { $0.fit(person) == .unknown(.keptGroups) }
+        return entries.contains { $0.match(profile) == .unknown(.keptGroups) }
     }
 }
 
-/// That a person is admitted, and by which line of the file.
+/// The admission of a user, with the line of the file that admits.
 package struct Admission: Sendable, Hashable {
     /// The line of the entry in the configuration file, nil for `signed_in`.
     package let line: Int?
@@ -41,78 +41,80 @@ package struct Admission: Sendable, Hashable {
     }
 }
 
-/// Whether an entry fits a person.
-package enum Fit: Sendable, Hashable {
-    /// Every condition holds.
+/// Whether an entry matches a user.
+package enum MatchResult: Sendable, Hashable {
+    /// Every condition is met.
     case yes
-    /// A condition does not hold.
+    /// A condition is not met.
     case no
-    /// Nothing speaks against it, but it depends on something that is not known.
+    /// No condition is violated, but the result depends on an unknown fact.
     case unknown(UnknownFact)
 }
 
-/// What is not known of a person.
+/// A fact about a user that is unknown.
 package enum UnknownFact: Sendable, Hashable {
-    /// The provider told no verified address.
+    /// The provider returned no verified email address.
     case email
-    /// The provider did not tell all groups.
+    /// The provider did not return all groups.
     case groups
-    /// The provider told all groups, but nothing asked for this one when the person signed in, so it was not kept.
+    /// The provider returned all groups, but no rule named this one at the sign-in, so it was not kept.
     case keptGroups
-    /// The address is verified, but the provider is not the authority for it: it checked it once.
+    /// The email address is verified, but the provider is not the authority for it: it checked it once.
     case emailAuthority
 }
 
-/// One entry of an `allow` or a `deny` list: all its conditions must hold.
+/// One entry of an `allow` or a `deny` list: all its conditions must be met.
 ///
-/// Only verified e-mail addresses count. An entry without conditions fits nobody.
+/// Only verified email addresses count. An entry without conditions matches no user.
 package struct AccessEntry: Sendable, Hashable {
     /// The provider's name in the file.
     package var provider: String?
     /// The user key, `provider:subject`.
     package var user: String?
-    /// The whole verified address.
+    /// The verified email address.
     package var email: EmailAddress?
-    /// The domain of the verified address, in lower case; compared as a whole.
+    /// The domain of the verified email address, in lower case; compared as a whole.
     package var emailDomain: String?
-    /// A group the person is in.
+    /// A group of the user.
     package var group: String?
-    /// The providers that know for which addresses they are the authority, and have to be it for the address.
+    /// The providers that must be the authority for the email address, among those that report whether they are.
     package var authorities: Set<String> = []
-    /// Where the entry stands in the configuration file.
+    /// The line of the entry in the configuration file.
     package var line: Int?
 
-    /// An entry without conditions yet.
+    /// An entry without conditions.
     package init(line: Int? = nil) {
         self.line = line
     }
 
-    /// Whether every condition holds for the person.
+    /// Whether the user meets every condition.
     ///
-    /// Without a verified address an address is unknown, and so is a group that is not in an incomplete list: not enough
-    /// to admit anybody, and not enough to let somebody pass whom a `deny` entry means. A visitor can see to it that a
-    /// provider tells less than it knows.
+    /// Without a verified email address the address is unknown, and so is a group that is missing from an incomplete
+    /// list: not enough to admit a user, and not enough to pass a `deny` entry, since users can make a provider
+    /// withhold both.
     ///
-    /// An address that the provider checked once may have been given to somebody else since, or be one of a company that
-    /// its owner has left: enough to deny, not to admit.
-    package func fit(_ person: Profile) -> Fit {
+    /// An email address that the provider checked once may since belong to another user, or to a company that the user
+    /// has left: enough to deny, not to admit.
+    package func match(_ profile: Profile) -> MatchResult {
         guard self.hasCondition else { return .no }
-        if let provider, !isIdentical(provider, person.provider) { return .no }
-        if let user, !isIdentical(user, person.user) { return .no }
-        if let address = person.verifiedEmail {
+        if let provider, !isIdentical(provider, profile.provider) { return .no }
+        if let user, !isIdentical(user, profile.user) { return .no }
+        if let address = profile.verifiedEmail {
             guard self.email ?? address == address, self.emailDomain ?? address.domain == address.domain else {
                 return .no
             }
         }
-        if let group, person.isOutside(group: group) { return .no }
-        if self.email != nil || self.emailDomain != nil, person.verifiedEmail == nil { return .unknown(.email) }
-        if let group, !person.isInside(group: group) { return .unknown(person.groupsComplete ? .keptGroups : .groups) }
-        return self.lacksAuthority(person) ? .unknown(.emailAuthority) : .yes
+        if let group, profile.isOutside(group: group) { return .no }
+        if self.email != nil || self.emailDomain != nil, profile.verifiedEmail == nil { return .unknown(.email) }
+        if let group, !profile.isInside(group: group) {
+            return .unknown(profile.groupsComplete ? .keptGroups : .groups)
+        }
+        return self.lacksAuthority(profile) ? .unknown(.emailAuthority) : .yes
     }
 
-    private func lacksAuthority(_ person: Profile) -> Bool {
-        guard self.email != nil || self.emailDomain != nil, !person.emailAuthoritative else { return false }
-        return self.authorities.contains(person.provider)
+    private func lacksAuthority(_ profile: Profile) -> Bool {
+        guard self.email != nil || self.emailDomain != nil, !profile.emailAuthoritative else { return false }
+        return self.authorities.contains(profile.provider)
     }
 
     private var hasCondition: Bool {

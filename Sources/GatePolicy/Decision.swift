@@ -2,55 +2,55 @@
 
 package import GateCore
 
-/// What becomes of a request to an app.
+/// The decision about a request to an app.
 package enum Decision: Sendable, Hashable {
-    /// Anybody may have it; no identity is needed.
+    /// A public rule covers it; no sign-in is needed.
     case openToAll
-    /// The person may enter.
+    /// The user may access the app.
     case admitted(Admission)
-    /// Somebody has to sign in first, with a provider that the app accepts.
+    /// The user must first sign in with a provider that the app accepts.
     case signInNeeded
-    /// The person is known and may not enter.
-    case refused(Refusal)
+    /// The user is signed in and may not access the app.
+    case denied(Denial)
 
-    /// Why somebody may not enter.
-    package enum Refusal: Sendable, Hashable {
-        /// No entry of `allow` fits.
+    /// Why a user may not access an app.
+    package enum Denial: Sendable, Hashable {
+        /// No entry of `allow` matches.
         case notAllowed
-        /// The entry of `allow` on that line fits but for the provider not being the authority for the address.
+        /// The entry of `allow` on that line matches, but the provider is not the authority for the email address.
         case emailNotAuthoritative(line: Int?)
-        /// The entry of `deny` on that line fits.
-        case denied(line: Int?)
-        /// Whether the entry of `deny` on that line fits depends on what the provider did not tell.
+        /// The entry of `deny` on that line matches.
+        case denyEntry(line: Int?)
+        /// Whether the entry of `deny` on that line matches depends on a fact that the provider did not return.
         case unknown(UnknownFact, line: Int?)
     }
 }
 
 extension Route {
-    /// The decision for a request to this route; the same for proxying and for forward-auth.
+    /// The decision about a request to this route; the same for proxying and for forward-auth.
     ///
-    /// A session of a provider that the app does not accept leads to a new sign-in, never to a refusal; and so does one
-    /// that was begun before a rule asked for a group that was not kept then.
-    package func decision(method: some StringProtocol, path: some StringProtocol, person: Profile?) -> Decision {
+    /// A session of a provider that the app does not accept leads to a new sign-in, never to a denial; so does a
+    /// session from before a rule named a group that was not kept then.
+    package func decision(method: some StringProtocol, path: some StringProtocol, profile: Profile?) -> Decision {
         if self.isOpen(method: String(method), path: Array(path.utf8).span) { return .openToAll }
-        return self.decision(about: person)
+        return self.decision(for: profile)
     }
 
-    /// The decision for what no public rule covers; it depends on the person only.
-    package func decision(about person: Profile?) -> Decision {
-        guard let person, self.providers.contains(person.provider) else { return .signInNeeded }
+    /// The decision about a request that no public rule covers; it depends on the user only.
+    package func decision(for profile: Profile?) -> Decision {
+        guard let profile, self.providers.contains(profile.provider) else { return .signInNeeded }
         for entry in self.denied {
-            switch entry.fit(person) {
-            case .yes, .unknown(.emailAuthority): return .refused(.denied(line: entry.line))
+            switch entry.match(profile) {
+            case .yes, .unknown(.emailAuthority): return .denied(.denyEntry(line: entry.line))
             case .unknown(.keptGroups): return .signInNeeded
-            case .unknown(let fact): return .refused(.unknown(fact, line: entry.line))
+            case .unknown(let fact): return .denied(.unknown(fact, line: entry.line))
             case .no: continue
             }
         }
-        if let admission = self.access.admission(of: person) { return .admitted(admission) }
-        if self.access.mayAdmitAfterSignIn(person) { return .signInNeeded }
-        let entry = self.access.entryLackingAuthority(for: person)
-        return .refused(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)
+        if let admission = self.access.admission(of: profile) { return .admitted(admission) }
+        if self.access.mayAdmitAfterSignIn(profile) { return .signInNeeded }
+        let entry = self.access.entryLackingAuthority(for: profile)
+        return .denied(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)
     }
 
     /// Whether a public rule covers the request.

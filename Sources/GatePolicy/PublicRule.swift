@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of an app that needs no sign-in: `/assets/`, `GET /healthz`.
+/// A rule for requests that need no sign-in: `/assets/`, `GET /healthz`.
 ///
-/// A path that ends in `/` stands for all below it, any other for itself only. The query never takes part.
+/// A path that ends in `/` covers all paths below it, any other only itself. The query is ignored.
 package struct PublicRule: Sendable, Hashable {
     /// The one method, or nil for all.
     package let method: String?
-    /// The path as the canonical path of a request spells it.
+    /// The path in canonical spelling.
     package let path: String
 
-    /// Makes a rule; `path` starts with `/`.
+    /// A rule; `path` starts with `/`.
     package init(method: String?, path: String) {
         self.method = method
         self.path = path
     }
 
-    /// Whether the rule opens this request.
+    /// Whether the rule covers the request.
     package func covers(method: String, path: Span<UInt8>) -> Bool {
         if let wanted = self.method, wanted != method { return false }
         let rule = self.path.utf8

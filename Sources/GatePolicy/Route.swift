@@ -2,7 +2,7 @@
 
 package import GateCore
 
-/// The way from a host and a path to an app, and who may take it.
+/// A route from an origin and a path prefix to an app, with its access rules.
 package struct Route: Sendable, Hashable {
     /// The app's name in the file.
     package var app: String
@@ -10,18 +10,18 @@ package struct Route: Sendable, Hashable {
     package var origin: Origin
     /// The path prefix, starting with `/`; compared by whole segments.
     package var path: String
-    /// The names of the providers whose sessions count.
+    /// The names of the accepted providers.
     package var providers: Set<String>
-    /// Who may enter.
+    /// Which users may access the app.
     package var access: AccessRule
-    /// Who may not, whatever ``access`` says.
+    /// Which users are denied, regardless of ``access``.
     package var denied: [AccessEntry] = []
-    /// Which groups the app is told of.
+    /// Which groups the app receives.
     package var groups = GroupShare.all
-    /// What needs no sign-in.
+    /// The requests that need no sign-in.
     package var publicRules: [PublicRule]
 
-    /// Makes a route.
+    /// A route that admits no user.
     package init(app: String, origin: Origin, path: String) {
         self.app = app
         self.origin = origin
@@ -31,6 +31,29 @@ package struct Route: Sendable, Hashable {
         self.publicRules = []
     }
 
-    /// The app's address, which is the audience of its assertions: origin, then the prefix unless it is `/`.
+    /// The app's URL, which is the audience of its assertions: the origin, and the prefix unless it is `/`.
     package var audience: String { self.path == "/" ? "\(self.origin)" : "\(self.origin)\(self.path)" }
+}
+
+/// Which of a user's groups an app receives.
+package enum GroupShare: String, Sendable, Hashable, CaseIterable {
+    /// All of them.
+    case all
+    /// Those that the app's rules name.
+    case named
+}
+
+extension Route {
+    /// The groups that the app's rules name.
+    package var namedGroups: Set<String> {
+        guard case .entries(let entries) = self.access else { return Set(self.denied.compactMap(\.group)) }
+        return Set((entries + self.denied).compactMap(\.group))
+    }
+
+    /// The groups of a user that the app receives, in order.
+    package func sharedGroups(of profile: Profile) -> [String] {
+        guard self.groups == .named else { return profile.groups }
+        let named = self.namedGroups
+        return profile.groups.filter { group in named.contains { isIdentical($0, group) } }
+    }
 }

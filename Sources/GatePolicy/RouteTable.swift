@@ -2,26 +2,26 @@
 
 /// Finds the route of a request: by host, then by the longest path prefix of whole segments.
 ///
-/// One look-up costs one pass over the path, whatever the number of routes: the hash of the path so far is compared with
-/// the prefixes of the host wherever a segment ends.
+/// A look-up is one pass over the path, regardless of the number of routes: at the end of each segment, the hash of the
+/// path so far is compared with the prefixes of the host.
 package struct RouteTable: Sendable {
     private struct Host: Sendable {
-        var longest = 0
-        var byHash: [UInt64: [Int]] = [:]
+        private(set) var maxLength = 0
+        private(set) var byHash: [UInt64: [Int]] = [:]
 
         mutating func add(_ index: Int, hash: UInt64, length: Int) {
             self.byHash[hash, default: []].append(index)
-            self.longest = max(self.longest, length)
+            self.maxLength = max(self.maxLength, length)
         }
     }
 
-    /// The prefixes in the order they were given; a look-up answers with an index into it.
+    /// The prefixes in the given order; a look-up returns an index into it.
     private let prefixes: [[UInt8]]
     private var hosts: [String: Host] = [:]
 
-    /// Makes the table of (host in normal form, path prefix) pairs; the result of a look-up is a position in `entries`.
+    /// A table of (host in normal form, path prefix) pairs; a look-up returns a position in `entries`.
     ///
-    /// A prefix and the same prefix with a `/` at its end are one and the same; of equal entries the first wins.
+    /// A prefix with a `/` at its end equals the same prefix without it; of equal entries the first wins.
     package init(_ entries: [(host: String, path: String)]) {
         self.prefixes = entries.map { entry in
             entry.path.hasSuffix("/") ? Array(entry.path.utf8.dropLast()) : Array(entry.path.utf8)
@@ -32,18 +32,16 @@ package struct RouteTable: Sendable {
             for byte in prefix {
                 hash.add(byte)
             }
-            self.hosts[entry.host, default: Host()].byHash[hash.value, default: []].append(index)
-            let longest = self.hosts[entry.host]?.longest ?? 0
-            self.hosts[entry.host]?.longest = max(longest, prefix.count)
+            self.hosts[entry.host, default: Host()].add(index, hash: hash.value, length: prefix.count)
         }
     }
 
-    /// The position of the entry whose host is equal and whose prefix is the longest that fits, or nil.
+    /// The position of the entry with the host and the longest matching prefix, or nil.
     ///
     /// - Parameters:
     ///   - host: The host of the request in normal form, without port.
     ///   - path: The canonical path, without query.
-    /// - Returns: The position in the entries that the table was made of.
+    /// - Returns: The position in the entries of the table.
     package func entry(host: String, path: Span<UInt8>) -> Int? {
         guard let host = self.hosts[host] else { return nil }
         return self.entry(in: host, path: path)
@@ -52,7 +50,7 @@ package struct RouteTable: Sendable {
     private func entry(in host: Host, path: Span<UInt8>) -> Int? {
         var found: Int?
         var hash = PathHash()
-        for length in 0...min(path.count, host.longest) {
+        for length in 0...min(path.count, host.maxLength) {
             if length == path.count || path[length] == UInt8(ascii: "/"), let candidates = host.byHash[hash.value] {
                 found = candidates.first { self.isPrefix($0, ofLength: length, of: path) } ?? found
             }
@@ -68,7 +66,7 @@ package struct RouteTable: Sendable {
     }
 }
 
-/// FNV-1a over 64 bits, fed byte by byte; equal hashes are always followed by a comparison.
+/// FNV-1a over 64 bits, byte by byte; equal hashes are always compared in full.
 private struct PathHash {
     var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

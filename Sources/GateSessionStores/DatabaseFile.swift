@@ -4,19 +4,19 @@ internal import Foundation
 internal import GateCore
 internal import GateSessions
 
-/// Compares the file at a path with the database that was opened there.
+/// Detects when the database file is deleted, replaced or truncated while it is open.
 struct DatabaseFile: Sendable {
     private let path: String
     private let opened: FileState?
 
-    /// Takes note of the file that is at the path now.
+    /// The file that is at the path now.
     init(path: String) {
         self.path = path
         self.opened = PrivateFile.state(of: path)
     }
 
-    /// What has become of the file; nil if it is the one that was opened and as long as its header says.
-    func fault() -> StoreFileFailure? {
+    /// What is wrong with the file; nil if it is the opened one and as long as its header states.
+    func failure() -> StoreFileFailure? {
         guard let now = PrivateFile.state(of: self.path) else { return .deleted }
         guard self.opened.map({ $0.isSameFile(as: now) }) ?? true else { return .replaced }
         guard let file = FileHandle(forReadingAtPath: self.path) else { return .deleted }
@@ -25,14 +25,14 @@ struct DatabaseFile: Sendable {
         do {
             header = try file.read(upToCount: 100) ?? Data()
         } catch {
-            // What cannot be read is reported by those who look for records.
+            // A read error is reported by the next look-up of a record.
             return nil
         }
         guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else { return .truncated }
         return now.size < DatabaseFile.length(Array(header)) ? .truncated : nil
     }
 
-    /// The length in bytes that a header tells, 0 if it tells none.
+    /// The length in bytes by the header, 0 if it has none.
     ///
     /// https://www.sqlite.org/fileformat.html §1.3
     private static func length(_ header: [UInt8]) -> Int {

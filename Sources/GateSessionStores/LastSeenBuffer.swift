@@ -5,55 +5,55 @@ internal import GRDB
 internal import GateCore
 internal import Synchronization
 
-/// The last uses of sessions that the database does not have yet.
+/// Buffers the last uses of sessions that are not in the database yet.
 ///
-/// They are collected and written together, over a connection of their own, so that no look-up and no sign-in waits for
-/// them. While the database cannot be written they are kept and count as if they were in it.
+/// They are written in batches over a separate connection, so that no look-up and no sign-in waits for them. While the
+/// database cannot be written they stay in the buffer and look-ups take them into account.
 final class LastSeenBuffer: Sendable {
     private struct State {
-        var waiting: [[UInt8]: Instant] = [:]
-        /// Those of the write in progress.
+        var pending: [[UInt8]: Instant] = [:]
+        /// The uses of the write in progress.
         var writing: [[UInt8]: Instant] = [:]
         var isScheduled = false
         var isClosed = false
     }
 
-    /// How many sessions are remembered; of more, the use is noted again a minute later.
+    /// The maximum number of buffered sessions; others are recorded again a minute later.
     private static let capacity = 100_000
-    /// How many are written in one transaction, so that other writers get their turn.
+    /// The maximum number of uses in one transaction, so that other writers are not delayed.
     private static let batch = 500
-    private static let pace = Duration.seconds(1)
-    private static let paceAfterFailure = Duration.seconds(5)
+    private static let interval = Duration.seconds(1)
+    private static let retryInterval = Duration.seconds(5)
 
     private let state = Mutex(State())
     private let connection: DatabaseQueue
 
-    /// Collects for the database of a connection.
+    /// A buffer for the database of a connection.
     init(_ connection: DatabaseQueue) {
         self.connection = connection
     }
 
-    /// Notes that a session was used; it is written within seconds.
+    /// Records that a session was used; it is written within seconds.
     func note(_ key: [UInt8], at instant: Instant) {
         let isFirst = self.state.withLock { state in
             guard !state.isClosed else { return false }
-            guard state.waiting.count < LastSeenBuffer.capacity || state.waiting[key] != nil else { return false }
-            state.waiting[key] = max(instant, state.waiting[key] ?? instant)
+            guard state.pending.count < LastSeenBuffer.capacity || state.pending[key] != nil else { return false }
+            state.pending[key] = max(instant, state.pending[key] ?? instant)
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        if isFirst { self.schedule(after: LastSeenBuffer.pace) }
+        if isFirst { self.schedule(after: LastSeenBuffer.interval) }
     }
 
-    /// The last use of a session that is not written yet; nil if there is none.
+    /// The last use of a session that is not written yet, or nil.
     func lastUse(of key: [UInt8]) -> Instant? {
         self.state.withLock { state in
-            guard !state.waiting.isEmpty || !state.writing.isEmpty else { return nil }
-            return [state.waiting[key], state.writing[key]].compactMap(\.self).max()
+            guard !state.pending.isEmpty || !state.writing.isEmpty else { return nil }
+            return [state.pending[key], state.writing[key]].compactMap(\.self).max()
         }
     }
 
-    /// Writes all that waits; what cannot be written waits on.
+    /// Writes all pending uses; they stay pending if that fails.
     ///
     /// - Returns: Whether everything is written.
     @discardableResult
@@ -63,7 +63,7 @@ final class LastSeenBuffer: Sendable {
             case .batch(let batch):
                 guard await self.write(batch) else { return false }
             case .otherWrite:
-                // The connection does one thing after the other, so this one ends after that one.
+                // The connection runs one access at a time, so this one ends after that write.
                 try? await self.connection.read { _ in }
                 await Task.yield()
             case .nothing:
@@ -79,14 +79,14 @@ final class LastSeenBuffer: Sendable {
             return true
         } catch {
             self.state.withLock { state in
-                state.waiting.merge(state.writing) { max($0, $1) }
+                state.pending.merge(state.writing) { max($0, $1) }
                 state.writing = [:]
             }
             return false
         }
     }
 
-    /// Writes what waits a last time and takes no more.
+    /// Writes the pending uses a last time and records no more.
     func close() async {
         self.state.withLock { $0.isClosed = true }
         await self.flush()
@@ -95,36 +95,36 @@ final class LastSeenBuffer: Sendable {
 }
 
 extension LastSeenBuffer {
-    private func schedule(after pace: Duration) {
+    private func schedule(after delay: Duration) {
         Task {
-            try? await Task.sleep(for: pace)
+            try? await Task.sleep(for: delay)
             let isWritten = await self.flush()
             let isDone = self.state.withLock { state in
-                let isDone = state.waiting.isEmpty || state.isClosed
+                let isDone = state.pending.isEmpty || state.isClosed
                 if isDone { state.isScheduled = false }
                 return isDone
             }
-            if !isDone { self.schedule(after: isWritten ? LastSeenBuffer.pace : LastSeenBuffer.paceAfterFailure) }
+            if !isDone { self.schedule(after: isWritten ? LastSeenBuffer.interval : LastSeenBuffer.retryInterval) }
         }
     }
 
-    /// What a flush has to do next.
+    /// The next step of a flush.
     private enum Step {
         case batch([(key: [UInt8], seen: Instant)])
-        /// Another flush writes.
+        /// Another flush is writing.
         case otherWrite
         case nothing
     }
 
-    /// Moves some of what waits to what is being written.
+    /// Moves a batch of pending uses to the write in progress.
     private func next() -> Step {
         self.state.withLock { state in
             guard state.writing.isEmpty else { return .otherWrite }
-            guard !state.waiting.isEmpty else { return .nothing }
-            let batch = state.waiting.prefix(LastSeenBuffer.batch)
+            guard !state.pending.isEmpty else { return .nothing }
+            let batch = state.pending.prefix(LastSeenBuffer.batch)
             for (key, seen) in batch {
                 state.writing[key] = seen
-                state.waiting[key] = nil
+                state.pending[key] = nil
             }
             return .batch(batch.map { (key: $0.key, seen: $0.value) })
         }

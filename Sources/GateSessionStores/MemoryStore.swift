@@ -4,7 +4,7 @@ package import GateCore
 package import GateSessions
 internal import Synchronization
 
-/// Sessions in this process only; a restart ends them all.
+/// A session store in memory; a restart ends all sessions.
 package final class MemoryStore: SessionStore {
     private struct State {
         var records: [[UInt8]: SessionRecord] = [:]
@@ -29,7 +29,7 @@ package final class MemoryStore: SessionStore {
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// A store for at most `capacity` sessions, and as many spent ids.
+    /// A store for at most `capacity` sessions and `capacity` spent ids.
     package init(capacity: Int = 1_000_000) {
         self.capacity = capacity
     }
@@ -39,15 +39,15 @@ package final class MemoryStore: SessionStore {
         try self.use { (state) throws(Failure) in state.records[key] }
     }
 
-    /// Adds a record; refuses when the store is full.
+    /// Adds a record; throws when the store is full.
     package func insert(_ record: SessionRecord) async throws(Failure) {
         try self.use { (state) throws(Failure) in
-            try self.checkRoom(for: record, in: state)
+            try self.checkCapacity(for: record, in: state)
             state.insert(record)
         }
     }
 
-    /// Notes the use of an id and adds a record; refuses when the store is full, or too many ids are remembered.
+    /// Records the use of an id and adds a record; throws when the store is full.
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
@@ -55,7 +55,7 @@ package final class MemoryStore: SessionStore {
     ) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
             guard state.spent[id] == nil else { return false }
-            try self.checkRoom(for: record, in: state)
+            try self.checkCapacity(for: record, in: state)
             guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
             state.spent[id] = until
             state.insert(record)
@@ -63,7 +63,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// Notes a use.
+    /// Records a use.
     package func noteUse(_ key: [UInt8], at instant: Instant) {
         self.state.withLock { $0.records[key]?.lastSeen = instant }
     }
@@ -82,7 +82,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// Removes what is over; costs one pass over everything.
+    /// Removes expired sessions and ids in one pass over everything.
     package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         try self.use { (state) throws(Failure) in
             let over = state.records.values.filter { $0.expires <= now || $0.lastSeen.advanced(by: idle) <= now }
@@ -94,7 +94,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// Notes the use of an id; refuses when too many are remembered.
+    /// Records the use of an id; throws when the store is full.
     package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
             guard state.spent[id] == nil else { return false }
@@ -104,7 +104,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// How many sessions are live; costs one pass over everything.
+    /// The number of live sessions, in one pass over everything.
     package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try self.use { (state) throws(Failure) in
             state.records.values.count { lifetimes.remaining($0, at: now) > .zero }
@@ -116,7 +116,7 @@ package final class MemoryStore: SessionStore {
         try self.use { (_) throws(Failure) in }
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     package func close() async {
         self.state.withLock { state in
             state = State()
@@ -133,7 +133,7 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    private func checkRoom(for record: SessionRecord, in state: State) throws(Failure) {
+    private func checkCapacity(for record: SessionRecord, in state: State) throws(Failure) {
         guard state.records.count < self.capacity else { throw self.full("sessions") }
         guard state.records[record.key] == nil else { throw Failure.unavailable("the key is taken") }
     }
@@ -144,7 +144,7 @@ package final class MemoryStore: SessionStore {
 }
 
 extension Failure {
-    /// The store cannot answer, which says nothing about any session.
+    /// The store is unavailable, which implies nothing about any session.
     static func unavailable(_ detail: String) -> Failure {
         Failure(.sessionStoreUnavailable, detail)
     }

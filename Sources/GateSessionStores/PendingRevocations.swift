@@ -4,14 +4,14 @@ internal import Foundation
 internal import GateCore
 internal import Synchronization
 
-/// The families that have ended and whose records are still in the database, because it could not be written.
+/// The revoked families whose records are still in the database, because it could not be written.
 ///
-/// They are held in memory and in a file beside the database whose room was taken beforehand, so that a full disk cannot
-/// bring a session back after a restart. The file is a row of slots of 32 bytes; a slot of zeros is free.
+/// They are held in memory and in a preallocated file next to the database, so that a full disk cannot restore a
+/// session after a restart. The file consists of slots of 32 bytes; a slot of zeros is free.
 final class PendingRevocations: Sendable {
     private struct State {
         var families: Set<[UInt8]> = []
-        /// How many slots of the file are in use.
+        /// The number of slots of the file in use.
         var slots = 0
         var hasFile = false
     }
@@ -23,7 +23,7 @@ final class PendingRevocations: Sendable {
     private let path: String
     private let state = Mutex(State())
 
-    /// Reads the file, or makes it; without room for it the families are held in memory only.
+    /// Reads or creates the file; if the disk is full the families are held in memory only.
     init(path: String) {
         self.path = path
         self.state.withLock { state in
@@ -38,19 +38,19 @@ final class PendingRevocations: Sendable {
         }
     }
 
-    /// The families whose records have to go.
+    /// The revoked families.
     var families: Set<[UInt8]> { self.state.withLock { $0.families } }
 
-    /// How many there are.
+    /// The number of revoked families.
     var count: Int { self.state.withLock { $0.families.count } }
 
-    /// Whether a family has ended.
+    /// Whether a family is revoked.
     func contains(_ family: [UInt8]) -> Bool { self.state.withLock { $0.families.contains(family) } }
 
-    /// Takes note in memory that a family ends now.
+    /// Revokes a family in memory.
     func insert(_ family: [UInt8]) { self.state.withLock { _ = $0.families.insert(family) } }
 
-    /// Takes note on disk that a family has ended; false if only memory knows it.
+    /// Writes a revoked family to the file; false if it is in memory only.
     func keep(_ family: [UInt8]) -> Bool {
         self.state.withLock { state in
             guard state.hasFile, state.slots < Self.slotCount, family.count == Self.slotBytes else { return false }
@@ -60,11 +60,11 @@ final class PendingRevocations: Sendable {
         }
     }
 
-    /// The records of a family are gone from the database.
+    /// Removes a family whose records were removed from the database.
     func remove(_ family: [UInt8]) {
         self.state.withLock { state in
             state.families.remove(family)
-            // Slots are freed after the last family only. What a failure leaves in them is removed again, which is harmless.
+            // Slots are freed with the last family only. Removing a family twice after a failure is harmless.
             guard state.families.isEmpty, state.slots > 0 || !state.hasFile else { return }
             let isFree = self.overwrite([UInt8](repeating: 0, count: Self.fileBytes), at: 0)
             state.hasFile = isFree || self.makeFile()
@@ -74,12 +74,12 @@ final class PendingRevocations: Sendable {
 }
 
 extension PendingRevocations {
-    /// Makes the file, all slots free.
+    /// Creates the file with all slots free.
     private func makeFile() -> Bool {
         (try? PrivateFile.write([UInt8](repeating: 0, count: Self.fileBytes), to: self.path)) != nil
     }
 
-    /// Overwrites some of the file, which needs no more room on the disk.
+    /// Overwrites a part of the file, which needs no more disk space.
     private func overwrite(_ bytes: [UInt8], at offset: UInt64) -> Bool {
         guard let file = FileHandle(forUpdatingAtPath: self.path) else { return false }
         do {

@@ -2,9 +2,9 @@
 
 internal import GRDB
 
-/// The tables of the session database; nothing in them can be read without a ticket and the gateway's secret.
+/// The tables of the session database; their content cannot be decrypted without a ticket and the gateway's secret.
 enum SQLiteSchema {
-    /// Every step from an empty file to the present tables.
+    /// The migrations from an empty file to the current schema.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1-sessions") { database in

@@ -6,38 +6,37 @@ package import GateCore
 package import GateSessions
 internal import Synchronization
 
-/// Sessions in one file on this machine, for a single gateway.
+/// A session store in one SQLite file on this machine, for a single gateway.
 ///
-/// Calls wait without holding a thread of the caller: GRDB runs them on queues of its own. A cancelled call throws, and
-/// what it wanted to write is not written. A look-up never waits for a write, and no call waits longer than two seconds for its
-/// turn.
+/// Calls do not block a thread of the caller: GRDB runs them on its own queues. A cancelled call throws and writes
+/// nothing. A look-up never waits for a write, and no call waits longer than two seconds for earlier calls.
 package final class SQLiteStore: SessionStore {
     /// The file.
     package let path: String
     private let pool: DatabasePool
-    private let uses: LastSeenBuffer
+    private let lastSeen: LastSeenBuffer
     private let revocations: PendingRevocations
     private let file: DatabaseFile
     private let report: @Sendable (StoreEvent) -> Void
-    /// How long a call may wait for those before it; after that it fails at once, so that the queue becomes short again.
+    /// How long a call may wait for earlier calls before it fails, which keeps the queue short.
     private let patience: Duration
     private let isDamaged = Atomic<Bool>(false)
     private let isRetrying = Atomic<Bool>(false)
     private let isClosed = Atomic<Bool>(false)
 
-    /// How many expired sessions are removed before others may write in between.
+    /// The number of expired sessions that are removed in one transaction, so that other writers are not delayed.
     private static let sweepStep = 1000
-    /// How long it takes until a sign-out that could not be written is tried again.
-    private static let retryPace = Duration.seconds(5)
+    /// The interval at which the write of a sign-out is retried.
+    private static let retryInterval = Duration.seconds(5)
 
-    /// Opens the file, and makes it if there is none, readable by its owner alone.
+    /// Opens or creates the file, readable by its owner only.
     ///
     /// - Parameters:
-    ///   - path: The file; folders that are missing are made.
-    ///   - pageLimit: The most pages the file may grow to, as if the disk were full then; nil for no limit of ours.
-    ///   - patience: How long a call may wait for those before it.
-    ///   - report: Called with what an operator should know beside the failures of calls.
-    /// - Throws: A failure that names the file and says what to do.
+    ///   - path: The file; missing folders are created.
+    ///   - pageLimit: The maximum number of pages of the file, which simulates a full disk; nil for no limit.
+    ///   - patience: How long a call may wait for earlier calls.
+    ///   - report: Called with events for the operator.
+    /// - Throws: A failure with the file and advice.
     package init(
         path: String,
         pageLimit: Int? = nil,
@@ -50,7 +49,7 @@ package final class SQLiteStore: SessionStore {
         self.report = report
         self.patience = patience
         self.pool = try SQLiteStore.openPool(path, pageLimit: pageLimit)
-        self.uses = LastSeenBuffer(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
+        self.lastSeen = LastSeenBuffer(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
         self.revocations = PendingRevocations(path: "\(path)-revoked")
         self.file = DatabaseFile(path: path)
         if self.revocations.count > 0 { self.retryRevocations(after: .zero) }
@@ -63,7 +62,7 @@ package final class SQLiteStore: SessionStore {
             return try Row.fetchOne(query, arguments: [Data(key)]).map(SessionRecord.init(row:))
         }
         guard var record = found, !self.revocations.contains(record.family) else { return nil }
-        if let seen = self.uses.lastUse(of: key) { record.lastSeen = max(record.lastSeen, seen) }
+        if let seen = self.lastSeen.lastUse(of: key) { record.lastSeen = max(record.lastSeen, seen) }
         return record
     }
 
@@ -72,7 +71,7 @@ package final class SQLiteStore: SessionStore {
         try await self.write { database in try SQLiteStore.add(record, to: database) }
     }
 
-    /// Notes the use of an id and adds a record in one transaction.
+    /// Records the use of an id and adds a record in one transaction.
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
@@ -85,13 +84,10 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
-    /// Notes a use, to be written within seconds together with others.
+    /// Records a use, which is written within seconds in a batch.
     package func noteUse(_ key: [UInt8], at instant: Instant) {
-        self.uses.note(key, at: instant)
+        self.lastSeen.note(key, at: instant)
     }
-
-    /// Writes the uses that wait to be written; false if the file cannot be written.
-    package func flushUses() async -> Bool { await self.uses.flush() }
 
     /// Removes a record.
     package func remove(_ key: [UInt8]) async throws(Failure) {
@@ -100,7 +96,7 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
-    /// Removes a family: at once for every look-up, in the file when it can be written.
+    /// Removes a family: at once for every look-up, in the file once it can be written.
     package func removeFamily(_ family: [UInt8]) async throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else { throw Failure.unavailable("\(self.path) is closed") }
         self.revocations.insert(family)
@@ -110,14 +106,16 @@ package final class SQLiteStore: SessionStore {
             let isKept = self.revocations.keep(family)
             let pending = self.revocations.count
             self.report(.revocationPending(pending: pending, isKept: isKept, reason: error.detail))
-            self.retryRevocations(after: SQLiteStore.retryPace)
+            self.retryRevocations(after: SQLiteStore.retryInterval)
         }
     }
 
-    /// Removes what is over, in steps, so that nobody waits long for the file.
+    /// Removes expired sessions and ids, in several transactions, so that other writers are not delayed.
     package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
-        // A session whose use is not written yet looks older than it is.
-        guard await self.uses.flush() else { throw Failure.unavailable("\(self.path): last uses cannot be written") }
+        // A session with a pending use looks older than it is.
+        guard await self.lastSeen.flush() else {
+            throw Failure.unavailable("\(self.path): last uses cannot be written")
+        }
         let oldest = now.advanced(by: .zero - idle)
         var total = 0
         while true {
@@ -129,15 +127,15 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
-    /// Notes the use of an id.
+    /// Records the use of an id.
     package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
         try await self.write { database in try SQLiteStore.spend(id, until: until, in: database) }
     }
 
-    /// How many sessions are live.
+    /// The number of live sessions.
     ///
-    /// All less those that are over, since an index has either number: a look at each row would read the whole file. A
-    /// session that only a lowered lifetime ended counts until the end that it was given.
+    /// All minus the expired ones, both counted by index: a scan of the rows would read the whole file. A session that
+    /// only a lowered lifetime ended counts until its original expiry.
     package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         let idle = now.advanced(by: .zero - lifetimes.idle).seconds
         let query = """
@@ -148,7 +146,7 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
-    /// Writes something without meaning, since only that shows that the file can be written.
+    /// Writes and deletes a row, since only that proves that the file can be written.
     package func check() async throws(Failure) {
         try await self.write { database in
             try database.execute(sql: "INSERT OR REPLACE INTO spent (id, until) VALUES (x'00', 0)")
@@ -156,17 +154,77 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
-    /// What has become of the file.
-    package func fault() -> StoreFileFailure? {
-        self.file.fault() ?? (self.isDamaged.load(ordering: .relaxed) ? .damaged : nil)
+    /// What is wrong with the file.
+    package func fileFailure() -> StoreFileFailure? {
+        self.file.failure() ?? (self.isDamaged.load(ordering: .relaxed) ? .damaged : nil)
     }
 
-    /// Closes the file; what was written is in it.
+    /// Closes the file after writing pending uses and revocations.
     package func close() async {
         self.isClosed.store(true, ordering: .relaxed)
-        await self.uses.close()
+        await self.lastSeen.close()
         for family in self.revocations.families { try? await self.delete(family) }
         try? self.pool.close()
+    }
+}
+
+// MARK: Opening
+
+extension SQLiteStore {
+    /// How long a write waits for another process, such as a backup, that locks the file.
+    private static let writePatience = Duration.seconds(2)
+    /// How long a read waits; a write of another process does not block it.
+    private static let readPatience = Duration.milliseconds(250)
+
+    /// Opens the database and migrates its schema.
+    private static func openPool(_ path: String, pageLimit: Int?) throws(Failure) -> DatabasePool {
+        let migrator = SQLiteSchema.migrator
+        let isNewer: Bool
+        let pool: DatabasePool
+        do {
+            pool = try DatabasePool(path: path, configuration: self.configuration("sessions", pageLimit: pageLimit))
+            isNewer = try pool.read { try migrator.hasBeenSuperseded($0) }
+            if !isNewer { try migrator.migrate(pool) }
+        } catch {
+            throw self.unusable(path, error)
+        }
+        guard !isNewer else {
+            let advice = "was written by a newer Gatehouse; run that version, or name another file in sessions.store"
+            throw Failure(.sessionStoreNewer, "\(path) \(advice)")
+        }
+        return pool
+    }
+
+    /// Opens another connection, for the writes of last uses.
+    private static func openConnection(_ path: String, pageLimit: Int?) throws(Failure) -> DatabaseQueue {
+        do {
+            return try DatabaseQueue(path: path, configuration: self.configuration("uses", pageLimit: pageLimit))
+        } catch {
+            throw self.unusable(path, error)
+        }
+    }
+
+    private static func configuration(_ label: String, pageLimit: Int?) -> Configuration {
+        // A pool opens the connection that writes first, and then those that read.
+        let isFirst = FirstTime()
+        var configuration = Configuration()
+        configuration.label = label
+        configuration.prepareDatabase { database in
+            let patience = isFirst.take() ? self.writePatience : self.readPatience
+            try database.execute(sql: "PRAGMA busy_timeout = \(patience / .milliseconds(1))")
+            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+            if let pageLimit { try database.execute(sql: "PRAGMA max_page_count = \(pageLimit)") }
+        }
+        return configuration
+    }
+
+    private static func unusable(_ path: String, _ error: any Error) -> Failure {
+        guard let error = error as? DatabaseError else { return .unavailable("\(path) cannot be opened: \(error)") }
+        let isDamaged = error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
+        guard isDamaged else { return .unavailable("\(path) cannot be opened: \(error)") }
+        let advice =
+            "move it away to start without sessions (every user signs in again), or restore a backup"
+        return Failure(.sessionStoreDamaged, "\(path) is damaged or not a session database; \(advice)")
     }
 }
 
@@ -181,25 +239,25 @@ extension SQLiteStore {
         self.revocations.remove(family)
     }
 
-    /// Tries until all families that wait are removed from the file.
-    private func retryRevocations(after pace: Duration) {
+    /// Retries until all pending families are removed from the file.
+    private func retryRevocations(after delay: Duration) {
         guard !self.isRetrying.exchange(true, ordering: .relaxed) else { return }
         Task { [weak self] in
-            try? await Task.sleep(for: pace)
+            try? await Task.sleep(for: delay)
             while let self, !self.isClosed.load(ordering: .relaxed) {
                 guard await self.removeRevoked() else {
-                    try? await Task.sleep(for: SQLiteStore.retryPace)
+                    try? await Task.sleep(for: SQLiteStore.retryInterval)
                     continue
                 }
                 self.isRetrying.store(false, ordering: .relaxed)
-                // One that came between the last look and the line above has nobody else to wait for.
-                if self.revocations.count > 0 { self.retryRevocations(after: SQLiteStore.retryPace) }
+                // A revocation between the last check and the line above has not started a retry.
+                if self.revocations.count > 0 { self.retryRevocations(after: SQLiteStore.retryInterval) }
                 return
             }
         }
     }
 
-    /// Removes the families that wait; false if that failed.
+    /// Removes the pending families; false if that failed.
     private func removeRevoked() async -> Bool {
         do {
             for family in self.revocations.families { try await self.delete(family) }
@@ -260,7 +318,7 @@ extension SQLiteStore {
         let deadline = ContinuousClock.now + self.patience
         do {
             return try await self.pool.writeWithoutTransaction { database in
-                // Before the transaction, which may wait for another process.
+                // Checked before the transaction, which may wait for another process.
                 try SQLiteStore.checkTurn(deadline)
                 try database.beginTransaction(.immediate)
                 do {
@@ -277,7 +335,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Throws if a call waited too long for those before it.
+    /// Throws if a call waited too long for earlier calls.
     private static func checkTurn(_ deadline: ContinuousClock.Instant) throws {
         guard ContinuousClock.now < deadline else {
             throw Failure(.sessionStoreBusy, "other calls took too long")
@@ -291,6 +349,13 @@ extension SQLiteStore {
         }
         return Failure.unavailable("\(self.path): \(error)")
     }
+}
+
+/// A flag that is true once.
+private final class FirstTime: Sendable {
+    private let isTaken = Atomic<Bool>(false)
+
+    func take() -> Bool { !self.isTaken.exchange(true, ordering: .relaxed) }
 }
 
 extension SessionRecord {

@@ -2,10 +2,10 @@
 
 internal import GateCore
 
-/// Which settings of each provider decide whom it admits, as fingerprints.
+/// The fingerprints of the settings that decide which users each provider admits.
 ///
-/// A session remembers the fingerprint of its provider from the sign-in. When the settings have changed since, the session
-/// does not count any more and the user signs in again.
+/// A session holds the fingerprint of its provider from the sign-in. When the settings have changed since, the session
+/// is no longer valid and the user signs in again.
 package struct AdmissionFingerprints: Sendable, Hashable {
     private let current: [String: String]
     private let earlier: [String: String]
@@ -14,8 +14,8 @@ package struct AdmissionFingerprints: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - current: The fingerprints in force, by the names of the providers.
-    ///   - earlier: Those that sessions of an earlier version count with, which carry none: the ones that were in force
-    ///     when the process started.
+    ///   - earlier: The fingerprints for sessions of an earlier version, which have none: those in force when the
+    ///     process started.
     package init(_ current: [String: String], earlier: [String: String]) {
         self.current = current
         self.earlier = earlier
@@ -23,7 +23,7 @@ package struct AdmissionFingerprints: Sendable, Hashable {
 
     /// The fingerprint of some settings, 22 characters of base64url.
     ///
-    /// - Parameter terms: The settings, each a name and a value; their order counts.
+    /// - Parameter terms: The settings, each a name and a value, in a fixed order.
     /// - Returns: The fingerprint.
     package static func fingerprint(of terms: [(name: String, value: String)]) -> String {
         let text = terms.map { "\($0.name.utf8.count):\($0.name)\($0.value.utf8.count):\($0.value)" }.joined()

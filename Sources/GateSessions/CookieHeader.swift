@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The `Cookie` field of a request, read as bytes.
+/// The `Cookie` field of a request, parsed as bytes.
 ///
 /// Pairs are split at `;`, only spaces and tabs around a pair are dropped, and names are compared byte by byte. There
-/// are no quoted values, no `$Version` and no percent-encoding: servers that knew such things let a neighbouring site
-/// pass its own cookie off as a `__Host-` one.
+/// are no quoted values, no `$Version` and no percent-encoding: servers with such rules let a sibling domain forge a
+/// `__Host-` cookie.
 package struct CookieHeader: Sendable {
     private let bytes: [UInt8]
 
@@ -35,22 +35,12 @@ package struct CookieHeader: Sendable {
         let names = pairs.filter { $0.starts(with: prefix.utf8) }.prefix(64)
         return names.compactMap { String(validating: $0, as: UTF8.self) }
     }
-
-    /// The field without the cookies that ``GatewayCookie/mayBeReadAsOurs(_:)`` names; nil when nothing is left of it.
-    package var withoutOurs: [UInt8]? {
-        var kept: [UInt8] = []
-        CookieHeader.forEachForeign(in: self.bytes.span) { pair in
-            if !kept.isEmpty { kept += "; ".utf8 }
-            kept += self.bytes[pair]
-        }
-        return kept.isEmpty ? nil : kept
-    }
 }
 
 extension CookieHeader {
-    /// Calls `body` with the range of each pair of a `Cookie` field that may go to an app, for the hot path.
+    /// Calls `body` with the range of each pair of a `Cookie` field that may be forwarded to an app, for the hot path.
     ///
-    /// The same pairs as those of ``withoutOurs``.
+    /// It leaves out the cookies that ``GatewayCookie/mayBeReadAsOurs(_:)`` names.
     package static func forEachForeign(in field: Span<UInt8>, _ body: (Range<Int>) -> Void) {
         var start = 0
         while start < field.count {
@@ -62,26 +52,26 @@ extension CookieHeader {
             while first < end, field[first] == 0x20 || field[first] == 0x09 {
                 first += 1
             }
-            // An app may read ours from `=name=value` and `name =value` as well.
+            // An app may also read one of ours from `=name=value` and `name =value`.
             if first < end, !GatewayCookie.mayBeReadAsOurs(field.extracting(first..<end)) { body(first..<end) }
             start = end + 1
         }
     }
 }
 
-/// What a look-up of a cookie can find.
+/// The result of a cookie look-up.
 package enum CookieLookup: Sendable, Equatable {
     /// There is no such cookie.
     case absent
     /// There is one, with this value.
     case value(ArraySlice<UInt8>)
-    /// There are several, of which at least one is not ours; none may be used.
+    /// There are several, at least one of which the gateway did not set; none may be used.
     case repeated
 }
 
-/// Finds one cookie in a field without copying anything, for the hot path.
+/// Finds one cookie in a field without copying, for the hot path.
 package struct CookieScan: Sendable {
-    /// Where a cookie's value is.
+    /// The position of a cookie's value.
     package enum Position: Sendable, Equatable {
         /// There is no such cookie.
         case absent

@@ -10,9 +10,9 @@ package struct GatewayCookie: Sendable, Hashable {
     /// How long the browser keeps the cookie of a sign-in attempt, in seconds: longer than the attempt lasts, so that a
     /// late callback is reported as expired instead of unknown.
     package static let attemptSeconds = 3600
-    /// How long a session transfer may take, in seconds.
+    /// The time limit of a session transfer, in seconds.
     package static let transferSeconds = 600
-    /// How many attempts to sign in, and how many session transfers on one host, one browser may have open.
+    /// The maximum number of open sign-in attempts, and of open session transfers on one host, of a browser.
     package static let maxAttempts = 5
 
     /// The name.
@@ -28,18 +28,18 @@ package struct GatewayCookie: Sendable, Hashable {
         self.isCrossSite = isCrossSite && origin.isSecure
     }
 
-    /// The cookie that holds the ticket; it ends with the browser's own session.
+    /// The cookie that holds the ticket; it expires with the browser session.
     package static func session(at origin: Origin) -> GatewayCookie {
         GatewayCookie(GatewayCookie.base, at: origin, seconds: nil)
     }
 
-    /// The cookie of one attempt to sign in.
+    /// The cookie of one sign-in attempt.
     ///
     /// - Parameters:
-    ///   - tag: Eight lower-case hexadecimal digits that tell the attempts of a browser apart.
-    ///   - origin: The origin of the gate.
-    ///   - isCrossSite: Whether the provider answers with a form that it posts from its own site.
-    /// - Returns: The cookie, or nil if the tag is not one.
+    ///   - tag: Eight lower-case hexadecimal digits that distinguish the attempts of a browser.
+    ///   - origin: The origin of `public_url`.
+    ///   - isCrossSite: Whether the provider responds with a form that it posts from its own site.
+    /// - Returns: The cookie, or nil if the tag is malformed.
     package static func attempt(_ tag: String, at origin: Origin, isCrossSite: Bool = false) -> GatewayCookie? {
         guard GatewayCookie.isTag(tag.utf8) else { return nil }
         return GatewayCookie(
@@ -50,13 +50,13 @@ package struct GatewayCookie: Sendable, Hashable {
         )
     }
 
-    /// The cookie that binds one hand-over to the browser; nil if the tag is not eight lower-case hexadecimal digits.
-    package static func handover(_ tag: String, at origin: Origin) -> GatewayCookie? {
+    /// The cookie that binds one session transfer to the browser; nil if the tag is malformed.
+    package static func sessionTransfer(_ tag: String, at origin: Origin) -> GatewayCookie? {
         guard GatewayCookie.isTag(tag.utf8) else { return nil }
-        return GatewayCookie("\(GatewayCookie.handoverBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
+        return GatewayCookie("\(GatewayCookie.transferBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
     }
 
-    /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url of ours.
+    /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.
     package func setting(_ value: String) -> String {
         self.line(value: value, seconds: self.seconds)
     }
@@ -66,15 +66,15 @@ package struct GatewayCookie: Sendable, Hashable {
 
     private func line(value: String, seconds: Int?) -> String {
         let age = seconds.map { "; Max-Age=\($0)" } ?? ""
-        let site = self.isCrossSite ? "None" : "Lax"
-        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(site)"
+        let sameSite = self.isCrossSite ? "None" : "Lax"
+        return "\(self.name)=\(value)\(age); Path=/\(self.isSecure ? "; Secure" : ""); HttpOnly; SameSite=\(sameSite)"
     }
 }
 
 extension GatewayCookie {
     fileprivate static let base = "gatehouse"
     fileprivate static let attemptBase = "gatehouse-attempt-"
-    fileprivate static let handoverBase = "gatehouse-handover-"
+    fileprivate static let transferBase = "gatehouse-handover-"
 
     private static let maxDeletions = 16
 
@@ -85,34 +85,34 @@ extension GatewayCookie {
             && text.allSatisfy { (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 
-    /// What the names of all attempts at an origin start with.
+    /// The prefix of the names of all sign-in attempts at an origin.
     package static func attemptPrefix(at origin: Origin) -> String {
         GatewayCookie.name(GatewayCookie.attemptBase, isSecure: origin.isSecure)
     }
 
-    /// The attempts to delete so that one more makes at most five.
+    /// The sign-in attempts to delete so that at most five are open with a new one.
     ///
     /// - Parameters:
-    ///   - header: What the browser sent; it names older cookies first (RFC 6265 §5.4).
-    ///   - origin: The origin of the gate.
-    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    ///   - header: The received cookies, older ones first (RFC 6265 §5.4).
+    ///   - origin: The origin of `public_url`.
+    /// - Returns: The cookies whose ``deletion`` is sent with the new one.
     package static func surplusAttempts(in header: CookieHeader, at origin: Origin) -> [GatewayCookie] {
-        // Deleted as what a browser takes in every context; whether they were set so is not known.
+        // Deleted with attributes that a browser accepts in every context; those they were set with are unknown.
         self.surplus(in: header, prefix: GatewayCookie.attemptPrefix(at: origin)) { tag in
             GatewayCookie.attempt(tag, at: origin, isCrossSite: true)
         }
     }
 
-    /// The cookies of session transfers to delete so that one more makes at most five.
+    /// The session transfers to delete so that at most five are open with a new one.
     ///
     /// - Parameters:
-    ///   - header: What the browser sent.
+    ///   - header: The received cookies.
     ///   - origin: The origin of the app's host.
-    /// - Returns: The cookies whose ``deletion`` goes beside the new one.
+    /// - Returns: The cookies whose ``deletion`` is sent with the new one.
     package static func surplusSessionTransfers(in header: CookieHeader, at origin: Origin) -> [GatewayCookie] {
-        self.surplus(in: header, prefix: GatewayCookie.name(GatewayCookie.handoverBase, isSecure: origin.isSecure)) {
+        self.surplus(in: header, prefix: GatewayCookie.name(GatewayCookie.transferBase, isSecure: origin.isSecure)) {
             tag in
-            GatewayCookie.handover(tag, at: origin)
+            GatewayCookie.sessionTransfer(tag, at: origin)
         }
     }
 
@@ -122,13 +122,13 @@ extension GatewayCookie {
         cookie: (String) -> GatewayCookie?
     ) -> [GatewayCookie] {
         let cookies = header.names(withPrefix: prefix).compactMap { cookie(String($0.dropFirst(prefix.count))) }
-        // A browser that had many tabs open is cleaned in steps, so that the head of the response stays small.
+        // A few at a time, so that the response head stays small for a browser with many tabs.
         return Array(cookies.dropLast(GatewayCookie.maxAttempts - 1).prefix(GatewayCookie.maxDeletions))
     }
 
-    /// Whether a cookie name is one that only the gateway may set and read, pieces such as `_0` included.
+    /// Whether only the gateway may set and read a cookie of this name, parts such as `_0` included.
     ///
-    /// Such cookies are removed from what goes to an app, and from what an app wants to set.
+    /// Such cookies are removed from requests to apps and from responses of apps.
     package static func isOurs(_ name: Span<UInt8>) -> Bool {
         let prefix = name.starts(with: GatewayCookie.hostPrefix) ? GatewayCookie.hostPrefix.utf8.count : 0
         let rest = name.extracting(prefix...)
@@ -136,18 +136,18 @@ extension GatewayCookie {
         let tail = rest.extracting(GatewayCookie.base.utf8.count...)
         guard !tail.isEmpty else { return true }
         if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
-        return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.handoverBase)
+        return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
     }
 
-    /// Whether somebody may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a `Set-Cookie`
-    /// field, which begins with one.
+    /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a
+    /// `Set-Cookie` field, which begins with a pair.
     ///
     /// A browser sends the nameless cookie of `=name=value` as `name=value`, so leading `=` do not hide a name.
     package static func mayBeReadAsOurs(_ field: Span<UInt8>) -> Bool {
         var start = 0
         while start < field.count, GatewayCookie.mayHide(field[start]) { start += 1 }
         let pair = field.extracting(start...)
-        // Most cookies are decided by their first byte.
+        // The first byte decides for most cookies.
         guard !pair.isEmpty, pair[0] == UInt8(ascii: "g") || pair[0] == UInt8(ascii: "_") else { return false }
         var end = 0
         while end < pair.count, pair[end] != UInt8(ascii: "="), pair[end] != UInt8(ascii: ";") { end += 1 }
@@ -155,7 +155,7 @@ extension GatewayCookie {
         return GatewayCookie.isOurs(pair.extracting(..<end))
     }
 
-    /// What may stand beside a name and is dropped by some who read it.
+    /// Whether some servers drop the byte next to a name.
     private static func mayHide(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "=") || byte == 0x20 || byte == 0x09
     }

@@ -2,19 +2,19 @@
 
 internal import GateCore
 
-/// Small values that travel through the browser in an address, sealed.
+/// Small sealed values that travel through the browser in a URL.
 enum SealedText {
-    /// Longer texts are refused before anything is decoded.
-    static let longest = 8192
+    /// Longer texts are rejected before they are decoded.
+    static let maxBytes = 8192
 
     /// The members as URL-safe text that only this gateway can open.
     static func seal(_ members: [String: JSON], for purpose: String, with sealer: Sealer) -> String {
         Base64URL.encode(sealer.seal(JSON.object(members).encoded, for: purpose))
     }
 
-    /// The members of a text that ``seal(_:for:with:)`` made for the same purpose; nil for everything else.
+    /// The members of a text that ``seal(_:for:with:)`` returned for the same purpose; nil for everything else.
     static func open(_ text: String, for purpose: String, with sealer: Sealer) -> JSON? {
-        guard text.utf8.count <= self.longest, let sealed = Base64URL.decode(text) else { return nil }
+        guard text.utf8.count <= self.maxBytes, let sealed = Base64URL.decode(text) else { return nil }
         guard let plain = sealer.open(sealed, for: purpose) else { return nil }
         return try? JSON(parsing: plain, depth: 1)
     }

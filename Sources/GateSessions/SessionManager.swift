@@ -2,23 +2,23 @@
 
 package import GateCore
 
-/// Begins, finds and ends sessions.
+/// Issues, finds and revokes sessions.
 ///
-/// A store that cannot answer makes every call throw; nil always means that there is no such session.
+/// If the store is unavailable, every call throws; nil always means that there is no such session.
 package struct SessionManager: Sendable {
     /// Where the records are.
     package let store: any SessionStore
-    /// How long sessions live.
+    /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
-    let random: RandomBytes
+    private let random: RandomBytes
     private let sealer: Sealer
     private let feed: RevocationFeed
     private let admissions: AdmissionFingerprints?
     private let untaggedTickets = UntaggedTicketLimiter()
 
-    /// How much time passes before a use is noted again, so that browsing does not become writing.
+    /// The interval at which uses of a session are recorded, so that requests rarely cause writes.
     package static let touchStep = Duration.seconds(60)
-    /// A session from further in the future than this is not believed: a clock was wrong.
+    /// A session from further in the future than this is rejected: a clock was wrong.
     static let clockLeeway = Duration.seconds(300)
 
     /// Sessions in a store, under the gateway's secret.
@@ -26,10 +26,10 @@ package struct SessionManager: Sendable {
     /// - Parameters:
     ///   - store: Where the records are.
     ///   - sealer: Seals them.
-    ///   - lifetimes: How long sessions live.
-    ///   - feed: Hears of families that end.
-    ///   - admissions: Whom the providers admit; nil if that does not matter.
-    ///   - random: What tickets and ids are made of.
+    ///   - lifetimes: The lifetimes of sessions.
+    ///   - feed: Notified of families that end.
+    ///   - admissions: The settings by which providers admit users; nil to ignore them.
+    ///   - random: The source of tickets and ids.
     package init(
         store: any SessionStore,
         sealer: Sealer,
@@ -46,11 +46,11 @@ package struct SessionManager: Sendable {
         self.random = random
     }
 
-    /// Reads the value of a session cookie; nil unless this gateway issued it for that host, as far as can be told without
-    /// the store.
+    /// Parses the value of a session cookie; nil unless this gateway issued it for that host, as far as is known
+    /// without the store.
     package func ticket(_ text: some Collection<UInt8>, host: String) -> Ticket? {
         guard let ticket = Ticket(text) else { return nil }
-        guard !ticket.isBare else { return ticket }
+        guard !ticket.isUntagged else { return ticket }
         let purpose = SessionManager.ticketPurpose(host)
         return self.sealer.authenticates(ticket.tag, of: ticket.bytes, for: purpose) ? ticket : nil
     }
@@ -58,15 +58,15 @@ package struct SessionManager: Sendable {
     /// Whether the settings that admitted a session are still in force.
     package func admits(_ session: Session) -> Bool { self.admissions?.admits(session) ?? true }
 
-    /// Begins a session after a sign-in, always with a new ticket, id and family.
+    /// Issues a session after a sign-in, always with a new ticket, id and family.
     ///
     /// - Parameters:
-    ///   - signIn: What the sign-in brought.
-    ///   - host: The host whose cookie the ticket becomes.
+    ///   - signIn: The result of the sign-in.
+    ///   - host: The host of the cookie.
     ///   - now: The time.
-    ///   - once: What this sign-in uses up.
-    /// - Returns: The session; nil if what is to be used up was used before.
-    /// - Throws: When the store cannot answer; then there is no session.
+    ///   - once: The single-use value that the sign-in spends.
+    /// - Returns: The session; nil if the value was spent before.
+    /// - Throws: If the store is unavailable; then there is no session.
     package func issue(
         _ signIn: SignIn,
         host: String,
@@ -78,7 +78,7 @@ package struct SessionManager: Sendable {
         return isFirst ? fresh.issued : nil
     }
 
-    /// Begins a session after a sign-in that uses nothing up.
+    /// Issues a session after a sign-in that spends no single-use value.
     package func issue(_ signIn: SignIn, host: String, now: Instant) async throws(Failure) -> IssuedSession {
         try await self.insert(self.session(after: signIn, host: host, now: now))
     }
@@ -98,8 +98,8 @@ package struct SessionManager: Sendable {
         )
     }
 
-    /// The live session of a ticket on a host, or nil if it is unknown, unreadable, over, of another host, or was admitted by
-    /// settings that have changed since.
+    /// The live session of a ticket on a host; nil if it is unknown, unreadable, expired, of another host, or if the
+    /// settings that admitted its user have changed since.
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
         guard let record = try await self.record(of: ticket) else { return nil }
         guard var session = self.open(record, with: ticket), session.host == host else { return nil }
@@ -111,19 +111,19 @@ package struct SessionManager: Sendable {
         return session
     }
 
-    /// How much longer a session lives if it is not used again.
+    /// The remaining lifetime of a session that is not used again.
     package func remaining(_ session: Session, now: Instant) -> Duration {
         let idle = session.lastSeen.advanced(by: self.lifetimes.idle)
         return min(idle, session.created.advanced(by: self.lifetimes.absolute)).since(now)
     }
 
-    /// Ends the session of a ticket and all of its family; gives back the session if it could be read.
+    /// Ends the session of a ticket and all of its family.
     ///
-    /// When this returns, store and caches have forgotten it. A throw means that it may still be alive.
+    /// When this returns, it is removed from the store and the caches. If it throws, the session may still be live.
     ///
     /// - Parameter ticket: The ticket of any session of the family.
     /// - Returns: The session with the ID token of its family; nil if there is none.
-    /// - Throws: When the store cannot be read, or for a bare ticket when there are too many of them.
+    /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         guard let record = try await self.record(of: ticket) else { return nil }
         var session = self.open(record, with: ticket)
@@ -134,36 +134,114 @@ package struct SessionManager: Sendable {
         return session
     }
 
-    /// Ends all sessions of a family, first in the caches of this process: a store may be slow.
+    /// Ends all sessions of a family, first in the caches of this process, since a store may be slow.
     package func endFamily(_ family: [UInt8]) async throws(Failure) {
         self.feed.publish(family)
         try await self.store.removeFamily(family)
     }
 
-    /// How many sessions are live.
+    /// The number of live sessions.
     package func count(now: Instant) async throws(Failure) -> Int {
         try await self.store.count(at: now, within: self.lifetimes)
     }
 
-    /// Removes what is over from the store; to be called now and then, says how many sessions went.
+    /// Removes expired sessions from the store and returns their number; called periodically.
     package func removeExpired(now: Instant) async throws(Failure) -> Int {
         try await self.store.removeExpired(at: now, idle: self.lifetimes.idle)
     }
 
-    /// Notes that something that works once was used; true for the first caller only.
+    /// Spends a single-use value; true for the first caller only.
     ///
-    /// - Parameter once: The thing.
+    /// - Parameter once: The value.
     /// - Returns: Whether this was the first use.
-    /// - Throws: When the store cannot answer; the thing must then be refused.
+    /// - Throws: If the store is unavailable; the value must then be rejected.
     package func spend(_ once: SingleUse) async throws(Failure) -> Bool {
         try await self.store.spend(once.hash, until: once.expiry)
     }
 }
 
+// MARK: Session transfers
+
 extension SessionManager {
-    /// The record of a ticket; look-ups of tickets that may be forged are bounded.
+    /// Redeems a session transfer code for a session on the app's host; nil if the session on the gateway's host has
+    /// ended.
+    ///
+    /// The code is spent before its origin and browser are checked, so that a stolen code is worthless (RFC 9700 §4.5).
+    ///
+    /// - Parameters:
+    ///   - code: The code.
+    ///   - origin: The origin that received the code.
+    ///   - cookie: The value of the cookie named after the code's tag, if the browser sent exactly one.
+    ///   - gatewayHost: The host of `public_url`.
+    ///   - now: The time.
+    /// - Returns: The session of the app's host with its ticket.
+    /// - Throws: `handover.spent` for a code that was used before, `handover.wrong_origin`, `handover.other_browser`,
+    ///   or the failure of the store.
+    package func redeem(
+        _ code: SessionTransferCode,
+        at origin: Origin,
+        cookie: (some Collection<UInt8>)?,
+        gatewayHost: String,
+        now: Instant
+    ) async throws(Failure) -> IssuedSession? {
+        guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
+            throw Failure(.sessionTransferSpent, "the code was used before")
+        }
+        let claim = try code.claim(at: origin, cookie: cookie)
+        return try await self.issue(from: claim.ticket, of: gatewayHost, to: code.origin.host, now: now)
+    }
+
+    /// Issues a session on another host for the browser with this ticket; nil if the ticket has no session.
+    ///
+    /// It has the family and the expiry of the first one, and is removed if that one ends meanwhile. A browser that
+    /// already has a session on the host keeps that one.
+    private func issue(
+        from ticket: Ticket,
+        of gatewayHost: String,
+        to host: String,
+        now: Instant
+    ) async throws(Failure) -> IssuedSession? {
+        guard let first = try await self.session(for: ticket, host: gatewayHost, now: now) else { return nil }
+        let wanted = self.signed(ticket.bytes(for: host), host: host)
+        if let existing = try await self.session(for: wanted, host: host, now: now) {
+            return IssuedSession(ticket: wanted, session: existing)
+        }
+        // A record under this key has expired, but is not removed yet.
+        try await self.store.remove(wanted.storeKey)
+        let session = Session(
+            id: self.random.token(16),
+            family: first.family,
+            profile: first.profile,
+            host: host,
+            created: first.created,
+            lastSeen: now,
+            idToken: nil,
+            endSession: first.endSession,
+            admission: first.admission,
+            origin: ticket
+        )
+        let issued: IssuedSession
+        do throws(Failure) {
+            issued = try await self.insert(session, as: wanted)
+        } catch {
+            // The browser may have redeemed two codes at once.
+            guard let existing = try await self.session(for: wanted, host: host, now: now) else { throw error }
+            return IssuedSession(ticket: wanted, session: existing)
+        }
+        guard try await self.store.record(for: ticket.storeKey) != nil else {
+            try await self.store.remove(issued.ticket.storeKey)
+            return nil
+        }
+        return issued
+    }
+}
+
+// MARK: Records
+
+extension SessionManager {
+    /// The record of a ticket; the rate of look-ups of tickets without a tag is limited.
     private func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
-        if ticket.isBare { try self.untaggedTickets.admit() }
+        if ticket.isUntagged { try self.untaggedTickets.admit() }
         return try await self.store.record(for: ticket.storeKey)
     }
 
@@ -173,23 +251,23 @@ extension SessionManager {
         return Ticket(bytes: bytes, tag: self.sealer.tag(of: bytes, for: purpose, count: Ticket.tagCount))
     }
 
-    /// Names the host, so that a ticket of one host needs no look-up on another.
+    /// The purpose of tags; it has the host, so that a ticket of another host needs no look-up.
     private static func ticketPurpose(_ host: String) -> String { "ticket/\(host)" }
 
-    /// Whether a session is within both lifetimes; the sealed time of creation counts, not the one beside it.
+    /// Whether a session is within both lifetimes; by the sealed time of creation, not by that of the record.
     private func isLive(_ session: Session, record: SessionRecord, now: Instant) -> Bool {
         guard now < record.expires, now < session.created.advanced(by: self.lifetimes.absolute) else { return false }
         guard now < record.lastSeen.advanced(by: self.lifetimes.idle) else { return false }
         return session.created <= now.advanced(by: SessionManager.clockLeeway)
     }
 
-    func insert(_ session: Session, as ticket: Ticket? = nil) async throws(Failure) -> IssuedSession {
+    private func insert(_ session: Session, as ticket: Ticket? = nil) async throws(Failure) -> IssuedSession {
         let fresh = try self.sealed(session, as: ticket)
         try await self.store.insert(fresh.record)
         return fresh.issued
     }
 
-    /// A session with a ticket, a new one unless there is one, and the record that only this ticket opens.
+    /// A session with the given or a new ticket, and the record that only this ticket opens.
     private func sealed(
         _ session: Session,
         as ticket: Ticket? = nil
@@ -217,6 +295,6 @@ extension SessionManager {
         return Session(encoded: plain, lastSeen: record.lastSeen)
     }
 
-    /// Names the record, so that records cannot be exchanged in the store.
+    /// The purpose of seals; it has the key, so that records cannot be swapped in the store.
     private static func purpose(_ key: [UInt8]) -> String { "session/\(Base64URL.encode(key))" }
 }

@@ -2,7 +2,7 @@
 
 package import GateCore
 
-/// One session as a store keeps it: hashes, times and a sealed text, nothing that names a person.
+/// One session in a store: hashes, times and a sealed text, nothing that identifies a user.
 package struct SessionRecord: Sendable, Hashable {
     /// The hash of the ticket, 32 bytes.
     package var key: [UInt8]
@@ -10,11 +10,11 @@ package struct SessionRecord: Sendable, Hashable {
     package var family: [UInt8]
     /// The sealed session.
     package var sealed: [UInt8]
-    /// When the person signed in.
+    /// When the user signed in.
     package var created: Instant
     /// When the session was last used, in steps of a minute.
     package var lastSeen: Instant
-    /// When the session ends whatever happens.
+    /// When the session expires at the latest.
     package var expires: Instant
 
     /// A record of these parts.
@@ -29,20 +29,20 @@ package struct SessionRecord: Sendable, Hashable {
     }
 }
 
-/// Where sessions are kept.
+/// The port for session stores.
 ///
-/// "Not there" is an answer; a store that cannot answer throws a failure of kind `overloaded`, which must never be
-/// taken for the end of a session.
+/// Nil means that there is no such record; a store that is unavailable throws a failure of kind `overloaded`, which
+/// must never be treated as the end of a session.
 package protocol SessionStore: Sendable {
     /// The record under a key, or nil if there is none.
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord?
 
-    /// Adds a record under a key that is not taken yet.
+    /// Adds a record under a new key.
     func insert(_ record: SessionRecord) async throws(Failure)
 
-    /// Notes that a session was used; nothing happens if it is gone.
+    /// Records that a session was used, if it still exists.
     ///
-    /// Never waits: a store may write it later, and ``record(for:)`` returns it from now on.
+    /// Never waits: a store may write it later; ``record(for:)`` returns it at once.
     func noteUse(_ key: [UInt8], at instant: Instant)
 
     /// Removes the record under a key, if there is one.
@@ -50,67 +50,68 @@ package protocol SessionStore: Sendable {
 
     /// Removes all records of a family.
     ///
-    /// When this returns, none of them is returned any more, also if it could not be written yet.
+    /// When this returns, the store returns none of them, even if the removal is not written yet.
     func removeFamily(_ family: [UInt8]) async throws(Failure)
 
-    /// Removes sessions past their end or unused for `idle`, and spent ids past theirs; says how many sessions.
+    /// Removes sessions that have expired or were idle for `idle`, and expired spent ids; returns the number of
+    /// sessions.
     func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int
 
-    /// Notes that an id of something that works once was used; true only for the first caller ever.
+    /// Records the use of a single-use id; true for the first caller only.
     ///
-    /// The id is remembered until `until`, after which the thing itself must have expired.
+    /// The id is kept until `until`, when the single-use value itself has expired.
     func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool
 
-    /// Notes the use of an id and adds a record, in one step; false, and no record, if the id was used before.
+    /// Records the use of an id and adds a record, atomically; false, without a record, if the id was used before.
     func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool
 
-    /// How many sessions are live: those that are over and not removed yet do not count.
+    /// The number of live sessions, without expired ones that are not removed yet.
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int
 
-    /// Throws what is wrong if the store cannot be read and written now.
+    /// Throws if the store cannot be read and written now.
     func check() async throws(Failure)
 
-    /// What has become of the file that the store is kept in; nil if nothing, or if there is no file.
+    /// What is wrong with the file of the store; nil if nothing is, or if there is no file.
     ///
-    /// May read a little from a disk.
-    func fault() -> StoreFileFailure?
+    /// May read from a disk.
+    func fileFailure() -> StoreFileFailure?
 
-    /// Ends the use of the store; afterwards everything throws.
+    /// Closes the store; afterwards every call throws.
     func close() async
 }
 
-/// What somebody may do to the file of a store while it is in use.
+/// What is wrong with the file of a store that is in use.
 ///
-/// The store goes on with what it has; a restart would not find it again.
+/// The store continues to use the open file; a restart would not find it.
 package enum StoreFileFailure: String, Sendable, CaseIterable {
-    /// There is no file at the path any more.
+    /// The file was deleted.
     case deleted
-    /// Another file is at the path.
+    /// The path names another file.
     case replaced
-    /// The file is shorter than it has to be.
+    /// The file is shorter than its header requires.
     case truncated
-    /// What is in the file makes no sense.
+    /// The content of the file is corrupt.
     case damaged
 }
 
-/// What a store reports beside the results of its calls.
+/// What a store reports in addition to the results of its calls.
 package enum StoreEvent: Sendable, Equatable {
-    /// A sign-out holds in memory, but could not be written to the store.
+    /// A sign-out is in force in memory, but could not be written to the store.
     ///
     /// - Parameters:
-    ///   - pending: How many families wait.
-    ///   - isKept: Whether it outlives a restart all the same.
+    ///   - pending: The number of pending families.
+    ///   - isKept: Whether it persists across a restart nevertheless.
     ///   - reason: Why it could not be written.
     case revocationPending(pending: Int, isKept: Bool, reason: String)
-    /// All sign-outs that waited are written.
+    /// All pending sign-outs are written.
     case revocationsWritten
 }
 
 extension SessionStore {
-    /// A store without a file has no fault of that kind.
-    package func fault() -> StoreFileFailure? { nil }
+    /// A store without a file has no such failure.
+    package func fileFailure() -> StoreFileFailure? { nil }
 
-    /// One step after the other, for stores without transactions: when the second fails, the id is spent for nothing.
+    /// One step after the other, for stores without transactions: when the second fails, the id stays spent.
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],

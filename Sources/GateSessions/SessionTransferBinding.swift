@@ -2,9 +2,10 @@
 
 package import GateCore
 
-/// What an app's host leaves with a browser before it sends it to the gate, so that only this browser can return.
+/// Binds a session transfer to one browser.
 ///
-/// The browser holds 256 random bits in a cookie of that host; the request and the code carry their hash.
+/// The app's host sets a cookie with 256 random bits before it redirects to the gateway's host; the request and the
+/// code carry their hash.
 package struct SessionTransferBinding: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 
@@ -13,7 +14,7 @@ package struct SessionTransferBinding: Sendable, Hashable, CustomStringConvertib
         self.bytes = random.bytes(32)
     }
 
-    /// Reads the value of the cookie, or nil unless it is one.
+    /// Parses the value of the cookie; nil if it is malformed.
     package init?(_ text: some Collection<UInt8>) {
         guard text.count == 43, let bytes = Base64URL.decode(text) else { return nil }
         self.bytes = bytes
@@ -25,10 +26,10 @@ package struct SessionTransferBinding: Sendable, Hashable, CustomStringConvertib
     /// The hash that request and code carry.
     package var hash: [UInt8] { digest("handover/binding", self.bytes) }
 
-    /// Eight hexadecimal digits for the name of the cookie, so that several hand-overs do not disturb each other.
+    /// Eight hexadecimal digits for the name of the cookie, so that concurrent transfers have separate cookies.
     package var tag: String { SessionTransferBinding.tag(of: self.hash) }
 
-    /// A mark instead of the value.
+    /// A placeholder instead of the value.
     package var description: String { "<binding>" }
 
     /// Hides the bytes from `dump` and test output as well.

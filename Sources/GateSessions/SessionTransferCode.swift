@@ -2,25 +2,25 @@
 
 package import GateCore
 
-/// The gate's answer to a ``SessionTransferRequest``: good once, for a minute, on one origin, in one browser.
+/// The response to a ``SessionTransferRequest``: valid once, for a minute, on one origin, in one browser.
 package struct SessionTransferCode: Sendable, Hashable {
-    /// How long the way back may take.
+    /// How long the code is valid.
     package static let lifetime = Duration.seconds(60)
     private static let purpose = "handover/code"
 
     /// The id that is spent when the code is redeemed.
     package let id: String
-    /// The origin that asked.
+    /// The origin of the request.
     package let origin: Origin
-    /// Where the person was going there.
+    /// The requested path on that origin.
     package let path: ReturnPath
-    /// When the code is worth nothing.
+    /// When the code expires.
     package let expires: Instant
     private let binding: [UInt8]
     fileprivate let ticket: Ticket
 
-    /// Answers a request for the browser that has this ticket at the gate.
-    package init(answering request: SessionTransferRequest, ticket: Ticket, random: RandomBytes, now: Instant) {
+    /// A code for a request of the browser that has this ticket at the gateway's host.
+    package init(for request: SessionTransferRequest, ticket: Ticket, random: RandomBytes, now: Instant) {
         self.id = random.token(16)
         self.origin = request.origin
         self.path = request.path
@@ -35,7 +35,7 @@ package struct SessionTransferCode: Sendable, Hashable {
         guard now < self.expires else { return nil }
     }
 
-    /// Opens a code that this gateway sealed, however long ago, to see where its user was going.
+    /// Opens a code that this gateway sealed, expired or not, for the path that the user requested.
     package init?(sealed text: String, by sealer: Sealer) {
         guard let json = SealedText.open(text, for: SessionTransferCode.purpose, with: sealer) else { return nil }
         guard let id = json["id"]?.string, let origin = json["origin"]?.origin,
@@ -50,7 +50,7 @@ package struct SessionTransferCode: Sendable, Hashable {
         self.ticket = ticket
     }
 
-    /// The code as text for an address.
+    /// The code as text for a URL.
     package func sealed(by sealer: Sealer) -> String {
         let members: [String: JSON] = [
             "id": .string(self.id), "origin": .string("\(self.origin)"), "path": .string(self.path.value),
@@ -63,19 +63,19 @@ package struct SessionTransferCode: Sendable, Hashable {
     /// The tag in the name of the cookie that holds the binding; the same as ``SessionTransferBinding/tag``.
     package var tag: String { SessionTransferBinding.tag(of: self.binding) }
 
-    /// Shows that the code came back to the origin and the browser it was made for.
+    /// Checks that the code was returned to its origin by its browser.
     ///
     /// - Parameters:
-    ///   - origin: The origin that the code arrived at.
+    ///   - origin: The origin that received the code.
     ///   - cookie: The value of the cookie named after ``tag``, if the browser sent exactly one.
-    /// - Returns: The proof that a session may begin.
+    /// - Returns: The proof that a session may be issued.
     /// - Throws: `handover.wrong_origin` or `handover.other_browser`.
     func claim(
         at origin: Origin,
         cookie: (some Collection<UInt8>)?
     ) throws(Failure) -> SessionTransferClaim {
         guard origin == self.origin else {
-            throw Failure(.sessionTransferWrongOrigin, "a code for \(self.origin) came to \(origin)")
+            throw Failure(.sessionTransferWrongOrigin, "a code for \(self.origin) was sent to \(origin)")
         }
         guard let held = cookie.flatMap({ SessionTransferBinding($0) }), constantTimeEquals(held.hash, self.binding)
         else {
@@ -85,7 +85,7 @@ package struct SessionTransferCode: Sendable, Hashable {
     }
 }
 
-/// A code that is proved to be where it belongs.
+/// A code that was returned to its origin by its browser.
 struct SessionTransferClaim: Sendable {
     /// The code.
     let code: SessionTransferCode
@@ -94,6 +94,6 @@ struct SessionTransferClaim: Sendable {
         self.code = code
     }
 
-    /// The ticket that the browser has at the gate.
+    /// The ticket of the browser at the gateway's host.
     var ticket: Ticket { self.code.ticket }
 }

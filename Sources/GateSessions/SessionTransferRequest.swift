@@ -2,22 +2,22 @@
 
 package import GateCore
 
-/// An app's host asks the gate, through the browser, for a session of its own.
+/// The request of an app's host for a session, sent through the browser to the gateway's host.
 package struct SessionTransferRequest: Sendable, Hashable {
-    /// How long the person may take to sign in.
+    /// How long the user may take to sign in.
     package static let lifetime = Duration.seconds(600)
     private static let purpose = "handover/request"
 
-    /// The origin that asks.
+    /// The origin of the request.
     package let origin: Origin
-    /// Where the person was going there.
+    /// The requested path on that origin.
     package let path: ReturnPath
-    /// The hash of the binding that the origin left with the browser.
+    /// The hash of the binding in the browser's cookie.
     package let binding: [UInt8]
-    /// When the request is no longer answered.
+    /// When the request expires.
     package let expires: Instant
 
-    /// A request that is answered for ten minutes.
+    /// A request that is valid for ten minutes.
     package init(origin: Origin, path: ReturnPath, binding: SessionTransferBinding, now: Instant) {
         self.origin = origin
         self.path = path
@@ -31,7 +31,7 @@ package struct SessionTransferRequest: Sendable, Hashable {
         guard now < self.expires else { return nil }
     }
 
-    /// Opens a request that this gateway sealed, however long ago, to see where its user was going.
+    /// Opens a request that this gateway sealed, expired or not, for the path that the user requested.
     package init?(sealed text: String, by sealer: Sealer) {
         guard let json = SealedText.open(text, for: SessionTransferRequest.purpose, with: sealer) else { return nil }
         guard let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
@@ -43,7 +43,7 @@ package struct SessionTransferRequest: Sendable, Hashable {
         self.expires = Instant(seconds: expires)
     }
 
-    /// The request as text for an address.
+    /// The request as text for a URL.
     package func sealed(by sealer: Sealer) -> String {
         let members: [String: JSON] = [
             "origin": .string("\(self.origin)"), "path": .string(self.path.value),

@@ -2,14 +2,14 @@
 
 package import GateCore
 
-/// What a provider brings back as `state` when the browser has signed out there.
+/// The `state` that a provider returns when the browser has signed out there.
 ///
-/// OpenID Connect RP-Initiated Logout §2. Sealed, so that the page after a sign-out shows nothing that somebody else made
-/// up and leads nowhere that the sign-out was not meant to lead.
+/// OpenID Connect RP-Initiated Logout §2. Sealed, so that the page after a sign-out cannot be forged and redirects only
+/// where the sign-out was to lead.
 package struct SignOutState: Sendable, Hashable {
     /// How long the user may stay at the provider.
     package static let lifetime = Duration.seconds(600)
-    /// The longest return path that is carried; a provider puts the state into an address.
+    /// The maximum length of the return path; a provider puts the state into a URL.
     package static let maxPathBytes = 512
     private static let purpose = "sign-out/state"
 
@@ -19,7 +19,7 @@ package struct SignOutState: Sendable, Hashable {
     package let includesProvider: Bool
     /// Where the user signed out.
     package let origin: Origin
-    /// Where the user wants to go afterwards.
+    /// Where the user returns afterwards.
     package let path: ReturnPath
     private let expires: Instant
 
@@ -47,7 +47,7 @@ package struct SignOutState: Sendable, Hashable {
         self.expires = Instant(seconds: expires)
     }
 
-    /// The state as text for an address.
+    /// The state as text for a URL.
     package func sealed(by sealer: Sealer) -> String {
         let members: [String: JSON] = [
             "provider": .string(self.provider), "complete": .bool(self.includesProvider),

@@ -2,19 +2,19 @@
 
 package import GateCore
 
-/// Something that works once, such as an attempt to sign in or a hand-over code.
+/// A value that works once, such as a sign-in attempt or a session transfer code.
 package struct SingleUse: Sendable, Hashable {
-    /// What the store remembers it by; the hashes of different kinds are apart.
+    /// The key in the store; the hashes of different kinds never coincide.
     let hash: [UInt8]
-    /// When it expires by itself, and need not be remembered any more.
+    /// When it expires, after which the store need not keep it.
     let expiry: Instant
 
-    /// Names a thing.
+    /// A single-use value.
     ///
     /// - Parameters:
-    ///   - kind: What it is, such as `attempt`.
+    ///   - kind: The kind, such as `attempt`.
     ///   - id: Its id.
-    ///   - expiry: When it expires by itself.
+    ///   - expiry: When it expires.
     package init(_ kind: StaticString, _ id: String, until expiry: Instant) {
         self.hash = digest("spent/\(kind)", id.utf8)
         self.expiry = expiry

@@ -3,9 +3,9 @@
 internal import Crypto
 internal import GateCore
 
-/// What a browser holds to show that it is signed in: 256 random bits that exist nowhere else, and a tag of the gateway.
+/// The value of the session cookie: 256 random bits and a tag.
 ///
-/// The store knows only a hash of it, and the record there opens only with it, so a stolen database opens nothing. The
+/// The store has only a hash of it, and the record opens only with the ticket, so a stolen database opens nothing. The
 /// tag is a message authentication code: a forged ticket is rejected without a look-up in the store.
 package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The length of the text form: 42 bytes of base64url.
@@ -26,8 +26,9 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
         self.tag = tag
     }
 
-    /// Reads the text form, or nil unless it is exactly what ``text`` would give; whether the tag is ours, only
-    /// ``SessionManager/ticket(_:host:)`` knows.
+    /// Parses the text form; nil unless it is exactly what ``text`` returns.
+    ///
+    /// ``SessionManager/ticket(_:host:)`` checks the tag.
     package init?(_ text: some Collection<UInt8>) {
         guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
         guard let bytes = Base64URL.decode(text) else { return nil }
@@ -37,27 +38,27 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     /// The value of the cookie.
     package var text: String { Base64URL.encode(self.bytes + self.tag) }
 
-    /// Whether the ticket is one of an earlier version, which only the store can tell from a forged one.
-    package var isBare: Bool { self.tag.isEmpty }
+    /// Whether the ticket is one of an earlier version, which only the store can distinguish from a forged one.
+    package var isUntagged: Bool { self.tag.isEmpty }
 
-    /// The name of the record in the store, from which the ticket cannot be found again.
+    /// The key of the record in the store, from which the ticket cannot be derived.
     package var storeKey: [UInt8] { digest("session/key", self.bytes) }
 
     /// The ticket's part in the key of the record; unrelated to ``storeKey``.
     var sealingPart: [UInt8] { digest("session/part", self.bytes) }
 
-    /// The bytes of the ticket that the same browser gets on another host; always the same ones, so that it has one session
-    /// there however often it is sent there.
+    /// The bytes of the ticket of the same browser on another host; always the same, so that repeated transfers give
+    /// one session.
     func bytes(for host: String) -> [UInt8] { digest("session/transfer", Array("\(host)/".utf8) + self.bytes) }
 
-    /// A mark instead of the value.
+    /// A placeholder instead of the value.
     package var description: String { "<ticket>" }
 
     /// Hides the bytes from `dump` and test output as well.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// SHA-256 of some bytes for one use, so that hashes of different uses never coincide.
+/// SHA-256 of bytes for one use, so that hashes of different uses never coincide.
 func digest(_ use: String, _ bytes: some Sequence<UInt8>) -> [UInt8] {
     Array(SHA256.hash(data: Array("gatehouse/\(use)/".utf8) + Array(bytes)))
 }

@@ -3,19 +3,19 @@
 internal import GateCore
 internal import Synchronization
 
-/// Bounds the look-ups of tickets without a tag, which earlier versions issued: forged ones look the same.
+/// Limits the rate of look-ups of tickets without a tag, which earlier versions issued and which anyone can forge.
 final class UntaggedTicketLimiter: Sendable {
-    /// How many look-ups may come at once.
+    /// The number of look-ups in a burst.
     static let burst = 400
-    /// How many may come in a second for long.
+    /// The sustained number of look-ups per second.
     static let perSecond = 200
 
     private let full = Mutex(Duration.zero)
     private let began = ContinuousClock.now
 
-    /// Lets one look-up pass.
+    /// Admits one look-up.
     ///
-    /// - Throws: `session.bare_tickets` when there are too many; the session may well exist.
+    /// - Throws: `session.bare_tickets` over the limit; the session may exist.
     func admit() throws(Failure) {
         let now = self.began.duration(to: .now)
         let isAdmitted = self.full.withLock { full in

@@ -2,31 +2,31 @@
 
 package import NIOCore
 
-/// What the fields of a rejected request say about who sent it, as far as they can be read at all.
+/// Whether the fields of a rejected request look like those of a browser navigation.
 ///
-/// A user who looks at a browser gets a page, everything else JSON. Nothing else depends on it, so the fields are read
-/// leniently here. Used for rejected requests only.
+/// A browser navigation gets an error page, every other client JSON. Nothing else depends on it, so the fields are
+/// parsed leniently. Used for rejected requests only.
 package struct BrowserHints: Sendable {
-    private enum Sender {
+    private enum Client {
         case unknown
         case navigation
         case script
     }
 
-    /// How far a head is searched, in bytes.
-    private static let reach = 64 * 1024
+    /// The number of bytes of a head that are searched.
+    private static let maxBytes = 64 * 1024
 
-    private var mode = Sender.unknown
+    private var client = Client.unknown
     private var isScript = false
     private var acceptsHTML = false
 
-    /// No signs yet.
+    /// No hints yet.
     init() {}
 
-    /// The signs in the bytes of a head, which may be neither whole nor well-formed.
+    /// The hints in the bytes of a head, which may be incomplete or malformed.
     package init(in bytes: ByteBuffer) {
         let span = bytes.readableBytesUInt8Span
-        let end = min(span.count, BrowserHints.reach)
+        let end = min(span.count, BrowserHints.maxBytes)
         var start = 0
         while start < end {
             var stop = start
@@ -36,9 +36,9 @@ package struct BrowserHints: Sendable {
         }
     }
 
-    /// Whether a user waits for a page: as for any request, what the browser says of its mode decides first.
+    /// Whether the response is an error page; `Sec-Fetch-Mode` decides if it is present, as for every other request.
     package var wantsPage: Bool {
-        switch self.mode {
+        switch self.client {
         case .navigation: true
         case .script: false
         case .unknown: self.acceptsHTML && !self.isScript
@@ -50,7 +50,7 @@ package struct BrowserHints: Sendable {
         if BrowserHints.spells(name, "accept") {
             self.acceptsHTML = self.acceptsHTML || BrowserHints.contains(value, "text/html")
         } else if BrowserHints.spells(name, "sec-fetch-mode") {
-            self.mode = BrowserHints.contains(value, "navigate") ? .navigation : .script
+            self.client = BrowserHints.contains(value, "navigate") ? .navigation : .script
         } else if BrowserHints.spells(name, "x-requested-with") {
             self.isScript = BrowserHints.contains(value, "xmlhttprequest")
         }
@@ -67,7 +67,7 @@ package struct BrowserHints: Sendable {
         text.count == word.utf8.count && self.contains(text, word)
     }
 
-    /// Whether the text has the word, which is in lower case; letter case does not count.
+    /// Whether the text contains the word, which is in lower case; letter case is ignored.
     private static func contains(_ text: Span<UInt8>, _ word: String) -> Bool {
         let wanted = Array(word.utf8)
         guard text.count >= wanted.count else { return false }

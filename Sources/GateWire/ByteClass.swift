@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a byte may be part of, decided by bit sets that need no memory look-up.
+/// The character classes of the standards, as bit sets that need no table in memory.
 enum ByteClass {
-    /// `[A-Za-z0-9-]`: what a field name holds that no app can read as another name.
+    /// `[A-Za-z0-9-]`: the characters of field names that no app reads as another name.
     static func isPlainName(_ byte: UInt8) -> Bool {
         self.contains(byte, low: 0x03FF_2000_0000_0000, high: 0x07FF_FFFE_07FF_FFFE)
     }
@@ -12,24 +12,24 @@ enum ByteClass {
         self.contains(byte, low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
     }
 
-    /// What may stand in a field value: HTAB, visible ASCII, space and obs-text.
+    /// A byte of a field value: HTAB, visible ASCII, space and obs-text.
     ///
     /// RFC 9110 §5.5.
     static func isValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 ? byte != 0x7F : byte == 0x09
     }
 
-    /// What may stand in a request target: visible ASCII without ``"#<>\^`{|}``.
+    /// A byte of a request target: visible ASCII without ``"#<>\^`{|}``.
     ///
     /// RFC 3986 §2.
     static func isTarget(_ byte: UInt8) -> Bool {
         self.contains(byte, low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
     }
 
-    /// What may stand in a request target beside ``isTarget(_:)`` because clients send it raw; it is forwarded escaped.
+    /// A byte of a request target outside ``isTarget(_:)`` that clients send unescaped; it is forwarded escaped.
     ///
-    /// Browsers leave `` | { } ^ ` \ `` raw in queries, some in paths (WHATWG URL), and `curl` whatever it is given: all but
-    /// control characters, space and `#`.
+    /// Browsers leave `` | { } ^ ` \ `` unescaped in queries, some in paths (WHATWG URL), and `curl` sends its argument
+    /// unchanged: everything except control characters, space and `#`.
     static func isLenientTarget(_ byte: UInt8) -> Bool {
         byte >= 0x80 || self.contains(byte, low: 0x5000_0004_0000_0000, high: 0x3800_0001_5000_0000)
     }

@@ -3,16 +3,16 @@
 internal import GateCore
 package import NIOCore
 
-/// Takes the chunks of a body apart.
+/// Decodes a chunked body.
 ///
 /// RFC 9112 §7.1.
 ///
-/// Trailers are read, checked and thrown away, and a peer that sends far more chunk lines than data is stopped. Of a request
-/// nothing else is accepted: no client in use sends chunk extensions, and servers have been made to disagree on where they
-/// end. Of a response extensions, white space after the size and trailer fields without a meaning there are ignored, as
-/// §7.1.1 asks: the body is framed again before it reaches the client.
+/// Trailers are parsed, checked and dropped, and a peer that sends far more chunk lines than data is rejected. In a
+/// request nothing else is accepted: no client in use sends chunk extensions, and attacks use servers that disagree on
+/// where they end. In a response, extensions, white space after the size and trailer fields without a meaning there are
+/// ignored, as §7.1.1 requires: the body is framed again before it reaches the client.
 package struct ChunkDecoder: Sendable {
-    /// What the next bytes are.
+    /// The next part of a body.
     package enum Part: Sendable {
         /// Body bytes.
         case data(ByteBuffer)
@@ -35,10 +35,10 @@ package struct ChunkDecoder: Sendable {
     private var payload: Int64 = 0
     private let status: Int
 
-    /// The most bytes of a chunk's size line with its extensions.
+    /// The maximum number of bytes of a chunk's size line with its extensions.
     private static let maxSizeLine = 4096
 
-    /// Whether what a response may have beside sizes and data is ignored.
+    /// Whether extensions and trailer fields are ignored, as in a response.
     private var isLenient: Bool { self.status == 502 }
 
     /// A decoder for one body; `status` is 400 for a request and 502 for a response.
@@ -48,7 +48,7 @@ package struct ChunkDecoder: Sendable {
 
     /// The next part of the body.
     ///
-    /// - Throws: A refusal; the connection cannot be used further.
+    /// - Throws: The rejection; the connection cannot be used further.
     package mutating func next(from buffer: inout ByteBuffer) throws(WireRejection) -> Part {
         while true {
             switch self.state {
@@ -63,7 +63,7 @@ package struct ChunkDecoder: Sendable {
                 return buffer.readSlice(length: count).map(Part.data) ?? .more
             case .dataEnd:
                 guard buffer.readableBytes >= 2 else { return .more }
-                guard buffer.readInteger(as: UInt16.self) == 0x0D0A else { throw self.refusal(.chunkNoLineEnd) }
+                guard buffer.readInteger(as: UInt16.self) == 0x0D0A else { throw self.rejection(.chunkNoLineEnd) }
                 self.state = .size
             case .trailers(let bytes):
                 guard try self.skipTrailer(from: &buffer, after: bytes) else { return .more }
@@ -77,35 +77,35 @@ package struct ChunkDecoder: Sendable {
         guard let line = try self.sizeLine(buffer.readableBytesUInt8Span) else { return nil }
         buffer.moveReaderIndex(forwardBy: line.length)
         self.overhead += Int64(line.length) + 2
-        guard self.overhead <= 16 * self.payload + 64 * 1024 else { throw self.refusal(.chunkOverhead) }
+        guard self.overhead <= 16 * self.payload + 64 * 1024 else { throw self.rejection(.chunkOverhead) }
         return line.size
     }
 
-    /// One size line: 1 to 16 hexadecimal digits and a line end; in a response with extensions between.
+    /// One size line: 1 to 16 hexadecimal digits and a line end; in a response, extensions between the two.
     private func sizeLine(_ span: Span<UInt8>) throws(WireRejection) -> (size: Int64, length: Int)? {
         var value: UInt64 = 0
         var position = 0
         while position < span.count, let digit = PercentEncoding.value(of: span[position]) {
-            guard position < 16 else { throw self.refusal(.chunkSize) }
+            guard position < 16 else { throw self.rejection(.chunkSize) }
             value = value << 4 | UInt64(digit)
             position += 1
         }
         if position > 0, position < span.count, self.isLenient, ";\t ".utf8.contains(span[position]) {
             while position < span.count, ByteClass.isValue(span[position]) {
-                guard position < ChunkDecoder.maxSizeLine else { throw self.refusal(.chunkExtension) }
+                guard position < ChunkDecoder.maxSizeLine else { throw self.rejection(.chunkExtension) }
                 position += 1
             }
         }
         guard position < span.count else { return nil }
         guard span[position] == 0x0D, position > 0 else {
             switch span[position] {
-            case UInt8(ascii: ";"): throw self.refusal(.chunkExtension)
-            case 0x0A: throw self.refusal(.wireBareLF)
-            default: throw self.refusal(.chunkSize)
+            case UInt8(ascii: ";"): throw self.rejection(.chunkExtension)
+            case 0x0A: throw self.rejection(.wireBareLF)
+            default: throw self.rejection(.chunkSize)
             }
         }
         guard position + 1 < span.count else { return nil }
-        guard span[position + 1] == 0x0A else { throw self.refusal(.chunkSize) }
+        guard span[position + 1] == 0x0A else { throw self.rejection(.chunkSize) }
         guard let size = Int64(exactly: value) else {
             throw WireRejection(.chunkTooLarge, status: self.status == 400 ? 413 : self.status)
         }
@@ -126,88 +126,27 @@ package struct ChunkDecoder: Sendable {
         )
         switch try scanner.line(of: buffer.readableBytesUInt8Span, at: 0) {
         case .more:
-            guard buffer.readableBytes <= limits.fieldBytes else { throw self.refusal(.chunkTrailerTooLarge) }
+            guard buffer.readableBytes <= limits.fieldBytes else { throw self.rejection(.chunkTrailerTooLarge) }
             return false
         case .end(let length):
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .done
         case .folded:
-            throw self.refusal(.wireFieldName)
-        case .field(let slot):
-            let length = Int(slot.end)
-            let framesMessage = slot.name == .contentLength || slot.name == .transferEncoding || slot.name == .host
-            guard self.isLenient || !framesMessage else { throw self.refusal(.chunkTrailerField) }
-            guard bytes + length <= limits.bytes else { throw self.refusal(.chunkTrailerTooLarge) }
+            throw self.rejection(.wireFieldName)
+        case .field(let field):
+            let length = Int(field.end)
+            let framesMessage = field.name == .contentLength || field.name == .transferEncoding || field.name == .host
+            guard self.isLenient || !framesMessage else { throw self.rejection(.chunkTrailerField) }
+            guard bytes + length <= limits.bytes else { throw self.rejection(.chunkTrailerTooLarge) }
             buffer.moveReaderIndex(forwardBy: length)
             self.state = .trailers(bytes: bytes + length)
         }
         return true
     }
 
-    private func refusal(_ reason: Failure.Reason) -> WireRejection {
+    private func rejection(_ reason: Failure.Reason) -> WireRejection {
         WireRejection(reason, status: self.status)
     }
 
     private static let names = FieldNames()
-}
-
-/// Finds the end of a body, whatever its framing.
-package struct BodyReader: Sendable {
-    private enum Kind {
-        case none
-        case length(Int64)
-        case chunked(ChunkDecoder)
-        case untilClose
-    }
-
-    private var kind: Kind
-
-    /// A reader for one body; `status` is that of its refusals, 400 for a request and 502 for an answer.
-    package init(_ framing: BodyFraming, status: Int) {
-        switch framing {
-        case .none: self.kind = .none
-        case .length(let length): self.kind = .length(length)
-        case .chunked: self.kind = .chunked(ChunkDecoder(status: status))
-        case .untilClose: self.kind = .untilClose
-        }
-    }
-
-    /// The next part of the body.
-    ///
-    /// - Throws: A refusal; the connection cannot be used further.
-    package mutating func next(from buffer: inout ByteBuffer) throws(WireRejection) -> ChunkDecoder.Part {
-        switch self.kind {
-        case .none:
-            return .end
-        case .length(let left):
-            guard left > 0 else { return .end }
-            let count = Int(min(left, Int64(buffer.readableBytes)))
-            guard count > 0, let data = buffer.readSlice(length: count) else { return .more }
-            self.kind = .length(left - Int64(count))
-            return .data(data)
-        case .chunked(var decoder):
-            defer { self.kind = .chunked(decoder) }
-            return try decoder.next(from: &buffer)
-        case .untilClose:
-            guard buffer.readableBytes > 0, let data = buffer.readSlice(length: buffer.readableBytes) else {
-                return .more
-            }
-            return .data(data)
-        }
-    }
-
-    /// Whether the end of the connection is the proper end of the body.
-    package var endsWithConnection: Bool {
-        guard case .untilClose = self.kind else { return false }
-        return true
-    }
-
-    /// Whether nothing is left to come, without looking at further bytes.
-    package var isComplete: Bool {
-        switch self.kind {
-        case .none: true
-        case .length(let left): left == 0
-        case .chunked, .untilClose: false
-        }
-    }
 }

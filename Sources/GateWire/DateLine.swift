@@ -3,7 +3,7 @@
 package import GateCore
 package import NIOCore
 
-/// The `Date` field line of responses, made once a second; confined to its event loop.
+/// The `Date` field line of responses, rendered once a second; confined to its event loop.
 ///
 /// RFC 9110 §6.6.1.
 package final class DateLine {
@@ -11,7 +11,7 @@ package final class DateLine {
     private var second: Int64 = .min
     private var line = ByteBuffer()
 
-    /// A line that tells the time of a clock.
+    /// A line with the time of a clock.
     package init(clock: WallClock = .system) {
         self.clock = clock
     }

@@ -2,31 +2,31 @@
 
 internal import GateCore
 
-/// Reads the field lines of a head in one pass, checking every byte.
+/// Parses the field lines of a head in one pass, checking every byte.
 struct FieldScanner {
-    /// What the scan of the next line found.
+    /// The next line.
     enum Line {
-        /// A field line, now in the table.
+        /// A field line.
         case field(FieldLine)
         /// The empty line; the head ends at this offset.
         case end(Int)
-        /// A line that begins with white space, which continues the one before.
+        /// A line that begins with white space and so continues the previous one.
         ///
         /// RFC 9112 §5.2.
         case folded
-        /// The bytes ran out.
+        /// More bytes are needed.
         case more
     }
 
     let names: FieldNames
     let limits: HeadLimits
-    /// Whether names with other characters than letters, digits and `-` are irregular, as they are in requests.
+    /// Whether names with characters other than letters, digits and `-` are irregular, as in requests.
     let isRequest: Bool
     let status: Int
 
-    /// Reads the line that starts at `start`.
+    /// Parses the line that starts at `start`.
     ///
-    /// - Throws: A refusal with this scanner's status, or 431.
+    /// - Throws: A rejection with this scanner's status, or 431.
     func line(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> Line {
         guard start < bytes.count else { return .more }
         if bytes[start] == 0x0D {
@@ -71,7 +71,7 @@ struct FieldScanner {
         )
     }
 
-    /// The value without the white space around it and where the next line starts; nil when the bytes run out.
+    /// The value without the white space around it and where the next line starts; nil when more bytes are needed.
     private func value(of bytes: Span<UInt8>, at start: Int) throws(WireRejection) -> (range: Range<Int>, next: Int)? {
         var first = start
         while first < bytes.count, bytes[first] == 0x20 || bytes[first] == 0x09 {
@@ -95,7 +95,7 @@ struct FieldScanner {
         return (first..<end, position + 2)
     }
 
-    /// Skips text eight bytes at a time; stops before any eight of which one is below a space or DEL.
+    /// Skips text eight bytes at a time; stops before eight bytes that include a control character.
     static func skipPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         let raw = unsafe bytes.bytes
         let high: UInt64 = 0x8080_8080_8080_8080

@@ -2,17 +2,17 @@
 
 package import NIOCore
 
-/// Writes heads from checked lines: lines that are kept go over as they came, neighbours in one copy.
+/// Writes heads from checked field lines; adjacent lines that are kept are copied at once.
 package struct HeadWriter: Sendable {
     /// The head so far.
     package var buffer: ByteBuffer
 
-    /// Starts a head in a buffer that has room for it.
+    /// Starts a head in a buffer of sufficient capacity.
     package init(into buffer: consuming ByteBuffer) {
         self.buffer = buffer
     }
 
-    /// Writes the request line with the canonical path, or with what is left of it behind a prefix of whole segments.
+    /// Writes the request line with the canonical path, without a prefix of whole segments.
     ///
     /// RFC 9112 §3.
     package mutating func writeRequestLine(of head: RequestHead, droppingPrefix length: Int = 0) {
@@ -30,7 +30,7 @@ package struct HeadWriter: Sendable {
         self.buffer.writeStaticString(" HTTP/1.1\r\n")
     }
 
-    /// Writes the status line; the reason phrase is ours.
+    /// Writes the status line with the registered reason phrase.
     package mutating func writeStatusLine(_ status: Int) {
         guard status != 200 else {
             self.buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
@@ -39,7 +39,7 @@ package struct HeadWriter: Sendable {
         self.buffer.writeString("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n")
     }
 
-    /// Copies the lines of a head that `isKept` wants.
+    /// Copies the field lines of a head for which `isKept` returns true.
     package mutating func copyLines(of message: MessageHead, where isKept: (FieldLine) -> Bool) {
         var run = 0..<0
         for field in message.fields where isKept(field) {
@@ -54,7 +54,7 @@ package struct HeadWriter: Sendable {
         self.copy(run, of: message)
     }
 
-    /// Writes one line; name and value are ours or checked.
+    /// Writes one field line with a trusted or checked name and value.
     package mutating func writeLine(_ name: StaticString, _ value: String) {
         self.buffer.writeStaticString(name)
         self.buffer.writeStaticString(": ")
@@ -71,7 +71,7 @@ package struct HeadWriter: Sendable {
         }
     }
 
-    /// Writes the framing line of a request; without a body, methods that usually have one say so.
+    /// Writes the framing line of a request; `Content-Length: 0` for methods that usually have a body.
     ///
     /// RFC 9110 §8.6.
     package mutating func writeFraming(ofRequest head: RequestHead) {
@@ -82,9 +82,9 @@ package struct HeadWriter: Sendable {
         self.buffer.writeStaticString("Content-Length: 0\r\n")
     }
 
-    /// Ends the head and hands it out; the writer is empty then.
+    /// Ends the head and returns it; afterwards the writer is empty.
     ///
-    /// Not consuming: a copy of the writer could be left behind, and the write would copy all bytes.
+    /// Not `consuming`: a copy of the writer could remain, and the write would copy all bytes.
     package mutating func finish() -> ByteBuffer {
         self.buffer.writeStaticString("\r\n")
         defer { self.buffer = ByteBuffer() }
@@ -98,7 +98,7 @@ package struct HeadWriter: Sendable {
     }
 }
 
-/// The reason phrase of a status, for people with a packet trace; empty for one that is not registered.
+/// The registered reason phrase of a status; empty if there is none.
 ///
 /// RFC 9110 §15, RFC 9112 §4 and the IANA registry of status codes.
 package func reasonPhrase(_ status: Int) -> String { reasonPhrases[status] ?? "" }

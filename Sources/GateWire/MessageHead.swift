@@ -2,43 +2,7 @@
 
 package import NIOCore
 
-/// One field line of a head, as offsets into it.
-package struct FieldLine: Sendable {
-    /// Where the line starts.
-    package let start: UInt16
-    /// Where its name ends.
-    package let nameEnd: UInt16
-    /// Where its value starts, white space skipped.
-    package let valueStart: UInt16
-    /// Where its value ends, white space cut.
-    package let valueEnd: UInt16
-    /// Where the next line starts.
-    package let end: UInt16
-    /// What the name means.
-    package let name: FieldName
-
-    /// The range of the name.
-    package var nameRange: Range<Int> { Int(self.start)..<Int(self.nameEnd) }
-    /// The range of the value.
-    package var valueRange: Range<Int> { Int(self.valueStart)..<Int(self.valueEnd) }
-    /// The range of the whole line with its line end.
-    package var lineRange: Range<Int> { Int(self.start)..<Int(self.end) }
-
-    /// The same line where it starts at another offset.
-    func moved(to start: Int) -> FieldLine {
-        let shift: (UInt16) -> UInt16 = { UInt16(truncatingIfNeeded: Int($0) - Int(self.start) + start) }
-        return FieldLine(
-            start: shift(self.start),
-            nameEnd: shift(self.nameEnd),
-            valueStart: shift(self.valueStart),
-            valueEnd: shift(self.valueEnd),
-            end: shift(self.end),
-            name: self.name
-        )
-    }
-}
-
-/// The head of a message: one buffer and a table of offsets, every byte of it checked.
+/// The head of a message: one buffer and a table of offsets, every byte checked.
 package struct MessageHead: Sendable {
     /// The bytes from the start line to the empty line; offsets count from its first readable byte.
     package let bytes: ByteBuffer
@@ -57,7 +21,7 @@ package struct MessageHead: Sendable {
         String(decoding: self.slice(range), as: UTF8.self)
     }
 
-    /// The text of a range, or nil if its bytes are no UTF-8.
+    /// The text of a range, or nil if its bytes are not UTF-8.
     package func validText(_ range: Range<Int>) -> String? {
         String(validating: self.slice(range), as: UTF8.self)
     }
@@ -67,7 +31,7 @@ package struct MessageHead: Sendable {
         self.fields.first { $0.name == name }
     }
 
-    /// How many fields have a meaning.
+    /// The number of fields with a meaning.
     package func count(_ name: FieldName) -> Int {
         self.fields.reduce(0) { $0 + ($1.name == name ? 1 : 0) }
     }
@@ -77,7 +41,7 @@ package struct MessageHead: Sendable {
         self.first(name).map { self.text($0.valueRange) }
     }
 
-    /// Whether two ranges spell the same, letter case of ASCII aside.
+    /// Whether a range equals a text in lower case, ignoring the letter case of ASCII.
     package func spells(_ range: Range<Int>, _ lowerCase: String) -> Bool {
         guard range.count == lowerCase.utf8.count else { return false }
         let bytes = self.bytes.readableBytesUInt8Span
@@ -101,7 +65,7 @@ package struct MessageHead: Sendable {
         }
     }
 
-    /// The same head with one cookie field at its end, which holds the cookies of all.
+    /// The same head with all cookies in one field at its end.
     ///
     /// RFC 9113 §8.2.3 joins them in the same way.
     func joiningCookies() -> MessageHead {
@@ -136,9 +100,9 @@ package struct MessageHead: Sendable {
         return MessageHead(bytes: joined, fields: fields)
     }
 
-    /// The names in all `Connection` fields that make the removal of other fields necessary, in lower case.
+    /// The names of fields to remove that the `Connection` fields list, in lower case.
     ///
-    /// `close` and `keep-alive` are left out, so for nearly every message the list is empty and costs nothing.
+    /// `close` and `keep-alive` are left out, so the list is empty for nearly every message and costs nothing.
     package func connectionOptions() -> Set<String> {
         var options: Set<String> = []
         for field in self.fields where field.name == .connection {
@@ -172,27 +136,5 @@ extension StringProtocol {
         let head = self.drop(while: space)
         guard let last = head.lastIndex(where: { !space($0) }) else { return "" }
         return String(head[...last])
-    }
-}
-
-/// How the end of a body is found.
-package enum BodyFraming: Sendable, Hashable {
-    /// There is no body.
-    case none
-    /// So many bytes.
-    case length(Int64)
-    /// Chunks, RFC 9112 §7.1.
-    case chunked
-    /// All until the connection closes; answers only.
-    case untilClose
-
-    /// Whether both say the same; spelled out, because what the compiler would write is called through a table of witnesses
-    /// from other modules, at each request.
-    package static func == (left: BodyFraming, right: BodyFraming) -> Bool {
-        switch (left, right) {
-        case (.none, .none), (.chunked, .chunked), (.untilClose, .untilClose): true
-        case (.length(let left), .length(let right)): left == right
-        case (.none, _), (.length, _), (.chunked, _), (.untilClose, _): false
-        }
     }
 }

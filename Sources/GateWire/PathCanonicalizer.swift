@@ -5,15 +5,15 @@ internal import GateCore
 /// Brings the path of a request into its canonical spelling, or rejects it.
 ///
 /// Escapes of unreserved characters are decoded and the other escapes get capital digits (RFC 3986 §6.2.2), characters
-/// that clients should have escaped are, empty segments are merged, dot segments are resolved (§5.2.4). For matching, the
-/// escapes of sub-delimiters, `:` and `@` are decoded as well, since app servers do not tell the two spellings apart; what
-/// is forwarded keeps them as they came. An escaped slash or backslash stays as it is in both: it separates nothing here,
-/// and ``PathReadings`` says where an app server could see a separator. What no app can want is rejected: a raw backslash, an
-/// escaped control character, text that is not UTF-8, `..;`.
+/// that clients should have escaped are, empty segments are merged, dot segments are resolved (§5.2.4). For matching,
+/// the escapes of sub-delimiters, `:` and `@` are decoded as well, since app servers treat both spellings alike; the
+/// forwarded path keeps them. An escaped slash or backslash stays escaped in both: it is not a separator here, and
+/// ``PathReadings`` lists where an app server could see one. Paths that no app needs are rejected: an unescaped
+/// backslash, an escaped control character, text that is not UTF-8, `..;`.
 struct PathCanonicalizer {
     private var output: [UInt8] = []
 
-    /// Whether a path is canonical already, in one look at each byte.
+    /// Whether a path is canonical, in one pass.
     static func isCanonical(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
         var afterSlash = false
         for index in range {
@@ -78,7 +78,7 @@ struct PathCanonicalizer {
         }
     }
 
-    /// Whether a segment is `.` or `..`; with parameters after the dots, servers disagree, so that is rejected.
+    /// Whether a segment is `.` or `..`; dots with parameters are rejected, since servers disagree on them.
     private static func isDots(_ segment: ArraySlice<UInt8>) throws(WireRejection) -> Bool {
         let name = segment.prefix { $0 != UInt8(ascii: ";") }
         guard (1...2).contains(name.count), name.allSatisfy({ $0 == UInt8(ascii: ".") }) else { return false }
@@ -114,64 +114,12 @@ struct PathCanonicalizer {
         return self.output
     }
 
-    /// Appends a character as it came, or its escape if it may stand in no path.
+    /// Appends a character, escaped if it is not allowed in a path.
     private mutating func append(raw byte: UInt8) {
         if ByteClass.isTarget(byte) {
             self.output.append(byte)
         } else {
             PercentEncoding.append(byte, to: &self.output)
         }
-    }
-}
-
-extension CanonicalPath {
-    /// The path of a URL or path in a field such as `Destination`, as routes are matched.
-    ///
-    /// RFC 4918 §8.3. The app gets the field as it came, so it has to be in a spelling in which nothing is left to settle but
-    /// escapes.
-    ///
-    /// - Parameter value: The value of the field.
-    /// - Returns: The path; nil for what servers may read in different ways: other characters than those of RFC 3986, a query,
-    ///   dot segments, `//`, relative paths, other schemes than `http` and `https`.
-    package static func matched(ofReference value: [UInt8]) -> [UInt8]? {
-        guard value.allSatisfy({ ByteClass.isTarget($0) && $0 != UInt8(ascii: "?") }) else { return nil }
-        let text = String(decoding: value, as: UTF8.self)
-        var path = value[...]
-        if let scheme = text.firstRange(of: "://") {
-            guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else { return nil }
-            let rest = Array(text[scheme.upperBound...].utf8)
-            guard rest.first != UInt8(ascii: "/") else { return nil }
-            path = rest.drop { $0 != UInt8(ascii: "/") }
-        }
-        guard path.first == UInt8(ascii: "/"), let canonical = try? PathCanonicalizer.canonical(Array(path)) else {
-            return nil
-        }
-        // Neither a segment that is empty nor one of dots has been settled.
-        guard canonical.count(where: { $0 == UInt8(ascii: "/") }) == path.count(where: { $0 == UInt8(ascii: "/") })
-        else {
-            return nil
-        }
-        return PathCanonicalizer.matched(canonical) ?? canonical
-    }
-}
-
-/// Brings the query of a request into its canonical spelling: what RFC 3986 does not allow raw is escaped.
-///
-/// Browsers leave `` | { } ^ ` \ `` raw in queries (WHATWG URL, query percent-encode set); servers behind read both spellings
-/// as the same.
-enum QueryCanonicalizer {
-    /// The canonical spelling of a query that holds no control character, space or `#`; nil if it is canonical already.
-    static func canonical(_ query: Span<UInt8>) -> [UInt8]? {
-        guard query.indices.contains(where: { !ByteClass.isTarget(query[$0]) }) else { return nil }
-        var output: [UInt8] = []
-        output.reserveCapacity(query.count + 16)
-        for index in query.indices {
-            if ByteClass.isTarget(query[index]) {
-                output.append(query[index])
-            } else {
-                PercentEncoding.append(query[index], to: &output)
-            }
-        }
-        return output
     }
 }

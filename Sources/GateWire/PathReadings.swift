@@ -4,21 +4,23 @@ internal import GateCore
 
 /// A path as an app server may see it.
 package struct PathReading: Hashable, Sendable {
-    /// What a server sees.
+    /// The path in the server.
     package let path: [UInt8]
-    /// Whether escapes have been decoded, so that it is compared with decoded prefixes.
+    /// Whether escapes were decoded, so that it is compared with decoded prefixes.
     package let isDecoded: Bool
 }
 
 /// The paths that app servers may see in a canonical path.
 ///
-/// Servers decode a path once or several times, drop `;parameters` before or after that, end it at a `?` or `#` that was escaped,
-/// take a backslash for a separator, merge slashes or take what follows two for a host, and resolve dot segments again, in any
-/// order. A path is safe to forward where all its readings belong to
-/// the same app and the same rule. Pure.
+/// Servers decode a path once or several times, drop `;parameters` before or after that, end it at a `?` or `#` that
+/// was escaped, take a backslash for a separator, merge slashes or take what follows two for a host, and resolve dot
+/// segments again, in any order. A path is safe to forward where all its readings belong to the same app and the same
+/// rule. Pure.
 package enum PathReadings {
-    /// The most readings; no client in use sends a path with more than a dozen.
+    /// The maximum number of readings; no client in use sends a path with more than a dozen.
     private static let maxReadings = 256
+    /// The maximum number of paths that are derived from one path before it is decoded once more.
+    private static let maxStates = 64
 
     /// Whether a path has no other reading: neither an escape nor a parameter.
     package static func isPlain(_ path: Span<UInt8>) -> Bool {
@@ -37,31 +39,40 @@ package enum PathReadings {
     /// The readings of a canonical path; at most 256.
     ///
     /// - Parameter path: The path as routes are matched by it.
-    /// - Returns: The readings, the path itself among them; nil if some server sees a dot segment in it, a control character or
-    ///   bytes that are no UTF-8, or if it is escaped more often or in more ways than any client does. Where these lead depends
-    ///   on what the server does first, so that no list of readings would be complete.
+    /// - Returns: The readings, the path itself among them; nil if some server sees a dot segment in it, a control
+    ///   character or bytes that are not UTF-8, or if it is escaped more often or in more ways than any client does.
+    ///   Where such a path leads depends on what the server does first, so no list of readings would be complete.
     package static func all(of path: [UInt8]) -> Set<PathReading>? {
         var readings: Set<PathReading> = []
         var states: Set<[UInt8]> = [path]
         for level in 0...PathNormalization.maxDecodings {
-            if level > 0 { states.formUnion(states.map(self.upToQuery)) }
+            if level > 0 { guard self.extend(&states, by: self.upToQuery) else { return nil } }
             for isSeparator in [self.isSlash, self.isSeparator] {
-                states.formUnion(states.map { self.withoutParameters($0, upTo: isSeparator) })
+                guard self.extend(&states, by: { self.withoutParameters($0, upTo: isSeparator) }) else { return nil }
             }
             for state in states {
                 guard !self.hasDotSegment(state), level == 0 || self.isText(state) else { return nil }
                 for seen in self.separations(of: state) {
                     readings.insert(PathReading(path: seen, isDecoded: level > 0))
+                    guard readings.count <= self.maxReadings else { return nil }
                 }
             }
-            guard readings.count <= self.maxReadings else { return nil }
             states = Set(states.compactMap { PercentEncoding.isEscaped($0) ? PathNormalization.decodedOnce($0) : nil })
             guard !states.isEmpty else { return readings }
         }
         return nil
     }
 
-    /// A path up to the first `?` or `#`, which an escape has brought.
+    /// Adds what a step makes of each path; false when there are too many.
+    private static func extend(_ states: inout Set<[UInt8]>, by step: ([UInt8]) -> [UInt8]) -> Bool {
+        for state in states {
+            states.insert(step(state))
+            guard states.count <= self.maxStates else { return false }
+        }
+        return true
+    }
+
+    /// A path up to the first `?` or `#`, which was escaped.
     private static func upToQuery(_ path: [UInt8]) -> [UInt8] {
         Array(path.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
     }
@@ -86,14 +97,14 @@ package enum PathReadings {
         }
     }
 
-    /// A path with backslashes as they are and as slashes, each with slashes as they are and merged, and without what a parser
-    /// of URLs takes for a host after two.
+    /// A path with backslashes as they are and as slashes, each with slashes as they are and merged, and without the
+    /// segment that a URL parser takes for a host after two slashes.
     private static func separations(of path: [UInt8]) -> [[UInt8]] {
         let slashed = path.map { self.isSeparator($0) ? UInt8(ascii: "/") : $0 }
         let seen = [path, slashed].flatMap { [$0, self.merged($0)] }
         guard slashed.starts(with: "//".utf8) else { return seen }
-        let behind = slashed.dropFirst(2).drop { $0 != UInt8(ascii: "/") }
-        return seen + [behind.isEmpty ? [UInt8(ascii: "/")] : Array(behind)]
+        let rest = slashed.dropFirst(2).drop { $0 != UInt8(ascii: "/") }
+        return seen + [rest.isEmpty ? [UInt8(ascii: "/")] : Array(rest)]
     }
 
     private static func merged(_ path: [UInt8]) -> [UInt8] {

@@ -3,15 +3,15 @@
 internal import GateCore
 package import NIOCore
 
-/// Reads request heads off a connection, strictly: what RFC 9112 leaves open is refused.
+/// Parses the request heads of a connection, strictly: where RFC 9112 allows leniency, the request is rejected.
 ///
-/// A head is parsed in one pass when its end has arrived; until then only the new bytes are searched for that end.
+/// A head is parsed in one pass once it is complete; until then only the new bytes are searched for its end.
 package struct RequestParser: Sendable {
-    /// The names with a meaning; a reload may change them between two requests.
+    /// The names with a meaning; a reload may change them between requests.
     package var names: FieldNames
     private let limits: HeadLimits
     private let scheme: String
-    /// How many bytes of an unfinished head have been searched for its end.
+    /// The number of bytes of an incomplete head that were searched for its end.
     private var searched = 0
     private var skippedEmptyLine = false
     private var authority: CachedAuthority?
@@ -20,8 +20,8 @@ package struct RequestParser: Sendable {
     ///
     /// - Parameters:
     ///   - names: The names with a meaning.
-    ///   - limits: The bounds.
-    ///   - isSecure: Whether the connection is TLS, which an absolute target must agree with.
+    ///   - limits: The limits.
+    ///   - isSecure: Whether the connection uses TLS, which the scheme of an absolute target must match.
     package init(names: FieldNames, limits: HeadLimits = .request, isSecure: Bool) {
         self.names = names
         self.limits = limits
@@ -31,29 +31,29 @@ package struct RequestParser: Sendable {
     /// Takes the next head off the buffer; nil when more bytes are needed.
     ///
     /// - Parameters:
-    ///   - buffer: What the client sent.
-    ///   - memory: Gives memory of a capacity for the head, which is kept as long as the request: that of the buffer, often
-    ///     much larger, is free for the next read.
+    ///   - buffer: The received bytes.
+    ///   - allocate: Returns a buffer of a capacity for the head, which lives as long as the request: the received
+    ///     buffer, often much larger, is reused for the next read.
     /// - Returns: The head, checked.
-    /// - Throws: A refusal; the connection cannot be used further. The bytes of the head are still in the buffer.
+    /// - Throws: The rejection; the connection cannot be used further. The bytes of the head are still in the buffer.
     package mutating func head(
         from buffer: inout ByteBuffer,
-        into memory: (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) }
+        into allocate: (Int) -> ByteBuffer = { ByteBufferAllocator().buffer(capacity: $0) }
     ) throws(WireRejection) -> RequestHead? {
         guard try self.skipEmptyLine(in: &buffer), try self.isComplete(buffer) else { return nil }
         var scan = RequestScan(names: self.names, limits: self.limits, scheme: self.scheme)
         guard let end = try scan.run(over: buffer.readableBytesUInt8Span) else { return nil }
-        var bytes = memory(end)
+        var bytes = allocate(end)
         bytes.writeBytes(buffer.readableBytesSpan.extracting(0..<end))
         let head = try scan.head(of: bytes, known: &self.authority)
-        // What is rejected stays, so that whoever responds can see what it was.
+        // A rejected head stays in the buffer for the error response.
         buffer.moveReaderIndex(forwardBy: end)
         self.searched = 0
         self.skippedEmptyLine = false
         return head
     }
 
-    /// One empty line before a request is let pass, RFC 9112 §2.2.
+    /// Skips one empty line before a request, RFC 9112 §2.2.
     ///
     /// False when more bytes are needed.
     private mutating func skipEmptyLine(in buffer: inout ByteBuffer) throws(WireRejection) -> Bool {
@@ -64,7 +64,7 @@ package struct RequestParser: Sendable {
         guard pair == 0x0D0A else { throw .malformed(.wireEmptyLines) }
         self.skippedEmptyLine = true
         buffer.moveReaderIndex(forwardBy: 2)
-        // Another one is refused here already, not only when more bytes come.
+        // A second one is rejected at once, not only when more bytes arrive.
         return try self.skipEmptyLine(in: &buffer)
     }
 
@@ -95,12 +95,5 @@ package struct RequestParser: Sendable {
             return WireRejection(.wireHeadTooLarge)
         }
         return WireRejection(.wireTargetTooLong)
-    }
-}
-
-extension Span<UInt8> {
-    /// The element at a position, or nil outside.
-    func first(_ position: Int) -> UInt8? {
-        position < self.count ? self[position] : nil
     }
 }

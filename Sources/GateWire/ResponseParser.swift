@@ -3,27 +3,10 @@
 internal import GateCore
 package import NIOCore
 
-/// The head of an upstream's answer that has passed every check.
-package struct ResponseHead: Sendable {
-    /// The bytes and the table of field lines.
-    package let message: MessageHead
-    /// The status, 100 to 999.
-    package let status: Int
-    /// How the body ends.
-    package let framing: BodyFraming
-    /// Whether the upstream keeps the connection.
-    package let keepsAlive: Bool
-
-    /// Whether it is only an interim answer.
-    ///
-    /// RFC 9110 §15.2.
-    package var isInterim: Bool { self.status < 200 }
-}
-
-/// Reads the heads of responses off an upstream connection; what is doubtful is rejected with 502.
+/// Parses the response heads of an upstream connection; ambiguous ones are rejected with 502.
 ///
-/// The head is written again before it reaches the client, so what RFC 9112 asks a proxy to mend is mended: folded lines
-/// (§5.2) and a length that is repeated with the same value (§6.3).
+/// The head is written again before it reaches the client, so two errors are corrected, as RFC 9112 asks of a proxy:
+/// folded lines (§5.2) and a length that is repeated with the same value (§6.3).
 package struct ResponseParser: Sendable {
     private let names: FieldNames
     private let limits: HeadLimits
@@ -37,13 +20,13 @@ package struct ResponseParser: Sendable {
     /// Takes the next head off the buffer; nil when more bytes are needed.
     ///
     /// - Parameters:
-    ///   - buffer: What the upstream sent.
-    ///   - method: The method of the request it answers.
+    ///   - buffer: The received bytes.
+    ///   - method: The method of the request.
     /// - Returns: The head, checked.
-    /// - Throws: A refusal; the connection cannot be used further.
+    /// - Throws: The rejection; the connection cannot be used further.
     package func head(
         from buffer: inout ByteBuffer,
-        answering method: RequestMethod
+        for method: RequestMethod
     ) throws(WireRejection) -> ResponseHead? {
         let scan: Scan?
         do {
@@ -64,12 +47,12 @@ package struct ResponseParser: Sendable {
         return ResponseHead(
             message: message,
             status: scan.start.status,
-            framing: try self.framing(of: message, scan.start, answering: method),
+            framing: try self.framing(of: message, scan.start, for: method),
             keepsAlive: self.keepsAlive(message, scan.start)
         )
     }
 
-    /// What a complete head holds.
+    /// The parts of a complete head.
     private struct Scan {
         let start: StatusLine
         let end: Int
@@ -78,7 +61,7 @@ package struct ResponseParser: Sendable {
 
     private enum ScanResult {
         case complete(Scan)
-        /// Some line continues the one before.
+        /// A line continues the previous one.
         case folded
         case more
 
@@ -118,21 +101,21 @@ package struct ResponseParser: Sendable {
             case .end(let end):
                 guard end <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
                 return .complete(Scan(start: line, end: end, fields: fields))
-            case .field(let slot):
-                guard fields.count < self.limits.fields, Int(slot.end) > position else {
+            case .field(let field):
+                guard fields.count < self.limits.fields, Int(field.end) > position else {
                     throw WireRejection(.upstreamHeadTooLarge)
                 }
-                fields.append(slot)
-                position = Int(slot.end)
+                fields.append(field)
+                position = Int(field.end)
             }
         }
     }
 
-    /// RFC 9112 §6.3; anything that two readers could see differently is refused.
+    /// The framing by RFC 9112 §6.3; ambiguous framing is rejected.
     private func framing(
         of message: MessageHead,
         _ line: StatusLine,
-        answering method: RequestMethod
+        for method: RequestMethod
     ) throws(WireRejection) -> BodyFraming {
         let lengths = message.count(.contentLength)
         let codings = message.count(.transferEncoding)

@@ -3,26 +3,25 @@
 internal import GateCore
 internal import NIOCore
 
-/// Counts the fields that may stand in a request once only, and derives host, framing and connection from them.
+/// The singleton fields of a request (RFC 9110 §5.5), from which host, framing and persistence follow.
 struct SingletonFields {
     private var host: FieldLine?
     private var length: FieldLine?
     private var coding: FieldLine?
     private var expectation: FieldLine?
     private var hasConnection = false
-    /// Whether a proxy has marked the request as one that passed it.
+    /// Whether a proxy has added `CDN-Loop`.
     private(set) var hasLoopField = false
-    /// Whether the cookies came in several fields, which are to be joined.
+    /// Whether the cookies are in several fields, which are joined.
     ///
-    /// RFC 6265 §5.4 wants one, but clients and balancers exist that send several.
+    /// RFC 6265 §5.4 requires one, but some clients and load balancers send several.
     private(set) var hasSeveralCookies = false
-    /// Whether a field has a name with `_`, `.` or another character that is no letter, digit or `-`.
+    /// Whether a field has a name with `_`, `.` or another character that is not a letter, digit or `-`.
     private(set) var hasIrregularNames = false
 
-    /// Looks at every field once.
+    /// Checks every field once.
     ///
-    /// - Throws: 400 when a field repeats whose repetition two servers could read differently, or carries bytes that it
-    ///   must not.
+    /// - Throws: 400 when a singleton field is repeated, or has bytes that it must not have.
     init(of message: MessageHead) throws(WireRejection) {
         var seen: UInt64 = 0
         for field in message.fields {
@@ -40,7 +39,7 @@ struct SingletonFields {
             case .expect: self.expectation = field
             case .connection: self.hasConnection = true
             case .cdnLoop: self.hasLoopField = true
-            case .authorization, .content, .contentType: try SingletonFields.refuseHighBytes(field, in: message)
+            case .authorization, .content, .contentType: try SingletonFields.rejectHighBytes(field, in: message)
             default: break
             }
             guard repeated else { continue }
@@ -56,7 +55,7 @@ struct SingletonFields {
         }
     }
 
-    /// The `Host` field; `known` is what an earlier request on the connection had.
+    /// The `Host` field; `known` is that of an earlier request of the connection.
     ///
     /// RFC 9112 §3.2.
     func authority(of message: MessageHead, known: CachedAuthority?) throws(WireRejection) -> CachedAuthority {
@@ -67,14 +66,14 @@ struct SingletonFields {
         return CachedAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
     }
 
-    /// How the body ends.
+    /// The framing of the body.
     ///
-    /// RFC 9112 §6.3, with every doubtful case refused.
+    /// RFC 9112 §6.3, with every ambiguous case rejected.
     func framing(of message: MessageHead, minorVersion: Int) throws(WireRejection) -> BodyFraming {
         if let coding {
             guard self.length == nil else { throw .malformed(.framingLengthAndCoding) }
             guard minorVersion == 1 else { throw .malformed(.framingCodingInHTTP10) }
-            // A tab beside the word is legal, but has been read as part of it.
+            // A tab next to the word is legal, but some servers take it for a part of the word.
             let hasTab = message.slice(coding.lineRange).contains(0x09)
             guard !hasTab, message.spells(coding.valueRange, "chunked") else { throw .malformed(.framingCoding) }
             return .chunked
@@ -84,7 +83,7 @@ struct SingletonFields {
         return value == 0 ? .none : .length(value)
     }
 
-    /// Whether the connection is kept: HTTP/1.1 unless the client says `close`, HTTP/1.0 never.
+    /// Whether the connection is kept open: with HTTP/1.1 unless the client sends `close`, with HTTP/1.0 never.
     ///
     /// RFC 9112 §9.3.
     func keepsAlive(_ message: MessageHead, minorVersion: Int) -> Bool {
@@ -103,7 +102,7 @@ struct SingletonFields {
         return minorVersion == 1
     }
 
-    private static func refuseHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
+    private static func rejectHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
         guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed(.wireFieldValue) }
     }
 }
@@ -116,22 +115,4 @@ func contentLength(in message: MessageHead, _ range: Range<Int>) -> Int64? {
     guard (1...19).contains(digits.count), digits.allSatisfy(ByteClass.isDigit) else { return nil }
     guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
     return Int64(String(decoding: digits, as: UTF8.self))
-}
-
-/// A `Host` field that has been read before; clients repeat it with each request.
-///
-/// An object, because it is kept by each of them.
-final class CachedAuthority: Sendable {
-    let raw: [UInt8]
-    let authority: RequestAuthority
-
-    init(raw: [UInt8], authority: RequestAuthority) {
-        self.raw = raw
-        self.authority = authority
-    }
-
-    func isSpelled(_ bytes: Span<UInt8>) -> Bool {
-        let raw = self.raw
-        return bytes.isEqual(to: raw.span)
-    }
 }

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateProviders
@@ -35,21 +36,5 @@ struct ConfigurationOption: ParsableArguments {
             throw ExitCode(1)
         }
         return settings
-    }
-}
-
-/// Prints diagnostics to standard error.
-@Sendable
-func show(_ diagnostics: [Diagnostic]) {
-    for diagnostic in diagnostics {
-        printError(diagnostic.rendered)
-    }
-}
-
-/// Prints diagnostics among the lines of the log, which never waits for its reader.
-@Sendable
-func showInLog(_ diagnostics: [Diagnostic]) {
-    for diagnostic in diagnostics {
-        logWriter.append(diagnostic.rendered)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import GateCommandLine
 internal import GateCore
 internal import GateServer
 

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateProviders

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
@@ -71,38 +72,4 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode(1)
         }
     }
-}
-
-/// Starts a gateway; what stands in the way is printed.
-///
-/// - Parameters:
-///   - result: The configuration.
-///   - options: How to run.
-///   - logger: Where the log goes.
-///   - whereToListen: What the operator changes when an address cannot be listened on.
-/// - Returns: The gateway, serving.
-/// - Throws: Exit code 1.
-func started(
-    _ result: ConfigurationResult,
-    options: GatewayOptions,
-    logger: Logger,
-    whereToListen: String = "'listeners' or 'operations' in the file",
-) async throws -> Gateway {
-    do throws(Failure) {
-        return try await Gateway.start(result, options: options, logger: logger)
-    } catch {
-        let advice = error.reason == .listenerBind ? "; choose another address with \(whereToListen)" : ""
-        printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
-        throw ExitCode(1)
-    }
-}
-
-/// Writes the log of this process.
-let logWriter = LogWriter()
-
-/// A logger that writes lines to standard error.
-func makeLogger(level: Logger.Level) -> Logger {
-    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(writer: logWriter) }
-    logger.logLevel = level
-    return logger
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gateways in front of real apps; one provider server for all."""
+"""Gateways in front of real apps; one provider server for all of them."""
 
 import os
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ import pytest
 
 from harness.front import Front
 from harness.recording import Recording
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import certificate
 from support.provider import ProviderServer
 
@@ -22,8 +22,8 @@ def pytest_addoption(parser):
 
 
 def pytest_sessionstart(session):
-    if not BINARY.exists():
-        pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+    if not PROGRAM.exists():
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +60,7 @@ def started():
 
 @pytest.fixture(scope="module")
 def fronts(tmp_path_factory, provider_server):
-    """Puts gateways in front of apps, which stop at the end of the module."""
+    """Starts gateways in front of apps; they stop at the end of the module."""
     with ExitStack() as stack:
 
         def make(name, port, entry=None, **more):

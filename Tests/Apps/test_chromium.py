@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from harness.clients import Visitor, browses
-from support.upstream import Upstream, says
+from harness.clients import AppBrowser, browses
+from support.upstream import Upstream, responds
 
 PRINTABLE = [chr(code) for code in range(0x21, 0x7F) if not chr(code).isalnum()] + ["a"]
 #: `#` begins a fragment, `?` a query; `/` and `\\` separate segments; a `%` that begins no escape is as it is.
@@ -17,7 +17,7 @@ IN_QUERY = [one for one in PRINTABLE if one not in "#"] + [" ", "é", "%", "%zz"
 
 
 class App(Upstream):
-    """Pages at every path; the last page is said by its target."""
+    """Pages at every path; the title of a page is its target."""
     def __init__(self):
         super().__init__()
         self.script("", self.page)
@@ -43,16 +43,16 @@ def app():
 def fetches(app, urls, folder):
     """A client that fetches URLs from a page in Chromium; gives the statuses and the targets that arrived."""
     def client(url, fields):
-        def act(visitor):
-            visitor.until("document.title === 'page'", "the page")
+        def act(browser):
+            browser.until("document.title === 'page'", "the page")
             before = len(app.requests)
             # `until` asks until there is a true value; a fetch is a promise.
-            visitor.evaluate(
+            browser.evaluate(
                 "window.done = null; (async () => { const out = []; for (const url of " + json.dumps(urls) + ") {"
-                " try { out.push((await fetch(url)).status) } catch (problem) { out.push(String(problem)) } }"
+                " try { out.push((await fetch(url)).status) } catch (error) { out.push(String(error)) } }"
                 " window.done = out })(); 0"
             )
-            statuses = visitor.until("window.done", "all are fetched")
+            statuses = browser.until("window.done", "all are fetched")
             return {
                 "statuses": statuses, "targets":
                 [one.target for one in app.requests[before:] if "favicon" not in one.target]
@@ -92,10 +92,10 @@ def test_y_01_every_character_that_chromium_leaves_raw(front, app, place, tmp_pa
 def test_y_01_a_link_with_raw_characters_before_the_sign_in(fronts, app, tmp_path):
     """A user opens a link of Grafana without a session, signs in, and ends at that link, fragment included."""
     front = fronts("chromium-link", app.port, http2=True)
-    with Visitor(tmp_path, front.url) as visitor:
-        visitor.go("/d/abc?var-host=a|b&left={\"expr\":\"`up`^2\"}#panel-{1}|2")
-        visitor.until("document.title === 'page'", "the page")
-        there = visitor.evaluate("location.pathname + location.search + location.hash")
+    with AppBrowser(tmp_path, front.url) as browser:
+        browser.go("/d/abc?var-host=a|b&left={\"expr\":\"`up`^2\"}#panel-{1}|2")
+        browser.until("document.title === 'page'", "the page")
+        there = browser.evaluate("location.pathname + location.search + location.hash")
     canonical = "/d/abc?var-host=a%7Cb&left=%7B%22expr%22:%22%60up%60%5E2%22%7D"
     assert there == f"{canonical}#panel-{{1}}|2"
     assert app.requests[-1].target in (canonical, "/favicon.ico")
@@ -121,14 +121,14 @@ def posts(front, sister, folder):
     """Chromium opens a page of a sister host, which posts to the app; gives the text of the page at the end."""
     page = form(f"{front.origin}/acs").encode()
     sister.script(
-        "", says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page))
+        "", responds(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page))
     )
-    with Visitor(folder, front.origin) as visitor:
-        visitor.sign_in("/")
-        visitor.until("document.title === 'page'", "the app")
-        visitor.open(f"http://idp.corp.localhost:{sister.port}/")
-        visitor.until("location.href.includes('/acs') && document.readyState === 'complete'", "the form is posted")
-        return visitor.evaluate("document.body.innerText")
+    with AppBrowser(folder, front.origin) as browser:
+        browser.sign_in("/")
+        browser.until("document.title === 'page'", "the app")
+        browser.open(f"http://idp.corp.localhost:{sister.port}/")
+        browser.until("location.href.includes('/acs') && document.readyState === 'complete'", "the form is posted")
+        return browser.evaluate("document.body.innerText")
 
 
 def test_y_08_a_form_of_a_sister_host_is_rejected(fronts, app, sister, tmp_path):

@@ -40,7 +40,7 @@ def wheel(version, padding=0):
 
 
 def packages(folder):
-    """An index, two uploads as twine sends them, pip with a version, a JSON API, a page that does not exist."""
+    """An index, two uploads as twine sends them, pip with a version, a JSON API, a missing page."""
     def client(url, fields):
         place = folder / ("through" if fields else "direct")
         place.mkdir()

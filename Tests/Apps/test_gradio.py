@@ -46,14 +46,14 @@ def test_calls_and_events(front):
 
 def test_v_08_the_page_in_chromium(front, tmp_path):
     """The page loads whole, its manifest too, which browsers ask for without cookies; a click brings the result."""
-    def act(visitor):
-        visitor.until("!!document.querySelector('#greet')", "the button")
-        visitor.evaluate(
+    def act(browser):
+        browser.until("!!document.querySelector('#greet')", "the button")
+        browser.evaluate(
             "(box => { Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, 'Zoë');"
             " box.dispatchEvent(new Event('input', {bubbles: true})) })(document.querySelector('textarea, input'))"
         )
-        visitor.click("#greet")
+        browser.click("#greet")
         found = "[...document.querySelectorAll('textarea, input')].some(one => one.value.startsWith('Hello'))"
-        return visitor.until(found, "the greeting")
+        return browser.until(found, "the greeting")
 
     front.both(browses(tmp_path, "/", act))

@@ -72,14 +72,14 @@ def calls(certificate, metadata):
                 return getattr(channel, kind)(f"/{SERVICE}/{method}", None, None)(argument, timeout=20, metadata=sent)
 
             one = channel.unary_unary(f"/{SERVICE}/One", None, None)
-            answer, done = one.with_call(b"m" * 3_000_000, timeout=20, metadata=sent)
+            response, done = one.with_call(b"m" * 3_000_000, timeout=20, metadata=sent)
             try:
                 call("Fails", "unary_unary", b"")
                 failure = None
-            except grpc.RpcError as problem:
-                failure = (problem.code().name, problem.details(), pairs(problem.trailing_metadata()))
+            except grpc.RpcError as error:
+                failure = (error.code().name, error.details(), pairs(error.trailing_metadata()))
             return {
-                "one": len(answer),
+                "one": len(response),
                 "first": pairs(done.initial_metadata()),
                 "last": pairs(done.trailing_metadata()),
                 "down": list(call("Down", "unary_stream", b"300")),

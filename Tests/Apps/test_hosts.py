@@ -7,7 +7,7 @@ import websocket
 from harness.apps import jupyterlab
 from harness.clients import session as signed_in
 
-#: A name that JupyterLab takes for its own; it responds to no other host unless told to.
+#: A name that JupyterLab accepts as its own; by default it responds to no other host.
 ELSEWHERE = {"upstream_host": "localhost:8888"}
 
 
@@ -29,8 +29,8 @@ def kernel(front):
             opened = websocket.create_connection(path, cookie=f"{front.cookie}; _xsrf={token}", origin=front.origin)
             opened.close()
             return made.status_code, 101
-        except websocket.WebSocketBadStatusException as problem:
-            return made.status_code, problem.status_code
+        except websocket.WebSocketBadStatusException as error:
+            return made.status_code, error.status_code
 
 
 def test_v_12_jupyterlab_rejects_an_origin_that_is_not_its_host(fronts, app):

@@ -83,7 +83,7 @@ class App(Upstream):
             "/large":
             ok(LARGE, "Accept-Ranges: bytes"),
         }.items():
-            self.script(path, self.says(data))
+            self.script(path, self.responds(data))
         self.script("/conditional", self.conditional)
         self.script("/range", self.range)
         self.script("/events", self.events)
@@ -92,7 +92,7 @@ class App(Upstream):
         self.script("/refuses", self.refuses)
 
     @staticmethod
-    def says(data):
+    def responds(data):
         until_close = b"\r\nContent-Length" not in data and b"chunked" not in data and b" 204 " not in data
 
         def act(connection, request):
@@ -215,7 +215,7 @@ def test_responses_of_every_shape(front, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/extension", "/space", "/length-trailer", "/two-lengths", "/status-799"])
-def test_y_09_framing_that_is_odd_but_clear(front, path, tmp_path):
+def test_y_09_framing_that_is_unusual_but_clear(front, path, tmp_path):
     """Chunk extensions, unknown trailers, equal lengths and statuses from 600 on, as curl takes them from the app."""
     front.both(asks(tmp_path, [path]))
 
@@ -274,7 +274,7 @@ def test_uploads(front, tmp_path):
     front.both(asks(tmp_path, *uploads(tmp_path)))
 
 
-def test_an_upload_that_the_app_refuses(front, tmp_path):
+def test_an_upload_that_the_app_rejects(front, tmp_path):
     """The app responds before it reads 30 MB; the client gets that response."""
     (tmp_path / "large").write_bytes(LARGE * 3)
     front.both(asks(tmp_path, ["/refuses", "-H", "Expect:", "--data-binary", f"@{tmp_path}/large"]))

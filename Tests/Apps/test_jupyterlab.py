@@ -61,7 +61,7 @@ def test_a_kernel_runs_a_cell(front):
 
 
 def contents(url, fields):
-    """Files with names that need escapes: each status and what is said of them."""
+    """Files with names that need escapes: each status and body."""
     seen = []
     with signed_in(fields) as session:
         session.headers["X-XSRFToken"] = session.get(f"{url}/lab").cookies.get("_xsrf")
@@ -88,10 +88,10 @@ def test_files_with_names_that_need_escapes(front):
 
 def test_the_pages_in_chromium(front, tmp_path):
     """JupyterLab opens a notebook, whose kernel gets ready over a WebSocket."""
-    def act(visitor):
-        visitor.until("!!document.querySelector('.jp-LauncherCard')", "the launcher")
-        visitor.click(".jp-LauncherCard[data-category=Notebook]")
+    def act(browser):
+        browser.until("!!document.querySelector('.jp-LauncherCard')", "the launcher")
+        browser.click(".jp-LauncherCard[data-category=Notebook]")
         ready = "[...document.querySelectorAll('.jp-Notebook-ExecutionIndicator')].some(one => one.dataset.status === 'idle')"
-        visitor.until(ready, "the kernel is idle")
+        browser.until(ready, "the kernel is idle")
 
     front.both(browses(tmp_path, "/lab?reset", act))

@@ -60,5 +60,5 @@ def test_tracking_with_artifacts(front):
 
 def test_the_pages_in_chromium(front, tmp_path):
     """The list of experiments, by scripts of the page."""
-    listed = lambda visitor: visitor.until("document.body.innerText.includes('Default')", "the list of experiments")
+    listed = lambda browser: browser.until("document.body.innerText.includes('Default')", "the list of experiments")
     front.both(browses(tmp_path, "/#/experiments", listed))

@@ -65,5 +65,5 @@ def test_prometheus_queries(measured):
 
 def test_the_graphs_of_prometheus_in_chromium(measured, tmp_path):
     """A link as Alertmanager writes it, and the query that the page then sends."""
-    shown = lambda visitor: visitor.until("document.body.innerText.includes('itself')", "a table with the target")
+    shown = lambda browser: browser.until("document.body.innerText.includes('itself')", "a table with the target")
     measured.both(browses(tmp_path, "/graph?g0.expr=up%7Bjob%3D~%22it.*%7Cx%22%7D&g0.tab=1", shown))

@@ -4,7 +4,7 @@
 import requests
 
 from harness import apps
-from harness.clients import Visitor, session as signed_in
+from harness.clients import AppBrowser, session as signed_in
 
 PREFIX = "/tools/app"
 STRIPS = {"strip_prefix": True}
@@ -12,10 +12,10 @@ STRIPS = {"strip_prefix": True}
 
 def visit(front, folder, path, ready):
     """Chromium opens a page below the prefix; gives the requests that failed, favicons aside."""
-    with Visitor(folder, front.url) as visitor:
-        visitor.sign_in(path)
-        visitor.until(ready, "the page")
-        return [one for one in visitor.failed if "favicon" not in str(one[1])]
+    with AppBrowser(folder, front.url) as browser:
+        browser.sign_in(path)
+        browser.until(ready, "the page")
+        return [one for one in browser.failed if "favicon" not in str(one[1])]
 
 
 def text(part):
@@ -123,7 +123,7 @@ def test_prometheus_with_an_external_url(started, fronts, tmp_path):
 
 
 def test_netdata_with_the_prefix_stripped(started, fronts):
-    """The API of Netdata knows no paths of its own."""
+    """The API of Netdata uses relative paths only."""
     app = started(apps.netdata)
     front = fronts("prefix-netdata", app.port, STRIPS, path=PREFIX)
     with signed_in(front.fields) as session:
@@ -151,8 +151,8 @@ def test_devpi_with_an_outside_url(started, fronts, tmp_path):
     with signed_in(front.fields) as session:
 
         def listed():
-            answer = session.get(f"{front.url}/+api", headers={"Accept": "application/json"}).json()
-            return answer["result"]["login"].startswith(front.url)
+            response = session.get(f"{front.url}/+api", headers={"Accept": "application/json"}).json()
+            return response["result"]["login"].startswith(front.url)
 
         apps.eventually(listed, "links have the prefix")
 

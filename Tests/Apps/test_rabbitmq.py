@@ -59,14 +59,14 @@ def test_y_02_the_pages_of_a_queue(front, app, tmp_path):
     """Chromium signs in at RabbitMQ and opens a queue, whose page asks for `/api/queues/%2F/shown`."""
     requests.put(f"{app.origin}/api/queues/%2F/shown", json={}, auth=GUEST, timeout=10).raise_for_status()
 
-    def act(visitor):
-        visitor.until("!!document.querySelector('input[name=username]')", "the form of RabbitMQ")
-        visitor.evaluate(
+    def act(browser):
+        browser.until("!!document.querySelector('input[name=username]')", "the form of RabbitMQ")
+        browser.evaluate(
             "document.querySelector('input[name=username]').value = document.querySelector('input[name=password]').value"
             " = 'guest'; document.querySelector('input[type=submit]').click()"
         )
-        visitor.until("document.body.innerText.includes('Overview')", "the overview")
-        visitor.evaluate("location.hash = '#/queues/%2F/shown'")
-        visitor.until("document.body.innerText.includes('Queue shown')", "the page of the queue")
+        browser.until("document.body.innerText.includes('Overview')", "the overview")
+        browser.evaluate("location.hash = '#/queues/%2F/shown'")
+        browser.until("document.body.innerText.includes('Queue shown')", "the page of the queue")
 
     front.both(browses(tmp_path, "/", act))

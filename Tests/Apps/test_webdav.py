@@ -99,8 +99,8 @@ def cadaver_session(app, folder):
         typed = "mkcol drawer\ncd drawer\nput note.txt\ncopy note.txt second.txt\nmove second.txt third.txt\nls\n" \
             "lock third.txt\ndiscover third.txt\nunlock third.txt\npropset note.txt colour blue\npropget note.txt colour\n" \
             "get note.txt back.txt\ndelete third.txt\nls\nrmcol /open/drawer\nquit\n"
-        answers = run("cadaver", f"{url}/open/", cwd=place, data=typed.encode(), env={"HOME": str(place)})
-        text = answers.stdout.decode() + answers.stderr.decode()
+        responses = run("cadaver", f"{url}/open/", cwd=place, data=typed.encode(), env={"HOME": str(place)})
+        text = responses.stdout.decode() + responses.stderr.decode()
         text = re.sub(r"opaquelocktoken:[-\w]+|\w{3} +\d+ +\d\d:\d\d|Timeout: .*|Owner.*", "X", text)
         back = place / "back.txt"
         return {"text": text, "back": back.read_text() if back.exists() else None}

@@ -4,7 +4,7 @@
 
 What is measured has one processor, the last; clients and app have others, or share the first. The figure that counts
 is the CPU time of the measured program for each request, from /proc, since that holds on a noisy machine. Each round
-measures everybody once, in turn, and the figure is the median of the rounds' ratios. docs/performance.md says more.
+measures each target once, in turn, and the figure is the median of the rounds' ratios. docs/performance.md explains it.
 
     bench.py                                     everything, with the program in .build/release
     bench.py --only h1,routes                    some scenarios; --list names them
@@ -28,13 +28,13 @@ import report
 from measure import Others
 from processes import Skip, Trouble, more_descriptors, program
 from scenarios import ALL
-from servers import Stand
+from servers import Environment
 
 # The part of the machine that others may use before the figures are doubtful.
 LOUD = 0.05
 # What --quick changes.
 QUICK = {
-    "rounds": 2, "seconds": 1, "stored": 100_000, "people": 200, "idle": 1000, "bulk": 256, "sign_ins": 60, "limit": 180
+    "rounds": 2, "seconds": 1, "stored": 100_000, "users": 200, "idle": 1000, "bulk": 256, "sign_ins": 60, "limit": 180
 }
 
 
@@ -56,7 +56,7 @@ def parser():
     add("--routes", type=int, default=10_000)
     add("--providers", type=int, default=200)
     add("--stored", type=int, default=1_000_000, help="sessions in the store")
-    add("--people", type=int, default=2000, help="people who are signed in at once")
+    add("--users", type=int, default=2000, help="users who are signed in at once")
     add("--idle", type=int, default=2000, help="idle connections")
     add("--bulk", type=int, default=1024, help="MiB of a large body")
     add("--sign-ins", type=int, default=600, help="sign-ins in one measurement")
@@ -84,11 +84,11 @@ def options_of(arguments):
     return options
 
 
-def measure(stand, name):
-    """The rows of one scenario; one that says why if it cannot be measured."""
+def measure(environment, name):
+    """The rows of one scenario; one row with the reason if it cannot be measured."""
     rows = []
     try:
-        for row in ALL[name](stand):
+        for row in ALL[name](environment):
             print(report.line(row), flush=True)
             rows.append(row)
     except Skip as reason:
@@ -101,19 +101,19 @@ def measure(stand, name):
 def run(options):
     """All rows of the chosen scenarios, and how much others used the machine; everything is stopped afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="gatehouse-measured-"))
-    stand = Stand(options, folder)
+    environment = Environment(options, folder)
     try:
         for name, package in (("nginx", "nginx-light"), ("wrk", None), ("h2load", "nghttp2-client")):
             program(name, package)
         others = Others()
-        stand.start()
-        rows = [row for name in ALL if name in options.only for row in measure(stand, name)]
-        return rows, others.share([child.pid for child in stand.children.all])
+        environment.start()
+        rows = [row for name in ALL if name in options.only for row in measure(environment, name)]
+        return rows, others.share([child.pid for child in environment.children.all])
     finally:
         # A second Ctrl-C must not leave anything running.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
-        stand.stop()
+        environment.stop()
         if options.keep:
             print(f"kept: {folder}")
         else:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An app with large bodies: GET …/N sends N bytes, anything else takes what comes and says how much it was.
+"""An app with large bodies: GET …/N sends N bytes, any other request is read and its length returned.
 
     bulk.py PORT
 """
@@ -13,7 +13,7 @@ BLOCK = bytes(1 << 20)
 
 
 def exactly(connection, buffer, waiting, length):
-    """Takes a body of a known length."""
+    """Reads a body of a known length."""
     left = length - len(waiting)
     while left > 0:
         count = connection.recv_into(buffer, min(left, len(buffer)))

@@ -14,7 +14,7 @@ LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 def tls_context(*protocols):
-    """A client that believes any certificate; every handshake is a full one."""
+    """A client that accepts any certificate; every handshake is a full one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if protocols:
@@ -30,8 +30,8 @@ def offers_http2(port):
 
 
 @dataclass
-class Answer:
-    """The answer to a request; `size` counts all its bytes."""
+class Response:
+    """The response to a request; `size` counts all its bytes."""
 
     status: int
     fields: list
@@ -56,22 +56,22 @@ class Wire:
         self.port, self.waiting = port, b""
 
     def ask(self, method, target, fields=(), body=None):
-        """One request and its answer."""
+        """One request and its response."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
         lines += [f"{name}: {value}" for name, value in dict(fields).items()]
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + (body or b""))
-        return self.answer()
+        return self.response()
 
     def more(self):
         data = self.socket.recv(65536)
         if not data:
-            raise ConnectionError("the connection ended in the middle of an answer")
+            raise ConnectionError("the connection ended in the middle of a response")
         self.waiting += data
 
     def head(self):
-        """Status and fields of an answer, and how long its head is."""
+        """Status and fields of a response, and the length of its head."""
         while b"\r\n\r\n" not in self.waiting:
             self.more()
         head, _, self.waiting = self.waiting.partition(b"\r\n\r\n")
@@ -79,18 +79,18 @@ class Wire:
         pairs = [line.partition(":") for line in lines]
         return int(first.split()[1]), [(name.lower(), value.strip()) for name, _, value in pairs], len(head) + 4
 
-    def answer(self):
+    def response(self):
         status, fields, size = self.head()
-        answer = Answer(status, fields, b"", size)
-        if (answer.first("transfer-encoding") or "") == "chunked":
-            answer.body = self.chunks()
+        response = Response(status, fields, b"", size)
+        if (response.first("transfer-encoding") or "") == "chunked":
+            response.body = self.chunks()
         else:
-            length = int(answer.first("content-length") or 0)
+            length = int(response.first("content-length") or 0)
             while len(self.waiting) < length:
                 self.more()
-            answer.body, self.waiting = self.waiting[:length], self.waiting[length:]
-        answer.size += len(answer.body)
-        return answer
+            response.body, self.waiting = self.waiting[:length], self.waiting[length:]
+        response.size += len(response.body)
+        return response
 
     def chunks(self):
         body = b""
@@ -115,15 +115,15 @@ class Wire:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
 class Browser:
     """One browser without a screen: cookies for one origin, a connection to each."""
 
-    def __init__(self, port, person="ada"):
-        self.port, self.person = port, person
+    def __init__(self, port, user="ada"):
+        self.port, self.user = port, user
         self.cookies, self.wires = {}, {}
 
     @property
@@ -138,12 +138,12 @@ class Browser:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         if parts.port not in self.wires:
             self.wires[parts.port] = Wire(parts.port)
-        answer = self.wires[parts.port].ask(method, target, lines, body)
-        if (answer.first("connection") or "").lower() == "close":
+        response = self.wires[parts.port].ask(method, target, lines, body)
+        if (response.first("connection") or "").lower() == "close":
             self.wires.pop(parts.port).close()
         if own:
-            self.keep(answer.all("set-cookie"))
-        return answer
+            self.keep(response.all("set-cookie"))
+        return response
 
     def keep(self, lines):
         for line in lines:
@@ -159,14 +159,14 @@ class Browser:
         for _ in range(12):
             parts = urlsplit(url)
             if parts.path.endswith("/authorize"):
-                url += f"&person={self.person}"
-            answer = self.send("GET", url)
-            if answer.status not in (301, 302, 303, 307, 308):
+                url += f"&user={self.user}"
+            response = self.send("GET", url)
+            if response.status not in (301, 302, 303, 307, 308):
                 break
-            url = urljoin(url, answer.first("location"))
-        if answer.status != 200 or urlsplit(url).path != page:
-            raise Trouble(f"the sign-in ended at {url} with {answer.status}: {answer.body[:300]}")
-        return answer
+            url = urljoin(url, response.first("location"))
+        if response.status != 200 or urlsplit(url).path != page:
+            raise Trouble(f"the sign-in ended at {url} with {response.status}: {response.body[:300]}")
+        return response
 
     def sign_out(self):
         """Ends the session."""
@@ -184,5 +184,5 @@ class Browser:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()

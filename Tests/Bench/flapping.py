@@ -24,14 +24,14 @@ from pathlib import Path
 from processes import PATH, eventually, free_ports, listens, program
 
 HERE = Path(__file__).resolve().parent
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #: Seconds from one restart to the next, how long the port is closed, and what a client waits between two requests.
 EVERY, CLOSED, PAUSE = 0.032, 0.016, 0.002
 CLIENTS = 8
 
 
 class Target(asyncio.Protocol):
-    """Answers each head with the same response."""
+    """Sends the same response to each head."""
     def __init__(self, open_ones):
         self.open_ones, self.read = open_ones, b""
 
@@ -44,7 +44,7 @@ class Target(asyncio.Protocol):
 
     def data_received(self, data):
         *heads, self.read = (self.read + data).split(b"\r\n\r\n")
-        self.transport.write(ANSWER * len(heads))
+        self.transport.write(RESPONSE * len(heads))
 
 
 async def flap(ports, restarts):
@@ -83,8 +83,8 @@ async def visit(port, until, seen):
             seen[int(head.split(b" ")[1])] += 1
             if b"connection: close" in head.lower():
                 raise ConnectionError
-        except (OSError, asyncio.IncompleteReadError) as problem:
-            if not isinstance(problem, ConnectionError) or writer is None:
+        except (OSError, asyncio.IncompleteReadError) as error:
+            if not isinstance(error, ConnectionError) or writer is None:
                 seen["cut"] += 1
             if writer:
                 writer.close()
@@ -92,7 +92,7 @@ async def visit(port, until, seen):
         await asyncio.sleep(PAUSE)
 
 
-async def visitors(port, seconds):
+async def clients(port, seconds):
     seen = Counter()
     until = time.monotonic() + seconds
     await asyncio.gather(*(visit(port, until, seen) for _ in range(CLIENTS)))
@@ -144,7 +144,7 @@ def measure(name, command, port, ports, restarts):
         with open(folder / "log", "w") as log:
             proxy = subprocess.Popen([str(part) for part in command(folder)], stdout=log, stderr=log)
         eventually(lambda: listens(port), f"{name} listens")
-        return asyncio.run(visitors(port, restarts * EVERY))
+        return asyncio.run(clients(port, restarts * EVERY))
     finally:
         for one in filter(None, (proxy, flapping)):
             one.terminate()

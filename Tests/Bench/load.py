@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load by wrk and h2load, and what they say about it."""
+"""Load by wrk and h2load, and their results."""
 
 import json
 import re
@@ -25,7 +25,7 @@ FIELDS = {
 }
 OTHER_COOKIES = "locale=en-GB; consent=necessary"
 
-# wrk counts only statuses of 400 and more as failures, so the bytes of the answers are looked at too.
+# wrk counts only statuses of 400 and more as failures, so the bytes of the responses are checked too.
 DONE = """
 done = function(summary, latency, requests)
   local e = summary.errors
@@ -97,15 +97,15 @@ class Generator:
         found = re.search(r"^RESULT (.*)$", output, re.M)
         if status or not found:
             raise Trouble(f"wrk failed at {place.url}:\n{output[-1500:]}")
-        return self.believed(json.loads(found[1]), place)
+        return self.checked(json.loads(found[1]), place)
 
-    def believed(self, result, place):
-        """A result without failures, in which the answers were as long as the page is."""
+    def checked(self, result, place):
+        """A result without failures in which each response has the length of the page."""
         if result["failed"] or not result["requests"]:
             raise Trouble(f"{place.url}: {result['failed']} of {result['requests']} requests failed")
-        mean, wanted = result["bytes"] / result["requests"], answer_of(place).size
+        mean, wanted = result["bytes"] / result["requests"], response_of(place).size
         if abs(mean - wanted) > 40:
-            raise Trouble(f"{place.url}: answers had {mean:.0f} bytes where the page has {wanted}")
+            raise Trouble(f"{place.url}: responses had {mean:.0f} bytes where the page has {wanted}")
         return result
 
     def h2load(self, place, seconds, options=()):
@@ -124,7 +124,7 @@ class Generator:
         return int(codes[1])
 
     def latencies(self, place, rate, seconds):
-        """Microseconds of each answer when requests come at a steady rate, in order of length."""
+        """Sorted response times in microseconds at a steady rate of requests."""
         log = self.folder / f"h2load{next(_numbers)}.tsv"
         connections = max(8, self.connections // 2)
         steady = ["--h1", "-c", connections, "--rps", f"{rate / connections:.3f}", "--log-file", log]
@@ -135,10 +135,10 @@ class Generator:
         return sorted(int(row[2]) for row in rows if int(row[0]) >= begin)
 
 
-def answer_of(place):
-    """One answer; trouble if it is not the page."""
+def response_of(place):
+    """One response; raises if it is not the page."""
     with Wire(place.port, tls_context() if place.tls else None) as wire:
-        answer = wire.ask("GET", place.path, place.fields)
-    if answer.status != 200:
-        raise Trouble(f"{place.url} is answered with {answer.status}")
-    return answer
+        response = wire.ask("GET", place.path, place.fields)
+    if response.status != 200:
+        raise Trouble(f"{place.url} returned {response.status}")
+    return response

@@ -96,7 +96,7 @@ def descriptors(pid):
 
 
 def settled_rss_kib(pid, quiet=0.4, seconds=5):
-    """Resident memory once it stands still."""
+    """Resident memory once it is constant."""
     deadline, since, last = time.monotonic() + seconds, time.monotonic(), rss_kib(pid)
     while time.monotonic() < deadline:
         time.sleep(0.05)
@@ -132,7 +132,7 @@ def cost_of(pid, work):
 
 
 def rounds(subjects, count):
-    """Measures everybody once in each round, in an order that alternates.
+    """Measures each target once in each round, in an order that alternates.
 
     `subjects` maps a name to a function that gives cost and rate; what comes back maps the name to its samples.
     """

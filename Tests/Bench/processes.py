@@ -28,7 +28,7 @@ class Skip(Exception):
 
 
 def program(name, package=None):
-    """Where a program is; says which Debian package has it if it is missing."""
+    """The path of a program; names its Debian package if it is missing."""
     found = shutil.which(name, path=PATH)
     if not found:
         raise Trouble(f"there is no {name}; it comes with the Debian package {package or name}")
@@ -36,7 +36,7 @@ def program(name, package=None):
 
 
 def free_ports(count):
-    """Ports of 127.0.0.1 that nobody uses, all different."""
+    """Free ports of 127.0.0.1, all different."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -45,7 +45,7 @@ def free_ports(count):
 
 
 def eventually(condition, what, seconds=20):
-    """The first true value of `condition()`; trouble if there is none in time."""
+    """The first true value of `condition()`; raises at the deadline."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -55,7 +55,7 @@ def eventually(condition, what, seconds=20):
 
 
 def listens(port):
-    """Whether somebody takes connections at a port."""
+    """Whether a port accepts connections."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -74,7 +74,7 @@ def more_descriptors(wanted=65536):
 
 
 def bound(command, cpus=None):
-    """The command, told to end when this process is gone, even if this one was killed; on some processors only."""
+    """The command, which ends with this process even if this one is killed; on some processors only."""
     pinned = ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
     return ["setpriv", "--pdeathsig", "TERM", *pinned, *map(str, command)]
 
@@ -103,7 +103,7 @@ class Child:
         return self.log_path.read_text(errors="replace")[-3000:]
 
     def wait_listening(self, *ports, seconds=20):
-        """Waits until it takes connections; trouble if it ends instead."""
+        """Waits until it accepts connections; raises if it ends instead."""
         for port in ports:
             eventually(lambda: self.alive() and listens(port), f"{self.name} listens on {port}", seconds)
 
@@ -162,11 +162,11 @@ def run(command, seconds, cpus=None, **options):
     )
     try:
         output, _ = process.communicate(timeout=seconds)
-    except BaseException as problem:
+    except BaseException as error:
         seen = thread_states(process.pid)
         process.kill()
         process.communicate()
-        if isinstance(problem, subprocess.TimeoutExpired):
+        if isinstance(error, subprocess.TimeoutExpired):
             raise Overdue(f"not done within {seconds} s: {command[0]}; its threads: {seen}") from None
         raise
     return process.returncode, output

@@ -4,8 +4,8 @@
 
     provider.py PORT
 
-Every first part of a path is an issuer of its own: http://127.0.0.1:PORT/NAME. Who signs in is the parameter
-`person` that the browser adds to the authorization request. Everybody is let in and nothing is remembered: a code
+Each first part of a path is an issuer: http://127.0.0.1:PORT/NAME. The user who signs in is the parameter
+`user` that the browser adds to the authorization request. Every user is accepted and nothing is stored: a code
 contains what the token needs. It is for measuring on loopback and checks nothing.
 """
 import asyncio
@@ -20,20 +20,20 @@ from signatures import SigningKey, base64url
 REASONS = {200: b"OK", 302: b"Found", 404: b"Not Found"}
 
 
-def claims_of(person):
+def claims_of(user):
     return {
-        "sub": person, "email": f"{person}@example.com", "email_verified": True, "name": person.title() + " Example",
-        "preferred_username": person
+        "sub": user, "email": f"{user}@example.com", "email_verified": True, "name": user.title() + " Example",
+        "preferred_username": user
     }
 
 
 class Provider:
-    """What is answered at each address."""
+    """The response to each path."""
 
     def __init__(self, origin):
         self.origin, self.key = origin, SigningKey()
 
-    def answer(self, target, body, fields):
+    def response(self, target, body, fields):
         """Status, location and JSON for a request."""
         parts = urlsplit(target)
         name, _, path = parts.path.lstrip("/").partition("/")
@@ -60,7 +60,7 @@ class Provider:
         }
 
     def agreed(self, query):
-        kept = {name: query.get(name) for name in ("nonce", "client_id")} | {"person": query.get("person", "ada")}
+        kept = {name: query.get(name) for name in ("nonce", "client_id")} | {"user": query.get("user", "ada")}
         code = base64url(json.dumps(kept).encode()).decode()
         return query["redirect_uri"] + "?" + urlencode({"code": code, "state": query["state"]})
 
@@ -68,11 +68,11 @@ class Provider:
         code = form["code"]
         kept = json.loads(base64.urlsafe_b64decode(code + "=" * (-len(code) % 4)))
         now = int(time.time())
-        claims = {"iss": issuer, "aud": kept["client_id"], "iat": now, "exp": now + 3600, **claims_of(kept["person"])}
+        claims = {"iss": issuer, "aud": kept["client_id"], "iat": now, "exp": now + 3600, **claims_of(kept["user"])}
         if kept["nonce"]:
             claims["nonce"] = kept["nonce"]
         return {
-            "access_token": f"{kept['person']}.access", "token_type": "Bearer", "expires_in": 3600, "id_token":
+            "access_token": f"{kept['user']}.access", "token_type": "Bearer", "expires_in": 3600, "id_token":
                 self.key.token(claims)
         }
 
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
             if len(rest) < length:
                 return
             self.waiting = rest[length:]
-            self.reply(*self.provider.answer(first.split()[1].decode(), rest[:length], fields))
+            self.reply(*self.provider.response(first.split()[1].decode(), rest[:length], fields))
 
     def reply(self, status, location, value):
         body = json.dumps(value).encode() if value is not None else b""

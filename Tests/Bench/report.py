@@ -20,7 +20,7 @@ BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 class Row:
     """One line of the table.
 
-    `figure` is what the target is about and `unit` says of what; `most` and `least` are the target's limits.
+    `figure` is the measured value in `unit`; `most` and `least` are the limits of the target.
     """
 
     scenario: str

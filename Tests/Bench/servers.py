@@ -13,10 +13,10 @@ from load import Generator, Place
 from processes import Children, Trouble, eventually, free_ports, listens, program, run
 
 HERE = Path(__file__).resolve().parent
-PAGE = "<!doctype html><title>Orders</title><p>" + "A small page of an app that has little to say. " * 3
+PAGE = "<!doctype html><title>Orders</title><p>" + "A small page of an app that has little to show. " * 3
 ENVIRONMENT = {"BENCH_GATEWAY_SECRET": "a secret that only a benchmark has", "BENCH_CLIENT_SECRET": "secret"}
 
-# Limits that would end or slow a measurement; of those for one key the first that the program accepts is taken.
+# Limits that would end or slow a measurement; for each key the first value that the program accepts is used.
 GENEROUS = [
     (("gateway", "limits", "connections"), 60000),
     (("gateway", "limits", "connections_per_address"), 0),
@@ -46,8 +46,8 @@ def has(configuration, keys):
     return True
 
 
-class Stand:
-    """What all scenarios use. `cpus` says who runs where; the one that is measured has a processor of its own."""
+class Environment:
+    """What all scenarios use. `cpus` assigns processors; the measured program has one for itself."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -114,25 +114,25 @@ class Stand:
 
 
 class Beside:
-    """nginx that proxies and asks nobody who they are."""
+    """nginx that proxies without any sign-in."""
 
     HEAD = """proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header Host $http_host;
         proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
         proxy_set_header X-Forwarded-User mock:ada; proxy_set_header X-Forwarded-Email ada@example.com;"""
 
-    def __init__(self, stand):
+    def __init__(self, environment):
         plain, secure, http2 = self.ports = free_ports(3)
         bulk = "client_max_body_size 0; proxy_buffering off; proxy_request_buffering off;"
         places = f"""location / {{ proxy_pass http://app; {self.HEAD} }}
             location /bulk/ {{ proxy_pass http://bulk; {bulk} {self.HEAD} }}"""
-        tls = f"""ssl_certificate {stand.folder}/cert.pem; ssl_certificate_key {stand.folder}/key.pem;
+        tls = f"""ssl_certificate {environment.folder}/cert.pem; ssl_certificate_key {environment.folder}/key.pem;
             ssl_session_cache off;"""
         kept = "keepalive 256; keepalive_requests 1000000000;"
-        self.stand = stand
-        self.name = f"nginx{next(stand.names)}"
-        self.child = stand.nginx(self.name, stand.measured, f"""http2_max_requests 1000000000;
-            upstream app {{ server 127.0.0.1:{stand.app_port}; {kept} }}
-            upstream bulk {{ server 127.0.0.1:{stand.bulk_port}; keepalive 4; }}
+        self.environment = environment
+        self.name = f"nginx{next(environment.names)}"
+        self.child = environment.nginx(self.name, environment.measured, f"""http2_max_requests 1000000000;
+            upstream app {{ server 127.0.0.1:{environment.app_port}; {kept} }}
+            upstream bulk {{ server 127.0.0.1:{environment.bulk_port}; keepalive 4; }}
             server {{ listen 127.0.0.1:{plain} backlog=4096; {places} }}
             server {{ listen 127.0.0.1:{secure} ssl backlog=4096; {tls} {places} }}
             server {{ listen 127.0.0.1:{http2} ssl http2 backlog=4096; {tls} {places} }}""")
@@ -146,25 +146,25 @@ class Beside:
         return Place(self.ports[("h1", "h1-tls", "h2-tls").index(protocol)], protocol != "h1")
 
     def stop(self):
-        self.stand.children.stop(self.child)
+        self.environment.children.stop(self.child)
 
 
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, stand, routes=1, providers=1, cpus=None, reuse=None):
-        self.stand, self.cpus, self.reuse = stand, cpus or stand.measured, reuse
-        self.name = f"gateway{next(stand.names)}"
-        self.folder = stand.folder / self.name
+    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None):
+        self.environment, self.cpus, self.reuse = environment, cpus or environment.measured, reuse
+        self.name = f"gateway{next(environment.names)}"
+        self.folder = environment.folder / self.name
         self.folder.mkdir()
         self.port, self.secure_port, self.operations = free_ports(3)
         self.configuration = self.plan(routes, providers)
         self.child, self.cookie = None, None
 
     def plan(self, routes, providers):
-        tls = [{"certificate": f"{self.stand.folder}/cert.pem", "private_key": f"{self.stand.folder}/key.pem"}]
-        issuer = f"http://127.0.0.1:{self.stand.provider_port}"
-        upstream = f"http://127.0.0.1:{self.stand.app_port}"
+        tls = [{"certificate": f"{self.environment.folder}/cert.pem", "private_key": f"{self.environment.folder}/key.pem"}]
+        issuer = f"http://127.0.0.1:{self.environment.provider_port}"
+        upstream = f"http://127.0.0.1:{self.environment.app_port}"
         known = {
             name: {
                 "type": "oidc", "issuer": f"{issuer}/{name}", "client_id": "bench", "client_secret":
@@ -180,7 +180,7 @@ class Gateway:
             for number in range(1, routes)
         }
         app = {"host": "127.0.0.1", "providers": ["mock"], "allow": "signed_in"}
-        bulk = f"http://127.0.0.1:{self.stand.bulk_port}"
+        bulk = f"http://127.0.0.1:{self.environment.bulk_port}"
         pages = {"targets": [upstream], "reuse": self.reuse} if self.reuse else upstream
         return {
             "gateway": {
@@ -206,19 +206,19 @@ class Gateway:
         file = self.folder / "attempt.yaml"
         file.write_text(json.dumps(configuration))
         env = {**os.environ, **ENVIRONMENT}
-        return run([self.stand.options.gateway, "check", "--config", file], 20, env=env)[0] == 0
+        return run([self.environment.options.gateway, "check", "--config", file], 20, env=env)[0] == 0
 
     def generous(self):
         """The limits of `GENEROUS` that this program knows; found out once in a run."""
-        if self.stand.generous is None:
+        if self.environment.generous is None:
             if not self.accepts(self.configuration):
                 raise Trouble(f"`gatehouse check` refuses the file of the benchmark: {self.folder}/attempt.yaml")
-            self.stand.generous, plan = [], self.configuration
+            self.environment.generous, plan = [], self.configuration
             for keys, value in GENEROUS:
                 if not has(plan, keys) and self.accepts(wider := with_value(plan, keys, value)):
-                    self.stand.generous.append((keys, value))
+                    self.environment.generous.append((keys, value))
                     plan = wider
-        return self.stand.generous
+        return self.environment.generous
 
     def write(self):
         plan = self.configuration
@@ -230,10 +230,10 @@ class Gateway:
 
     def launch(self):
         """Starts the program and does not wait for it."""
-        command = [self.stand.options.gateway, "serve", "--config", self.write(), "--log-level", "error"]
+        command = [self.environment.options.gateway, "serve", "--config", self.write(), "--log-level", "error"]
         if not any(keys[:2] == ("gateway", "drain") for keys, _ in self.generous()):
             command += ["--drain-delay", "0"]
-        self.child = self.stand.children.start(self.name, command, self.cpus, ENVIRONMENT)
+        self.child = self.environment.children.start(self.name, command, self.cpus, ENVIRONMENT)
 
     def start(self):
         self.launch()
@@ -254,5 +254,5 @@ class Gateway:
 
     def stop(self):
         if self.child:
-            self.stand.children.stop(self.child)
+            self.environment.children.stop(self.child)
             eventually(lambda: not listens(self.port), "the gateway no longer listens")

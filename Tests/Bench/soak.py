@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mixed traffic for a long time: every answer is checked, and memory and descriptors must stand still.
+"""Mixed traffic for a long time: every response is checked, and memory and descriptors must not grow.
 
     soak.py                          an hour at half load
     soak.py --minutes 5              less; below 40, memory may not have come to rest (docs/performance.md)
     soak.py --only pages,sign-ins    some kinds of traffic
     soak.py --rate 2000              requests per second of the bulk, instead of half of what can be
 
-Exits 1 if an answer was wrong or missing, or if something grew. What the program cannot do is skipped and said.
+Exits 1 if a response was wrong or missing, or if something grew. Unsupported traffic is skipped and reported.
 Needs nginx, wrk (without it there is no bulk), h2load if httpx cannot speak HTTP/2, and the Python packages of
 Tests/EndToEnd/requirements.txt.
 """
@@ -25,19 +25,19 @@ import report
 from client import Wire, offers_http2
 from load import Place
 from processes import Trouble, free_ports, more_descriptors, program
-from servers import HERE, Gateway, Stand
+from servers import HERE, Gateway, Environment
 from soaking.crowd import Crowd
-from soaking.traffic import HTTP2_PACKAGES, KINDS, Person, Tally, keep_on
+from soaking.traffic import HTTP2_PACKAGES, KINDS, Account, Tally, keep_on
 from soaking.watch import Watch
 
-# How many people do what at the same time.
+# How many users do what at the same time.
 PEOPLE = {"pages": 6, "uploads": 2, "downloads": 2, "events": 4, "sign-ins": 3, "websockets": 4, "http2": 2}
 ALL = [*KINDS, "crowd"]
 SLICE = 60
 
 
-class SoakStand(Stand):
-    """An nginx and an app that both say whom they were told about."""
+class SoakEnvironment(Environment):
+    """An nginx and an app that both return the user they got."""
 
     def start(self):
         self.certificate()
@@ -55,7 +55,7 @@ class SoakStand(Stand):
 
 
 class SoakGateway(Gateway):
-    """The gateway, with the app that has all kinds of answers at /live."""
+    """The gateway, with the app that has all kinds of responses at /live."""
 
     def plan(self, routes, providers):
         plan = super().plan(routes, providers)
@@ -101,15 +101,15 @@ def possible(gateway, wanted):
     if "websockets" in found and not importlib.util.find_spec("websocket"):
         skip("websockets", "this Python has no websocket-client")
     if "http2" in found and not all(map(importlib.util.find_spec, HTTP2_PACKAGES)):
-        print("http2: without httpx[http2] in this Python, h2load looks at the status of answers only", flush=True)
+        print("http2: without httpx[http2] in this Python, h2load checks the status of responses only", flush=True)
     if "crowd" in found and not shutil.which("wrk"):
         skip("crowd", "there is no wrk")
     return found
 
 
-def half_load(stand, gateway):
-    """Half of the requests per second that the gateway takes, with this client on this machine."""
-    found = stand.generator.wrk(Place(gateway.port, cookies=(gateway.cookie, ), path="/who"), 3)
+def half_load(environment, gateway):
+    """Half of the requests per second that the gateway handles, with this client on this machine."""
+    found = environment.generator.wrk(Place(gateway.port, cookies=(gateway.cookie, ), path="/who"), 3)
     return int(found["requests"] / found["seconds"] / 2)
 
 
@@ -118,20 +118,20 @@ def begin(gateway, kinds, tally):
     threads = []
     for kind in kinds:
         for number in range(PEOPLE.get(kind, 0)):
-            person = Person(gateway, f"{kind.replace('-', '')}{number}")
-            threads.append(threading.Thread(target=keep_on, args=[kind, person, tally], daemon=True))
+            account = Account(gateway, f"{kind.replace('-', '')}{number}")
+            threads.append(threading.Thread(target=keep_on, args=[kind, account, tally], daemon=True))
     for thread in threads:
         thread.start()
     return threads
 
 
-def endure(stand, gateway, kinds, tally):
+def endure(environment, gateway, kinds, tally):
     """All traffic for as long as asked; what was wrong with the crowd."""
-    options, crowd = stand.options, None
+    options, crowd = environment.options, None
     if "crowd" in kinds:
-        rate = options.rate or half_load(stand, gateway)
+        rate = options.rate or half_load(environment, gateway)
         print(f"crowd: {rate} requests per second", flush=True)
-        crowd = Crowd(stand, [Person(gateway, f"crowd{number}") for number in range(4)], rate)
+        crowd = Crowd(environment, [Account(gateway, f"crowd{number}") for number in range(4)], rate)
     threads = begin(gateway, kinds, tally)
     end = time.monotonic() + options.minutes * 60
     try:
@@ -149,7 +149,7 @@ def endure(stand, gateway, kinds, tally):
         tally.stop.set()
         for thread in threads:
             thread.join(25)
-    return crowd.complaints if crowd else []
+    return crowd.findings if crowd else []
 
 
 def summary(tally, watch):
@@ -164,19 +164,19 @@ def summary(tally, watch):
             print(f"{name:11} {found[0]:.0f} in the second quarter, {found[1]:.0f} in the last")
     print(f"{'processor':11} {watch.load * 100:.0f} % of one on average; samples in {watch.path}")
     failed = tally.totals[1]
-    return [*([f"{failed} failures"] if failed else []), *watch.complaints()]
+    return [*([f"{failed} failures"] if failed else []), *watch.findings()]
 
 
-def soak(stand):
+def soak(environment):
     """The whole of it; what was wrong."""
-    stand.start()
+    environment.start()
     tally = Tally()
-    gateway = SoakGateway(stand)
+    gateway = SoakGateway(environment)
     try:
         gateway.start()
-        kinds = possible(gateway, stand.options.only)
-        with Watch(gateway.pid, tally, stand.options.csv, stand.options.every) as watch:
-            wrong = endure(stand, gateway, kinds, tally)
+        kinds = possible(gateway, environment.options.only)
+        with Watch(gateway.pid, tally, environment.options.csv, environment.options.every) as watch:
+            wrong = endure(environment, gateway, kinds, tally)
         wrong += summary(tally, watch)
         code = gateway.child.stop()
         return wrong + ([f"the gateway ended with {code}"] if code else [])
@@ -199,10 +199,10 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ended)
     folder = Path(tempfile.mkdtemp(prefix="gatehouse-soak-"))
-    stand = SoakStand(options, folder)
+    environment = SoakEnvironment(options, folder)
     try:
         program("nginx", "nginx-light")
-        wrong = soak(stand)
+        wrong = soak(environment)
     except Trouble as trouble:
         wrong = [str(trouble)]
     except KeyboardInterrupt:
@@ -210,7 +210,7 @@ def main():
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        stand.stop()
+        environment.stop()
         if options.keep:
             print(f"kept: {folder}")
         else:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmark and soak say is true: their arithmetic, their verdicts, and that nothing is left behind."""
+"""The arithmetic and the verdicts of benchmark and soak, and that they leave no process behind."""
 
 import base64
 import contextlib
@@ -32,7 +32,7 @@ class Figures(unittest.TestCase):
         # The second round was disturbed as a whole; the ratio of the medians would be 2.5.
         self.assertEqual(measure.ratio([2, 100, 5], [1, 50, 2]), 2)
 
-    def test_everybody_is_measured_once_in_each_round_in_turns(self):
+    def test_every_target_is_measured_once_in_each_round_in_turns(self):
         order = []
         subjects = {name: lambda name=name: (order.append(name), (1, 1))[1] for name in "ab"}
         found = measure.rounds(subjects, 3)
@@ -50,31 +50,31 @@ class Figures(unittest.TestCase):
         ]
         self.assertEqual(verdicts, ["**missed**", "met", "**missed**", "met", "", "not measured"])
 
-    def test_an_answer_of_another_length_is_no_result(self):
+    def test_a_response_of_another_length_does_not_count(self):
         generator = load.Generator(Path("/"), [0])
         place = load.Place(1)
-        with mock.patch.object(load, "answer_of", return_value=mock.Mock(size=500)):
-            self.assertTrue(generator.believed({"requests": 10, "bytes": 5100, "failed": 0}, place))
+        with mock.patch.object(load, "response_of", return_value=mock.Mock(size=500)):
+            self.assertTrue(generator.checked({"requests": 10, "bytes": 5100, "failed": 0}, place))
             for wrong in ({"requests": 10, "bytes": 9000, "failed": 0}, {"requests": 9, "bytes": 4500, "failed": 1}):
                 with self.assertRaises(processes.Trouble):
-                    generator.believed(wrong, place)
+                    generator.checked(wrong, place)
 
 
 class Growth(unittest.TestCase):
-    def complaints(self, memory, files):
+    def findings(self, memory, files):
         watch = Watch(0, Tally(), None, 1)
         watch.samples = [[number, *values, 0, 0, 0] for number, values in enumerate(zip(memory, files, strict=True))]
-        return watch.complaints()
+        return watch.findings()
 
-    def test_what_stands_still_is_no_growth(self):
-        self.assertEqual(self.complaints([10] * 4 + [100] * 12, [50] * 12 + [55] * 4), [])
+    def test_constant_values_do_not_count_as_growth(self):
+        self.assertEqual(self.findings([10] * 4 + [100] * 12, [50] * 12 + [55] * 4), [])
 
     def test_memory_and_descriptors_that_grow_are_named(self):
-        grown = self.complaints([100] * 8 + [106] * 8, [50] * 12 + [56] * 4)
+        grown = self.findings([100] * 8 + [106] * 8, [50] * 12 + [56] * 4)
         self.assertEqual(grown, ["memory grew from 100 to 106 KiB", "descriptors grew from 50 to 56"])
 
     def test_a_few_samples_prove_nothing(self):
-        self.assertEqual(len(self.complaints([1] * 7, [1] * 7)), 1)
+        self.assertEqual(len(self.findings([1] * 7, [1] * 7)), 1)
 
 
 class Slices(unittest.TestCase):
@@ -85,10 +85,10 @@ class Slices(unittest.TestCase):
                 crowd.load.side_effect = processes.Overdue("") if number in (0, 19) else None
                 crowd.slice(Tally(), 1)
                 if number == 18:
-                    self.assertEqual(crowd.complaints, ["1 of 19 slices of the crowd are lost"])
-        self.assertEqual(crowd.complaints, ["2 of 20 slices of the crowd are lost"])
+                    self.assertEqual(crowd.findings, ["1 of 19 slices of the crowd are lost"])
+        self.assertEqual(crowd.findings, ["2 of 20 slices of the crowd are lost"])
         crowd.lost = 1
-        self.assertEqual(crowd.complaints, [])
+        self.assertEqual(crowd.findings, [])
 
 
 class Store(unittest.TestCase):
@@ -137,7 +137,7 @@ class Programs(unittest.TestCase):
                 children.stop_all()
             self.assertTrue(all(not Path(f"/proc/{child.pid}").exists() for child in started))
 
-    def test_a_program_that_takes_too_long_is_ended(self):
+    def test_a_program_that_takes_too_long_is_stopped(self):
         with self.assertRaisesRegex(processes.Overdue, "sleep; its threads: S "):
             processes.run(["sleep", "60"], 0.2)
 
@@ -161,11 +161,11 @@ class Options(unittest.TestCase):
             bench.options_of(["--gateway", "/bin/true", *arguments])
         return ended.exception.code == 2
 
-    def test_quick_leaves_alone_what_was_asked_for(self):
+    def test_quick_keeps_explicit_options(self):
         options = bench.options_of(["--gateway", "/bin/true", "--quick", "--rounds", "7"])
         self.assertEqual((options.rounds, options.seconds), (7, bench.QUICK["seconds"]))
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_options_are_rejected(self):
         self.assertTrue(self.refused("--only", "h3"))
         self.assertTrue(self.refused("--only", "h1", "--write", "docs/performance.md"))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared stage: one gateway, one provider server, one recording app; made once for a whole run."""
+"""Shared fixtures: one gateway, one provider server and one recording app for a whole run."""
 
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, Gateway, oidc
+from support.gateway import PROGRAM, Gateway, oidc
 from support.processes import certificate, free_port
 from support.provider import ProviderServer
 from support.slow import SlowReader
@@ -14,11 +14,11 @@ REALMS = ["mock", "other", "aside"]
 
 
 def pytest_sessionstart(session):
-    if not BINARY.exists():
-        pytest.exit(f"{BINARY} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+    if not PROGRAM.exists():
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
 
 
-#: Files whose tests load the machine or watch the clock so closely that others must not run beside them.
+#: Files whose tests load the machine or measure time so closely that others must not run beside them.
 ALONE = {
     "test_drain", "test_failing_writes", "test_flood", "test_http2_attacks", "test_limits", "test_load", "test_reload",
     "test_slow_provider", "test_slow_readers", "test_upstreams",
@@ -27,7 +27,7 @@ ALONE = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Says which tests run alone; tests of what lasts for minutes look last at what began first."""
+    """Marks the tests that run alone; tests of what takes minutes begin first and are checked last."""
     for item in items:
         if item.path.stem in ALONE:
             item.add_marker(pytest.mark.alone)
@@ -42,7 +42,7 @@ def begun_early(request):
 
 @pytest.fixture(scope="session")
 def slow_readers(shared, app):
-    """Clients that take a long download so slowly that it would never end."""
+    """Clients that read a long download so slowly that it would never end."""
     readers = [SlowReader(shared, app, protocol) for protocol in ("HTTP/1.1", "HTTP/2")]
     yield {reader.protocol: reader for reader in readers}
     for reader in readers:
@@ -121,7 +121,7 @@ def gateway(shared):
 
 @pytest.fixture
 def realm(provider_server):
-    """The realm `mock`, behaving properly at the start of each test."""
+    """The realm `mock`, with its defaults at the start of each test."""
     realm = provider_server.realm("mock")
     realm.reset()
     yield realm
@@ -152,7 +152,7 @@ def ada(gateway, realm, browser):
 
 @pytest.fixture
 def scripted(app):
-    """Lets the app answer what the test says, below `/public/`."""
+    """Lets a test script the app's responses below `/public/`."""
     added = []
 
     def script(path, act):

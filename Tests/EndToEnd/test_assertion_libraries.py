@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's assertion and its keys, read and verified by libraries that others wrote."""
+"""The gateway's assertion and its keys, read and verified by other libraries."""
 
 import json
 import time
@@ -69,9 +69,9 @@ READERS = {
 
 
 @pytest.fixture
-def person(gateway, realm, app):
-    """An assertion about somebody with every field, and the keys, as an app gets them."""
-    realm.person = {**realm.person, "name": "Zoë 🦊 李", "groups": ["a", "b,c"], "preferred_username": "zoë"}
+def user(gateway, realm, app):
+    """An assertion about a user with every field, and the keys, as an app gets them."""
+    realm.user = {**realm.user, "name": "Zoë 🦊 李", "groups": ["a", "b,c"], "preferred_username": "zoë"}
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/libraries").status == 200
     keys = browser.send("GET", "/oauth2/jwks.json").json
@@ -79,9 +79,9 @@ def person(gateway, realm, app):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_library_verifies_the_assertion_and_reads_the_same(reader, person, gateway):
-    """Real parts: the key set as a whole, the key by its name, issuer, audience, times, text in all scripts."""
-    text, keys = person
+def test_each_library_verifies_the_assertion_and_reads_the_same(reader, user, gateway):
+    """The key set as a whole, the key by its name, issuer, audience, times, text in all scripts."""
+    text, keys = user
     claims = READERS[reader](text, keys, gateway.origin, gateway.origin, None)
     plain = jwt.decode(text, options={"verify_signature": False})
     assert {**claims, "aud": plain["aud"]} == plain, "cryptojwt makes a list of one audience"
@@ -96,9 +96,9 @@ def altered(text, **changes):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_library_refuses_what_is_not_ours_or_not_for_the_app(reader, person, gateway):
-    """What makes the test above worth something: each of them does look."""
-    text, keys = person
+def test_each_library_rejects_other_issuers_and_audiences(reader, user, gateway):
+    """The control of the test above: each library does check."""
+    text, keys = user
     read, origin = READERS[reader], gateway.origin
     another = json.loads(jwcrypto_jwk.JWK.generate(kty="EC", crv="P-256", kid=keys["keys"][0]["kid"]).export_public())
     later = jwt.decode(text, options={"verify_signature": False})["exp"] + 3600
@@ -112,9 +112,9 @@ def test_each_library_refuses_what_is_not_ours_or_not_for_the_app(reader, person
     assert read(*good)["sub"] == "mock:ada"
 
 
-def test_the_header_says_what_the_key_set_says(person):
+def test_the_header_matches_the_key_set(user):
     """RFC 7515 §4.1, RFC 7517 §4: one key by that name, public, for signatures of this algorithm."""
-    text, keys = person
+    text, keys = user
     header = jws.extract_compact(text.encode()).headers()
     assert set(header) == {"typ", "alg", "kid"} and header["typ"] == "JWT" and header["alg"] == "ES256"
     named = [key for key in keys["keys"] if key["kid"] == header["kid"]]
@@ -128,13 +128,13 @@ def test_the_header_says_what_the_key_set_says(person):
 
 def test_the_key_set_is_one_that_each_library_can_import(gateway, ada):
     """RFC 7638: each library computes the name that the key has; also the media type and how long to keep it."""
-    answer = ada.send("GET", "/oauth2/jwks.json")
-    assert answer.get("content-type") in ("application/jwk-set+json", "application/json")
-    assert "max-age" in answer.get("cache-control")
-    names = [key["kid"] for key in answer.json["keys"]]
-    assert [key.thumbprint() for key in jwk.KeySet.import_key_set(answer.json).keys] == names
-    assert [key.key_id for key in jwt.PyJWKSet.from_dict(answer.json).keys] == names
-    assert {key.thumbprint() for key in jwcrypto_jwk.JWKSet.from_json(answer.text)["keys"]} == set(names)
+    response = ada.send("GET", "/oauth2/jwks.json")
+    assert response.get("content-type") in ("application/jwk-set+json", "application/json")
+    assert "max-age" in response.get("cache-control")
+    names = [key["kid"] for key in response.json["keys"]]
+    assert [key.thumbprint() for key in jwk.KeySet.import_key_set(response.json).keys] == names
+    assert [key.key_id for key in jwt.PyJWKSet.from_dict(response.json).keys] == names
+    assert {key.thumbprint() for key in jwcrypto_jwk.JWKSet.from_json(response.text)["keys"]} == set(names)
     jar = KeyJar()
-    jar.import_jwks(answer.json, gateway.origin)
+    jar.import_jwks(response.json, gateway.origin)
     assert {key.kid for key in jar.get_issuer_keys(gateway.origin)} == set(names)

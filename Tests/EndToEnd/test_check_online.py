@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc, run
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc, run
 from support.processes import Process, certificate, eventually, free_port, nginx
 from support.provider import SHARED_KEYS, silent_port
 from support.tokens import b64
@@ -45,14 +45,14 @@ def check(folder, providers, *arguments):
 
 @pytest.fixture
 def realm(provider_server):
-    realm = provider_server.realm("examined")
+    realm = provider_server.realm("checked")
     realm.keys = list(SHARED_KEYS)
     realm.reset()
     return realm
 
 
-def test_a_proper_provider_has_no_failure(realm, tmp_path):
-    """Build 9: one line each, exit 0."""
+def test_a_correct_provider_has_no_failure(realm, tmp_path):
+    """One line each, exit 0."""
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 0 and report.failures() == [], report.out
     assert list(report.rows["staff"]) == TOPICS
@@ -64,8 +64,8 @@ def test_a_proper_provider_has_no_failure(realm, tmp_path):
     assert report.out.splitlines()[-1] == "online: no failures, no warnings"
 
 
-def test_no_secret_is_sent_and_nobody_is_signed_in(realm, tmp_path):
-    """Build 9: it only reads what anybody may read."""
+def test_no_secret_is_sent_and_no_session_is_made(realm, tmp_path):
+    """It reads public documents only."""
     strays = len(realm.server.strays)
     check(tmp_path, {"staff": oidc(realm.issuer)})
     assert [(r["method"], r["path"]) for r in realm.requests] == [
@@ -89,8 +89,8 @@ def test_no_secret_is_sent_and_nobody_is_signed_in(realm, tmp_path):
         ),
     ]
 )
-def test_metadata_that_would_break_sign_ins_fail_on_one_line(metadata, topic, words, realm, tmp_path):
-    """Build 9: discovery, PKCE; exit 1, and what to change."""
+def test_metadata_that_would_break_sign_ins_fails_on_one_line(metadata, topic, words, realm, tmp_path):
+    """Discovery and PKCE; exit 1, with what to change."""
     realm.metadata = metadata
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 1 and report.failures() == [("staff", topic)], report.out
@@ -98,8 +98,8 @@ def test_metadata_that_would_break_sign_ins_fail_on_one_line(metadata, topic, wo
     assert report.the("redirect")[0] == "ok"
 
 
-def test_what_is_only_doubtful_is_a_warning(realm, tmp_path):
-    """Build 9: scopes offered; a warning exits with 0."""
+def test_what_may_cause_trouble_is_a_warning(realm, tmp_path):
+    """Scopes offered; a warning exits with 0."""
     realm.metadata = {"scopes_supported": ["openid", "email"]}
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 0 and report.the("scopes")[0] == "warn" and "profile" in report.the("scopes")[1]
@@ -107,7 +107,7 @@ def test_what_is_only_doubtful_is_a_warning(realm, tmp_path):
 
 
 def test_a_key_set_with_weak_keys_only_fails(realm, tmp_path):
-    """Build 6 and 9: RSA under 2048 bits is refused, and that is said."""
+    """RSA under 2048 bits is rejected and reported."""
     weak = {"kty": "RSA", "kid": "small", "use": "sig", "n": b64(b"\xff" * 128), "e": "AQAB"}
     realm.keys = [weak]
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
@@ -120,7 +120,7 @@ def test_a_key_set_with_weak_keys_only_fails(realm, tmp_path):
 
 @pytest.mark.parametrize("offset, verdict", [(-600, "FAIL"), (600, "FAIL"), (45, "warn"), (5, "ok")])
 def test_the_clock_of_the_provider_is_compared(offset, verdict, tmp_path):
-    """Build 9: clock difference, a warning over 30 s, a failure over 60 s."""
+    """Clock difference, a warning over 30 s, a failure over 60 s."""
     port = free_port()
     issuer = f"http://127.0.0.1:{port}/id"
     date = formatdate(time.time() + offset, usegmt=True)
@@ -160,12 +160,12 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 """
 
 
-def test_a_provider_in_trouble_fails_with_where_it_was_asked(realm, tmp_path):
-    """Build 9: 500s; nothing is guessed without the document."""
+def test_a_failing_provider_is_reported_with_the_url(realm, tmp_path):
+    """500s; nothing is guessed without the document."""
     realm.documents[".well-known/openid-configuration"] = (500, {}, b"trouble")
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 1 and report.failures() == [("staff", "discovery")], report.out
-    assert "answered 500" in report.the("discovery")[1]
+    assert "responded 500" in report.the("discovery")[1]
     assert f"{realm.issuer}/.well-known/openid-configuration" in report.the("discovery")[1]
     assert [report.the(topic)[0] for topic in ("keys", "pkce", "iss", "client_auth")] == ["-"] * 4
     realm.documents = {"jwks": (500, {}, b"trouble")}
@@ -173,23 +173,23 @@ def test_a_provider_in_trouble_fails_with_where_it_was_asked(realm, tmp_path):
     assert report.code == 1 and report.failures() == [("staff", "keys")], report.out
 
 
-def test_what_is_no_document_of_a_provider_fails(realm, tmp_path):
-    """Issue 3: HTML, broken JSON, a redirect and too many bytes are told apart."""
+def test_an_invalid_discovery_document_fails(realm, tmp_path):
+    """HTML, broken JSON, a redirect and too many bytes are distinguished."""
     path = ".well-known/openid-configuration"
-    for answer, words in [
+    for response, words in [
         ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not respond with JSON"),
         ((200, {"Content-Type": "application/json"}, b'{"a":1,"a":2}'), "malformed JSON"),
         ((302, {"Location": "/elsewhere"}, b""), "redirect"),
         ((200, {"Content-Type": "application/json"}, b" " * 300_000), "body"),
     ]:
-        realm.documents[path] = answer
+        realm.documents[path] = response
         report = check(tmp_path, {"staff": oidc(realm.issuer)})
         assert report.code == 1 and words in report.the("discovery")[1], report.out
         assert "\x1b" not in report.out
 
 
-def test_silent_providers_end_in_time_and_do_not_wait_for_one_another(realm, tmp_path):
-    """Build 9: ten seconds for a provider, and several at once."""
+def test_silent_providers_time_out_independently(realm, tmp_path):
+    """Ten seconds for each provider, several at once."""
     sockets = [silent_port() for _ in range(4)]
     providers = {f"silent{index}": oidc(f"http://127.0.0.1:{port}") for index, (_, port) in enumerate(sockets)}
     began = time.monotonic()
@@ -205,8 +205,7 @@ def test_silent_providers_end_in_time_and_do_not_wait_for_one_another(realm, tmp
     assert report.verdicts()["discovery"] == ["ok"]
 
 
-def test_a_closed_port_is_told(tmp_path):
-    """Build 9."""
+def test_a_closed_port_is_reported(tmp_path):
     report = check(tmp_path, {"staff": oidc(f"http://127.0.0.1:{free_port()}")})
     assert report.code == 1 and "whether this machine may connect" in report.the("discovery")[1], report.out
 
@@ -239,7 +238,7 @@ SERVERS = {"good": ("localhost", 90), "expired": ("localhost", -1), "named": ("e
 
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
-    """nginx with a proper provider below each certificate; gives the authority and the ports."""
+    """nginx with a correct provider behind each certificate; yields the authority and the ports."""
     folder = tmp_path_factory.mktemp("authority")
     authority = Authority(folder)
     authority.ports, blocks = {}, []
@@ -272,7 +271,7 @@ def secure(tls, name, ca="ca.pem", **more):
 
 
 def test_the_chain_of_a_good_certificate_is_shown_to_its_root(tls, tmp_path):
-    """Build 9: TLS chain, with the days that are left of what ends first."""
+    """The TLS chain, with the days until the first expiry."""
     report = check(tmp_path, {"staff": secure(tls, "good")})
     assert report.code == 0 and report.failures() == [], report.out
     origin = f"https://localhost:{tls.ports['good']}"
@@ -289,8 +288,8 @@ def test_the_chain_of_a_good_certificate_is_shown_to_its_root(tls, tmp_path):
         ("old", "ca.pem", "no TLS newer than 1.1"),
     ]
 )
-def test_a_certificate_that_proves_nothing_fails_in_plain_words(name, ca, words, tls, tmp_path):
-    """Build 9: a failed verification is never overruled and says why."""
+def test_an_invalid_certificate_fails_with_the_reason(name, ca, words, tls, tmp_path):
+    """A failed verification is never overruled, and the reason is reported."""
     report = check(tmp_path, {"staff": secure(tls, name, ca)})
     assert report.code == 1, report.out
     for topic in ("discovery", "tls"):
@@ -298,14 +297,13 @@ def test_a_certificate_that_proves_nothing_fails_in_plain_words(name, ca, words,
         assert verdict == "FAIL" and words in text, report.out
 
 
-def test_the_systems_authorities_do_not_vouch_for_a_private_one(tls, tmp_path):
-    """Build 9."""
+def test_the_systems_authorities_do_not_cover_a_private_one(tls, tmp_path):
     report = check(tmp_path, {"staff": oidc(f"https://localhost:{tls.ports['good']}")})
     assert report.code == 1 and "unknown issuer" in report.the("tls")[1], report.out
 
 
-def test_openssls_own_server_is_examined_too(tls, tmp_path):
-    """Real parts: `openssl s_server`, with a certificate that nobody signed."""
+def test_openssl_s_server_is_checked_too(tls, tmp_path):
+    """`openssl s_server`, with a self-signed certificate."""
     cert, key = certificate(tmp_path, "own", "localhost")
     port = free_port()
     command = ["openssl", "s_server", "-accept", port, "-cert", cert, "-key", key, "-www", "-quiet"]
@@ -322,28 +320,28 @@ def test_openssls_own_server_is_examined_too(tls, tmp_path):
         server.stop()
 
 
-def test_one_provider_can_be_asked_alone(realm, tmp_path):
-    """Build 9: --provider."""
+def test_one_provider_can_be_checked_alone(realm, tmp_path):
+    """--provider."""
     providers = {"staff": oidc(realm.issuer), "gone": oidc(f"http://127.0.0.1:{free_port()}")}
     report = check(tmp_path, providers, "--provider", "staff")
     assert report.code == 0 and list(report.rows) == ["staff"]
     assert check(tmp_path, providers, "--provider", "gone").code == 1
-    result = run("check", "--online", "--provider", "nobody", "--config", tmp_path / "providers.yaml")
+    result = run("check", "--online", "--provider", "unknown", "--config", tmp_path / "providers.yaml")
     assert result.returncode == 1 and "staff, gone" in result.stderr
     assert run("check", "--provider", "staff", "--config", tmp_path / "providers.yaml").returncode == 2
 
 
-def test_a_file_that_cannot_be_used_is_told_before_anybody_is_asked(realm, tmp_path):
-    """Build 9: --online first does all of the plain check."""
+def test_an_unusable_file_is_reported_before_any_provider_is_called(realm, tmp_path):
+    """--online first does all of the plain check."""
     gateway = Gateway(tmp_path, {"staff": oidc(realm.issuer, scopess=["openid"])}, APPS)
     gateway.write()
     result = run("check", "--online", "--config", gateway.path)
     assert result.returncode == 1 and "did you mean" in result.stderr and realm.requests == []
 
 
-def test_the_demos_providers_are_all_good(tmp_path):
-    """Build 9 on the simulators: what the demo plays, the check believes."""
-    process = Process([BINARY, "demo", "--provider", "all", "--port", free_port()], tmp_path, "demo")
+def test_the_demos_providers_pass_the_check(tmp_path):
+    """The simulators of the demo pass."""
+    process = Process([PROGRAM, "demo", "--provider", "all", "--port", free_port()], tmp_path, "demo")
     try:
         eventually(lambda: "providers.yaml" in process.log, "the demo prints its file", 20)
         path = next(word for word in process.log.split() if word.endswith("/providers.yaml"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed client assertions and pushed requests, judged by idpyoidc: RFC 7523, RFC 9126, RFC 9207."""
+"""Signed client assertions and pushed requests, checked by idpyoidc: RFC 7523, RFC 9126, RFC 9207."""
 
 import subprocess
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -17,7 +17,7 @@ from support.real import SECRET, Idpy, Toolkit
 from support.upstream import Upstream
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-# A key as OpenSSL writes it, and what is signed with it.
+# A key in each format of OpenSSL, and its algorithm.
 KEYS = {
     "key-rsa": (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "RS256"),
     "key-pkcs1": (["genrsa", "-traditional", "3072"], "RS256"),
@@ -28,8 +28,8 @@ KEYS = {
 PUSHED = ["pushed-secret", "pushed-key"]
 
 
-class Stage:
-    """The providers, with a client for each way to prove who one is; the gateway; the app behind it."""
+class Fixture:
+    """The providers, with a client for each method of client authentication; the gateway; its app."""
     def __init__(self, folder):
         self.folder, self.app = folder, Upstream()
         port = free_port()
@@ -98,25 +98,25 @@ class Stage:
             del entry["client_secret"]
         return entry
 
-    def sign_in(self, name, answer="yes"):
+    def sign_in(self, name, choice="yes"):
         browser = Browser(self.gateway)
         page = browser.visit(f"/oauth2/start/{name}?" + urlencode({"rd": f"/{name}"}))
         if not page.url.startswith(self.idpy.origin):
             return browser, page
-        return browser, self.idpy.agree(browser, page, answer=answer)
+        return browser, self.idpy.agree(browser, page, choice=choice)
 
     def last(self, path):
         return self.idpy.journal(path)[-1]
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
-    stage = Stage(tmp_path_factory.mktemp("keys"))
+def fixture(tmp_path_factory):
+    fixture = Fixture(tmp_path_factory.mktemp("keys"))
     try:
-        with stage.idpy, stage.toolkit, stage.gateway:
-            yield stage
+        with fixture.idpy, fixture.toolkit, fixture.gateway:
+            yield fixture
     finally:
-        stage.app.close()
+        fixture.app.close()
 
 
 def assert_signed_in(browser, page, name):
@@ -124,65 +124,65 @@ def assert_signed_in(browser, page, name):
     assert browser.send("GET", "/oauth2/userinfo").json["email"] == "ada@example.com"
 
 
-def assert_refused(browser, answer, stage):
-    assert answer.status in (400, 403, 502) and answer.url.startswith(stage.origin), answer
-    assert browser.ticket() is None and "default-src 'none'" in answer.get("content-security-policy")
+def assert_rejected(browser, response, fixture):
+    assert response.status in (400, 403, 502) and response.url.startswith(fixture.origin), response
+    assert browser.ticket() is None and "default-src 'none'" in response.get("content-security-policy")
 
 
-def verified(assertion, stage, name, algorithm):
+def verified(assertion, fixture, name, algorithm):
     """The claims of an assertion after joserfc has verified it with the registered key."""
-    public = jwk.import_key(stage.public[name])
+    public = jwk.import_key(fixture.public[name])
     token = joserfc_jwt.decode(assertion, public, algorithms=[algorithm])
-    assert token.header["kid"] == stage.public[name]["kid"] and token.header["alg"] == algorithm
+    assert token.header["kid"] == fixture.public[name]["kid"] and token.header["alg"] == algorithm
     return token.claims
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_a_key_instead_of_a_secret_signs_in(name, stage):
-    """RFC 7523 §2.2 and §3, OpenID Connect Core §9: the provider takes this and nothing else from this client."""
-    assert_signed_in(*stage.sign_in(name), name)
-    first = stage.last("token")
-    assert_signed_in(*stage.sign_in(name), name)
-    second = stage.last("token")
+def test_a_key_instead_of_a_secret_signs_in(name, fixture):
+    """RFC 7523 §2.2 and §3, OpenID Connect Core §9: the provider accepts nothing else from this client."""
+    assert_signed_in(*fixture.sign_in(name), name)
+    first = fixture.last("token")
+    assert_signed_in(*fixture.sign_in(name), name)
+    second = fixture.last("token")
     seen = []
     for entry in (first, second):
         assert entry["authorization"] is None and "client_secret" not in entry["form"] and entry["status"] == 200
         assert entry["form"]["client_assertion_type"] == ASSERTION_TYPE
-        claims = verified(entry["form"]["client_assertion"], stage, name, KEYS[name][1])
+        claims = verified(entry["form"]["client_assertion"], fixture, name, KEYS[name][1])
         assert claims["iss"] == claims["sub"] == name
         audience = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
-        assert len(audience) == 1 and audience[0] in (stage.idpy.issuer, f"{stage.idpy.issuer}/token")
+        assert len(audience) == 1 and audience[0] in (fixture.idpy.issuer, f"{fixture.idpy.issuer}/token")
         assert 0 < claims["exp"] - claims["iat"] <= 300
         seen.append(claims["jti"])
     assert len(set(seen)) == 2 and all(len(one) >= 16 for one in seen)
 
 
-def test_an_assertion_is_taken_once(stage):
-    """RFC 7523 §3, rule 7: `jti` is what lets this provider refuse it the second time."""
-    assert_signed_in(*stage.sign_in("key-p256"), "key-p256")
-    form = stage.last("token")["form"]
-    again = requests.post(f"{stage.idpy.issuer}/token", data=form, timeout=10)
+def test_an_assertion_is_accepted_once(fixture):
+    """RFC 7523 §3, rule 7: by `jti` this provider rejects it the second time."""
+    assert_signed_in(*fixture.sign_in("key-p256"), "key-p256")
+    form = fixture.last("token")["form"]
+    again = requests.post(f"{fixture.idpy.issuer}/token", data=form, timeout=10)
     assert again.status_code == 401 and "access_token" not in again.text
 
 
 @pytest.mark.parametrize("name", ["key-stranger", "key-refused"])
-def test_the_wrong_key_or_the_wrong_way_signs_nobody_in(name, stage):
-    """A key that the provider does not know under this name, and a client that may not use keys."""
-    browser, answer = stage.sign_in(name)
-    assert_refused(browser, answer, stage)
-    assert stage.last("token")["status"] == 401 and "client_assertion" in stage.last("token")["form"]
-    assert "eyJ" not in answer.text
+def test_the_wrong_key_or_the_wrong_method_is_rejected(name, fixture):
+    """A key that the provider does not know by this id, and a client that may not use keys."""
+    browser, response = fixture.sign_in(name)
+    assert_rejected(browser, response, fixture)
+    assert fixture.last("token")["status"] == 401 and "client_assertion" in fixture.last("token")["form"]
+    assert "eyJ" not in response.text
 
 
 @pytest.mark.parametrize("name", PUSHED)
-def test_a_pushed_request_keeps_everything_out_of_the_browser(name, stage):
-    """RFC 9126 §2 and §4: the address has the client's id and the reference, the rest went to the provider directly."""
-    browser = Browser(stage.gateway)
+def test_a_pushed_request_shows_the_browser_its_reference_only(name, fixture):
+    """RFC 9126 §2 and §4: the URL has the client's id and the reference; the rest went to the provider directly."""
+    browser = Browser(fixture.gateway)
     location = browser.begin(name, f"/{name}")
     query = dict(parse_qsl(urlsplit(location).query))
     assert set(query) == {"client_id", "request_uri"} and query["client_id"] == name
     assert query["request_uri"].startswith("urn:uuid:")
-    sent = stage.last("pushed")
+    sent = fixture.last("pushed")
     assert sent["status"] == 201 and sent["method"] == "POST" and not sent["query"]
     form = sent["form"]
     assert form["response_type"] == "code" and form["redirect_uri"].endswith(f"/oauth2/callback/{name}")
@@ -190,52 +190,52 @@ def test_a_pushed_request_keeps_everything_out_of_the_browser(name, stage):
     assert "request_uri" not in form, "RFC 9126 §2.1"
     if name == "pushed-key":
         assert "client_secret" not in form and sent["authorization"] is None
-        claims = verified(form["client_assertion"], stage, "pushed-key", "ES256")
-        assert claims["aud"] in (stage.idpy.issuer, [stage.idpy.issuer]), "RFC 9126 §2 asks for the issuer"
+        claims = verified(form["client_assertion"], fixture, "pushed-key", "ES256")
+        assert claims["aud"] in (fixture.idpy.issuer, [fixture.idpy.issuer]), "RFC 9126 §2 asks for the issuer"
     page = browser.visit(location)
-    assert_signed_in(browser, stage.idpy.agree(browser, page), name)
+    assert_signed_in(browser, fixture.idpy.agree(browser, page), name)
     if name == "pushed-key":
-        used = stage.last("token")["form"]["client_assertion"]
+        used = fixture.last("token")["form"]["client_assertion"]
         assert used != form["client_assertion"], "each request has an assertion of its own"
 
 
-def test_a_pushed_request_is_good_once(stage):
-    """RFC 9126 §7.3: what the browser saw is worth nothing afterwards."""
-    browser = Browser(stage.gateway)
+def test_a_pushed_request_works_once(fixture):
+    """RFC 9126 §7.3: the reference that the browser saw works once."""
+    browser = Browser(fixture.gateway)
     location = browser.begin("pushed-secret", "/pushed-secret")
     assert browser.visit(location).status == 200
     assert Browser().visit(location).status == 400
 
 
-def test_a_refused_push_is_an_error_page_and_no_redirect(stage):
-    """RFC 9126 §2.3: without a reference nobody is sent to the provider."""
-    authorized = len(stage.idpy.journal("authorization"))
-    browser, answer = stage.sign_in("pushed-wrong")
-    assert_refused(browser, answer, stage)
-    assert stage.last("pushed")["status"] == 401
-    assert len(stage.idpy.journal("authorization")) == authorized
+def test_a_rejected_push_is_an_error_page_and_no_redirect(fixture):
+    """RFC 9126 §2.3: without a reference no browser is sent to the provider."""
+    authorized = len(fixture.idpy.journal("authorization"))
+    browser, response = fixture.sign_in("pushed-wrong")
+    assert_rejected(browser, response, fixture)
+    assert fixture.last("pushed")["status"] == 401
+    assert len(fixture.idpy.journal("authorization")) == authorized
 
 
-def test_a_provider_that_takes_no_pushed_requests_is_not_asked_in_another_way(stage):
-    """What the file asks for is done or nothing: django-oauth-toolkit has no such endpoint."""
-    browser = Browser(stage.gateway)
-    answer = browser.send("GET", "/oauth2/start/pushed-nowhere")
-    assert_refused(browser, answer, stage)
-    assert answer.status == 502 and "openid.pushed_authorization" in answer.text
+def test_a_provider_without_pushed_requests_gets_no_plain_request_instead(fixture):
+    """No fall-back to a plain request: django-oauth-toolkit has no such endpoint."""
+    browser = Browser(fixture.gateway)
+    response = browser.send("GET", "/oauth2/start/pushed-nowhere")
+    assert_rejected(browser, response, fixture)
+    assert response.status == 502 and "openid.pushed_authorization" in response.text
 
 
-def test_with_iss_required_a_callback_that_names_the_issuer_signs_in(stage):
-    """RFC 9207 §2.4: idpyoidc sends it, although its metadata does not say so."""
-    browser, page = stage.sign_in("iss")
+def test_with_iss_required_a_callback_that_names_the_issuer_signs_in(fixture):
+    """RFC 9207 §2.4: idpyoidc sends it, although its metadata does not announce it."""
+    browser, page = fixture.sign_in("iss")
     assert_signed_in(browser, page, "iss")
     assert "iss=" in next(url for _, url, _ in browser.history if "/oauth2/callback/iss?" in url)
 
 
-def test_with_iss_required_a_callback_without_it_is_refused(stage):
+def test_with_iss_required_a_callback_without_it_is_rejected(fixture):
     """RFC 9207 §2.4: no token request for it."""
-    browser = Browser(stage.gateway)
+    browser = Browser(fixture.gateway)
     page = browser.visit("/oauth2/start/iss")
-    send, asked = browser.send, len(stage.idpy.journal("token"))
+    send, asked = browser.send, len(fixture.idpy.journal("token"))
 
     def without_iss(method, url, *rest, **more):
         parts = urlsplit(url)
@@ -246,30 +246,30 @@ def test_with_iss_required_a_callback_without_it_is_refused(stage):
         return send(method, url, *rest, **more)
 
     browser.send = without_iss
-    answer = stage.idpy.agree(browser, page)
-    assert_refused(browser, answer, stage)
-    assert "openid.issuer_missing" in answer.text and len(stage.idpy.journal("token")) == asked
+    response = fixture.idpy.agree(browser, page)
+    assert_rejected(browser, response, fixture)
+    assert "openid.issuer_missing" in response.text and len(fixture.idpy.journal("token")) == asked
 
 
-def test_with_iss_required_a_refusal_without_it_is_not_believed_either(stage):
-    """RFC 9207 §2: error answers name the issuer as well; idpyoidc's do not."""
-    browser, answer = stage.sign_in("iss", answer="no")
-    assert_refused(browser, answer, stage)
-    assert "openid.issuer_missing" in answer.text
+def test_with_iss_required_an_error_response_without_it_is_rejected(fixture):
+    """RFC 9207 §2: error responses name the issuer as well; idpyoidc's do not."""
+    browser, response = fixture.sign_in("iss", choice="no")
+    assert_rejected(browser, response, fixture)
+    assert "openid.issuer_missing" in response.text
 
 
-def test_with_iss_required_a_provider_that_never_sends_it_signs_nobody_in(stage):
-    """django-oauth-toolkit leaves it out unless told otherwise."""
-    browser = Browser(stage.gateway)
+def test_with_iss_required_a_provider_that_never_sends_it_is_rejected(fixture):
+    """django-oauth-toolkit omits it by default."""
+    browser = Browser(fixture.gateway)
     page = browser.visit("/oauth2/start/iss-toolkit")
-    answer = stage.toolkit.agree(browser, page)
-    assert_refused(browser, answer, stage)
-    assert "openid.issuer_missing" in answer.text
+    response = fixture.toolkit.agree(browser, page)
+    assert_rejected(browser, response, fixture)
+    assert "openid.issuer_missing" in response.text
 
 
-def test_no_key_and_no_assertion_is_in_the_log(stage):
+def test_no_key_and_no_assertion_is_in_the_log(fixture):
     for name in KEYS:
-        stage.sign_in(name)
-    assert "PRIVATE KEY" not in stage.gateway.log and "eyJ" not in stage.gateway.log
-    for entry in stage.idpy.journal("pushed"):
-        assert entry["form"]["state"] not in stage.gateway.log
+        fixture.sign_in(name)
+    assert "PRIVATE KEY" not in fixture.gateway.log and "eyJ" not in fixture.gateway.log
+    for entry in fixture.idpy.journal("pushed"):
+        assert entry["form"]["state"] not in fixture.gateway.log

@@ -20,21 +20,20 @@ TO_COME = ["policy", "keys", "sessions", "health"]
 
 
 def test_the_documented_example_passes_check():
-    """Done when: the committed providers.yaml is complete and usable."""
+    """The committed providers.yaml is complete and usable."""
     result = run("check", env=SECRETS)
     assert result.returncode == 0, result.stderr
     assert "error" not in result.stderr
 
 
-def test_a_missing_secret_is_told_with_its_place():
-    """Scope 2."""
+def test_a_missing_secret_is_reported_with_its_position():
     result = run("check", env={**SECRETS, "GOOGLE_CLIENT_SECRET": ""})
     assert result.returncode == 1
     assert "providers.yaml:" in result.stderr and "GOOGLE_CLIENT_SECRET" in result.stderr and "^" in result.stderr
 
 
 def test_the_committed_schema_is_what_the_program_prints():
-    """Scope 2: schema and reference cannot drift."""
+    """Schema and reference cannot drift."""
     result = run("schema")
     committed = (REPOSITORY / "docs/providers.schema.json").read_text()
     assert result.returncode == 0 and result.stdout == committed
@@ -42,7 +41,7 @@ def test_the_committed_schema_is_what_the_program_prints():
 
 
 def test_the_committed_reference_is_what_the_program_prints():
-    """Scope 2: docs/configuration.md holds the table of the same description."""
+    """Docs/configuration.md holds the table of the same description."""
     result = run("schema", "--reference")
     committed = (REPOSITORY / "docs/configuration.md").read_text()
     assert result.returncode == 0
@@ -50,8 +49,8 @@ def test_the_committed_reference_is_what_the_program_prints():
         assert line in committed, line
 
 
-def test_all_mistakes_are_told_at_once(tmp_path):
-    """Scope 2: file, line, column, the source line, a caret, a hint."""
+def test_all_mistakes_are_reported_at_once(tmp_path):
+    """File, line, column, the source line, a caret, a hint."""
     path = tmp_path / "providers.yaml"
     path.write_text("gateway:\n  public_urll: http://localhost:1\nproviders:\n  x: {type: oicd}\napps: 7\n")
     result = run("check", "--config", path)
@@ -63,13 +62,12 @@ def test_all_mistakes_are_told_at_once(tmp_path):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_has_help(command):
-    """Design §2.1."""
     result = run(command, "--help")
     assert result.returncode == 0 and "USAGE" in result.stdout
 
 
 @pytest.mark.parametrize("command", TO_COME)
-def test_a_command_to_come_says_so(command):
+def test_a_planned_command_reports_that_it_is_not_supported(command):
     """Scope: never ignored."""
     result = run(command)
     assert result.returncode not in (0, 70) and "not supported yet" in result.stderr
@@ -82,18 +80,16 @@ def test_a_command_to_come_says_so(command):
     ],
 )
 def test_wrong_usage_ends_with_2(arguments):
-    """Design §2.1."""
     assert run(*arguments).returncode == 2
 
 
 def test_a_missing_file_ends_with_1(tmp_path):
-    """Design §2.1."""
     result = run("check", "--config", "none.yaml", cwd=tmp_path)
     assert result.returncode == 1 and "none.yaml" in result.stderr
 
 
-def test_an_address_in_use_is_told(gateway, tmp_path):
-    """Design §2.1: a clear error, exit code 1."""
+def test_an_address_in_use_is_reported(gateway, tmp_path):
+    """A clear error, exit code 1."""
     other = Gateway(
         tmp_path, {"mock": gateway.configuration["providers"]["mock"]},
         gateway.configuration["apps"],
@@ -109,8 +105,8 @@ def test_an_address_in_use_is_told(gateway, tmp_path):
     "change",
     [{"gateway": {"public_url": "http://gate.example.com"}}, {"providers": {}}, {"apps": {}}, {"surprise": 1}]
 )
-def test_a_file_that_cannot_be_used_is_refused(change, tmp_path):
-    """Scope 2: plain http off loopback, nothing to sign in with, nothing behind, unknown keys."""
+def test_an_unusable_file_is_rejected(change, tmp_path):
+    """Plain http off loopback, nothing to sign in with, nothing behind, unknown keys."""
     port = free_port()
     good = {
         "gateway": {"public_url": f"http://localhost:{port}"}, "providers":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session cookie: its attributes, its grammar, its tampering (C-01 to C-07, A-35, A-36, A-55, A-56, A-86)."""
+"""The session cookie: attributes, grammar and tampering (C-01 to C-07, A-35, A-36, A-55, A-56, A-86)."""
 
 import json
 
@@ -24,10 +24,10 @@ def test_the_session_cookie_has_exactly_these_attributes(ada, gateway):
 
 
 def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
-    """A-35 C-01: a browser takes the deletion for the same cookie."""
+    """A-35 C-01: a browser applies the deletion to the same cookie."""
     created = next(line for _, line in ada.set_cookies if line.startswith("gatehouse=") and "Max-Age=0" not in line)
-    answer = ada.sign_out()
-    deleted = next(line for line in answer.all("set-cookie") if line.startswith("gatehouse="))
+    response = ada.sign_out()
+    deleted = next(line for line in response.all("set-cookie") if line.startswith("gatehouse="))
     assert set(attributes(deleted)[1]) == {*attributes(created)[1], "Max-Age=0"} and attributes(deleted)[0][1] == ""
     attempt = next(line for _, line in ada.set_cookies if "attempt" in line and "Max-Age=3600" in line)
     gone = next(line for _, line in ada.set_cookies if "attempt" in line and "Max-Age=0" in line)
@@ -46,11 +46,11 @@ def test_the_deletion_differs_by_value_and_age_only(ada, gateway):
         lambda t: f"a=1, gatehouse={t}", lambda t: f"gatehouse={t[:20]} {t[20:]}",
     ],
 )
-def test_a_cookie_in_another_form_is_no_session(make, ada, gateway, app):
-    """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: treated as a stranger."""
+def test_a_malformed_session_cookie_is_ignored(make, ada, gateway, app):
+    """C-02 C-06: doubled, quoted, nameless, escaped, with other letters: the client has no session."""
     before = len(app.requests)
-    answer = request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))])
-    assert answer.status in (400, 401), answer
+    response = request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))])
+    assert response.status in (400, 401), response
     assert len(app.requests) == before
 
 
@@ -66,16 +66,16 @@ def test_other_cookies_do_not_disturb(make, ada, gateway):
     assert request(gateway.port, "/c02", fields=[("Cookie", make(ada.ticket()))]).status == 200
 
 
-def test_every_flipped_byte_of_a_ticket_gives_the_same_answer(ada, gateway, app):
+def test_every_flipped_byte_of_a_ticket_gives_the_same_response(ada, gateway, app):
     """A-36 C-06: no oracle."""
     ticket = ada.ticket()
     before = len(app.requests)
     seen = set()
     for index in range(len(ticket)):
         flipped = ticket[:index] + ("A" if ticket[index] != "A" else "B") + ticket[index + 1:]
-        answer = request(gateway.port, "/c06", fields=[("Cookie", f"gatehouse={flipped}")])
-        body = {name: value for name, value in answer.json.items() if name != "incident"}
-        seen.add((answer.status, json.dumps(body), tuple(sorted(name for name, _ in answer.fields))))
+        response = request(gateway.port, "/c06", fields=[("Cookie", f"gatehouse={flipped}")])
+        body = {name: value for name, value in response.json.items() if name != "incident"}
+        seen.add((response.status, json.dumps(body), tuple(sorted(name for name, _ in response.fields))))
     assert len(seen) == 1 and next(iter(seen))[0] == 401
     assert len(app.requests) == before
 
@@ -87,22 +87,22 @@ def test_every_flipped_byte_of_a_ticket_gives_the_same_answer(ada, gateway, app)
         ",".join("a=b" for _ in range(3000)), "gatehouse=null", "\tgatehouse=x\t",
     ],
 )
-def test_no_shape_of_a_cookie_field_is_let_in_or_does_harm(value, gateway, app):
-    """A-55 A-56 A-86 K7: whatever the field holds, a stranger stays a stranger."""
+def test_no_malformed_cookie_field_is_accepted_or_does_harm(value, gateway, app):
+    """A-55 A-56 A-86 K-07: no content of the field makes a session."""
     before = len(app.requests)
-    answer = request(gateway.port, "/a55", fields=[("Cookie", value)])
-    assert answer.status == 401, answer
+    response = request(gateway.port, "/a55", fields=[("Cookie", value)])
+    assert response.status == 401, response
     assert len(app.requests) == before
 
 
-def test_a_cookie_with_a_control_character_is_refused(gateway):
+def test_a_cookie_with_a_control_character_is_rejected(gateway):
     """A-55 S-20."""
     for value in ("a\x00b", "a=\x01", "gatehouse=\x7f"):
         assert request(gateway.port, "/a55", fields=[("Cookie", value)]).status == 400
 
 
-def test_a_cookie_of_one_host_is_nothing_on_another(ada, gateway, app):
-    """C-05 A-83: the ticket is bound to the host it was made for."""
+def test_a_cookie_of_one_host_is_ignored_on_another(ada, gateway, app):
+    """C-05 A-83: the ticket is bound to its host."""
     before = len(app.requests)
     for host in ("own.localhost", "third.localhost"):
         assert request(gateway.port, "/x", host=host, fields=[("Cookie", f"gatehouse={ada.ticket()}")]).status == 401
@@ -110,18 +110,18 @@ def test_a_cookie_of_one_host_is_nothing_on_another(ada, gateway, app):
 
 
 def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
-    """S-65: an app cannot set or imitate our cookies; its own pass."""
-    from support.upstream import says
+    """S-65: an app cannot set the gateway's cookies; its own pass."""
+    from support.upstream import responds
 
     lines = [
         "gatehouse=x", "__Host-gatehouse=x; Secure; Path=/", "gatehouse-attempt-00000000=x", "gatehouse_0=x",
         "=gatehouse=x", "  gatehouse =x", "gatehouse-handover-00000000=y", "own=1; Path=/", "gatehousekeeper=1",
     ]
     head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + "".join(f"Set-Cookie: {line}\r\n" for line in lines)
-    scripted("/public/s65", says((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
-    answer = request(gateway.port, "/public/s65")
-    assert answer.all("set-cookie") == ["own=1; Path=/", "gatehousekeeper=1"]
-    assert not answer.all("x-gatehouse-assertion")
+    scripted("/public/s65", responds((head + "X-Gatehouse-Assertion: x\r\nX-Forwarded-User: y\r\n\r\n").encode()))
+    response = request(gateway.port, "/public/s65")
+    assert response.all("set-cookie") == ["own=1; Path=/", "gatehousekeeper=1"]
+    assert not response.all("x-gatehouse-assertion")
 
 
 def test_a_signed_in_browser_keeps_one_cookie(ada):
@@ -129,9 +129,9 @@ def test_a_signed_in_browser_keeps_one_cookie(ada):
     assert list(ada.cookies[ada.gateway.host]) == ["gatehouse"]
 
 
-def test_a_stranger_gets_no_cookie(gateway):
-    """Design §6: nothing is kept before a person has begun to sign in."""
+def test_a_client_without_a_session_gets_no_cookie(gateway):
+    """Nothing is stored before a sign-in begins."""
     browser = Browser(gateway)
-    answer = browser.send("GET", "/protected")
-    assert answer.status == 303 and not answer.all("set-cookie")
-    assert not browser.send("GET", answer.get("location")).all("set-cookie")
+    response = browser.send("GET", "/protected")
+    assert response.status == 303 and not response.all("set-cookie")
+    assert not browser.send("GET", response.get("location")).all("set-cookie")

@@ -10,7 +10,7 @@ import pytest
 from support.browser import Browser, forms, links
 from support.chromium import CHROMIUM, Chromium
 from support.demo import Demo, demo as run_demo
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import consecutive_ports, listens
 
 PROVIDERS = ["google", "github", "microsoft"]
@@ -23,13 +23,12 @@ def demo(tmp_path_factory):
 
 
 def test_the_demo_starts_in_two_seconds_and_prints_one_address(demo):
-    """Scope 13."""
     assert demo.seconds < 2, demo.seconds
     assert re.findall(r"https?://\S+", demo.process.log) == [demo.origin + "/"]
 
 
 def choose(browser, provider, path):
-    """Asks for a page, chooses a provider, and a person there; gives the page at the end."""
+    """Requests a page, chooses a provider and a user there; returns the last page."""
     chooser = browser.visit(path)
     assert chooser.status == 200
     link = next(link for link in links(chooser) if f"/oauth2/start/{provider}" in link)
@@ -44,7 +43,7 @@ def choose(browser, provider, path):
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_each_provider_signs_in_and_the_app_verifies_it(provider, demo):
-    """Done when: land on the page asked for, see the identity, sign out, sign in again (A-13)."""
+    """The user reaches the requested page, sees the identity, signs out and signs in again (A-13)."""
     browser = Browser(demo)
     page = choose(browser, provider, "/reports/2026?month=11")
     assert page.url == demo.origin + "/reports/2026?month=11"
@@ -62,53 +61,51 @@ def test_each_provider_signs_in_and_the_app_verifies_it(provider, demo):
 
 
 def test_the_chooser_offers_all_three(demo):
-    """Scope 11: names that people know, one link each."""
+    """Known names, one link each."""
     page = Browser(demo).visit("/")
     assert [name in page.text for name in ("Google", "GitHub", "Microsoft")] == [True] * 3
     assert len([link for link in links(page) if "/oauth2/start/" in link]) == 3
 
 
-def test_somebody_who_denies_is_not_signed_in(demo):
-    """The last button of each simulated provider says no."""
+def test_a_user_who_denies_is_not_signed_in(demo):
+    """The last button of each simulated provider denies."""
     for provider in PROVIDERS:
         browser = Browser(demo)
         page = browser.visit(f"/oauth2/start/{provider}?rd=/")
-        answer = browser.submit(page, button=-1)
+        response = browser.submit(page, button=-1)
         for _ in range(2):
-            if not answer.url.startswith(demo.origin) and forms(answer):
-                answer = browser.submit(answer)
-        assert answer.url.startswith(demo.origin) and answer.status >= 400 and browser.ticket() is None, browser.history
+            if not response.url.startswith(demo.origin) and forms(response):
+                response = browser.submit(response)
+        assert response.url.startswith(demo.origin) and response.status >= 400 and browser.ticket() is None, browser.history
 
 
-def test_everybody_at_each_provider_can_come_in_or_is_told_why(demo):
-    """providers.md §8: the odd people too: no e-mail, no name, letters of other scripts."""
+def test_every_account_signs_in_or_gets_the_reason(demo):
+    """Accounts without email address or name, and with other scripts, too."""
     for provider in PROVIDERS:
         page = Browser(demo).visit(f"{demo.origin}/oauth2/start/{provider}?rd=/")
         for index in range(len(forms(page)[0][3]) - 1):
             browser = Browser(demo)
-            answer = browser.submit(browser.visit(f"/oauth2/start/{provider}?rd=/"), button=index)
+            response = browser.submit(browser.visit(f"/oauth2/start/{provider}?rd=/"), button=index)
             for _ in range(2):
-                if "/oauth2/" not in answer.url and not answer.url.startswith(demo.origin) and forms(answer):
-                    answer = browser.submit(answer)
-            assert answer.status in (200, 403), (provider, index, answer)
-            if answer.status == 200:
-                assert "Assertion verified" in answer.text, (provider, index)
+                if "/oauth2/" not in response.url and not response.url.startswith(demo.origin) and forms(response):
+                    response = browser.submit(response)
+            assert response.status in (200, 403), (provider, index, response)
+            if response.status == 200:
+                assert "Assertion verified" in response.text, (provider, index)
 
 
 def test_a_public_page_needs_no_sign_in(demo):
-    """Scope 13."""
     assert Browser(demo).send("GET", "/public/about").status == 200
 
 
-def test_the_demo_tells_its_health(demo):
-    """Scope 12."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{demo.operations}/readyz", timeout=5) as answer:
-        assert answer.status == 200
+def test_the_demo_reports_its_health(demo):
+    with urllib.request.urlopen(f"http://127.0.0.1:{demo.operations}/readyz", timeout=5) as response:
+        assert response.status == 200
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path):
-    """Done when, in Chromium: three providers in turn, no console message, no violated content policy."""
+    """Chromium: three providers in turn, no console message, no violated content policy."""
     browser = Chromium(tmp_path)
     try:
         for provider in PROVIDERS:
@@ -117,7 +114,7 @@ def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path
             browser.click("form button")
             browser.until(
                 f"location.href == '{demo.origin}/reports/2026?month=11' && document.readyState == 'complete' && "
-                "document.body.innerText.includes('Assertion verified')", f"the app greets a person of {provider}",
+                "document.body.innerText.includes('Assertion verified')", f"the app greets a user of {provider}",
             )
             assert browser.evaluate("getComputedStyle(document.body).fontFamily.includes('system-ui')")
             browser.click("form[action='/oauth2/sign_out'] button")
@@ -127,14 +124,14 @@ def test_a_real_browser_signs_in_with_each_provider_and_out_again(demo, tmp_path
             )
             assert browser.evaluate("getComputedStyle(document.querySelector('main')).borderRadius"
                                    ) != "0px", ("the style is applied")
-        assert browser.problems == []
+        assert browser.errors == []
     finally:
         browser.close()
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
-    """Scope 11: focus order, a visible focus, no sideways scrolling on a narrow screen."""
+    """Focus order, a visible focus, no sideways scrolling on a narrow screen."""
     browser = Chromium(tmp_path)
     try:
         browser.call("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
@@ -151,19 +148,19 @@ def test_the_chooser_can_be_used_by_keyboard_and_on_a_phone(demo, tmp_path):
             assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         assert sorted(reached) == sorted(PROVIDERS)
         assert browser.evaluate("document.documentElement.lang") == "en"
-        assert browser.problems == []
+        assert browser.errors == []
     finally:
         browser.close()
 
 
-def test_a_port_in_use_is_told(demo):
-    """Design §2.1: a clear message and exit code 1."""
-    result = subprocess.run([BINARY, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
+def test_a_port_in_use_is_reported(demo):
+    """A clear message and exit code 1."""
+    result = subprocess.run([PROGRAM, "demo", "--port", str(demo.port)], capture_output=True, text=True, timeout=30)
     assert result.returncode == 1 and str(demo.port) in result.stderr, result.stderr
     assert listens(demo.port)
 
 
-def test_z_10_an_unknown_provider_is_told_those_that_exist():
+def test_z_10_an_unknown_provider_is_reported_with_the_known_ones():
     result = run_demo("--provider", "nope")
     assert result.returncode == 2
     assert "there is no simulated provider 'nope'" in result.stderr
@@ -171,7 +168,7 @@ def test_z_10_an_unknown_provider_is_told_those_that_exist():
 
 
 def test_z_10_the_providers_can_have_fixed_ports(tmp_path):
-    """Then one SSH connection forwards all that a browser needs."""
+    """So one SSH connection can forward all that a browser needs."""
     port = consecutive_ports(2)
     with Demo(tmp_path, "--provider", "google", "--provider", "github", "--provider-port", port) as demo:
         pages = [Browser(demo).begin(provider) for provider in ("google", "github")]
@@ -216,7 +213,7 @@ CONTRAST = """
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
-def test_z_10_the_pages_can_be_read_in_the_dark_and_on_a_phone(demo, tmp_path):
+def test_z_10_the_pages_are_readable_in_dark_mode_and_on_a_phone(demo, tmp_path):
     """WCAG 2.2: text has a contrast of 4.5 in either scheme; at 390 px a value has the whole line."""
     chromium = Chromium(tmp_path)
     try:

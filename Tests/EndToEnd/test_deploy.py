@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from support.browser import Browser
-from support.gateway import BINARY, Gateway, oidc
+from support.gateway import PROGRAM, Gateway, oidc
 from support.processes import REPOSITORY, certificate, free_port, nginx
 from support.raw import Wire, tls_context
 from support.upstream import Upstream
@@ -27,7 +27,7 @@ def unit(request, tmp_path):
     """A unit with the program of this build in it, and the sockets beside it."""
     text = (DEPLOY / f"{request.param}.service").read_text()
     path = tmp_path / f"{request.param}.service"
-    path.write_text(text.replace("/usr/local/bin/gatehouse", str(BINARY)))
+    path.write_text(text.replace("/usr/local/bin/gatehouse", str(PROGRAM)))
     shutil.copy(DEPLOY / "gatehouse.socket", tmp_path)
     return path
 
@@ -37,9 +37,9 @@ def test_systemd_accepts_the_sockets(unit):
     """Every line is known, and the service that they start is there."""
     sockets = unit.parent / "gatehouse.socket"
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", sockets, unit], capture_output=True, text=True)
-    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    warnings = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
     if unit.name == "gatehouse-activated.service":
-        assert result.returncode == 0 and not said, result.stderr
+        assert result.returncode == 0 and not warnings, result.stderr
 
 
 def test_x_16_the_units_write_no_core_dumps(unit):
@@ -60,15 +60,15 @@ def test_the_two_units_differ_in_nothing_but_the_sockets():
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_systemd_accepts_the_unit(unit):
-    """Scope 14: every line is known and in its section."""
+    """Every line is known and in its section."""
     result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
-    said = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
-    assert result.returncode == 0 and not said, result.stderr
+    warnings = [line for line in (result.stdout + result.stderr).splitlines() if "gatehouse" in line]
+    assert result.returncode == 0 and not warnings, result.stderr
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_the_unit_is_hardened(unit):
-    """Scope 14: systemd's own measure of exposure is "OK" or better."""
+    """Systemd's own measure of exposure is "OK" or better."""
     result = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", unit], capture_output=True, text=True
     )
@@ -124,7 +124,7 @@ def front(tmp_path_factory, provider_server):
 
 
 def test_a_sign_in_works_through_nginx(front):
-    """Scope 14: TLS in front; cookies with the __Host- prefix; the app sees https and the client's address (C-01)."""
+    """TLS in front; cookies with the __Host- prefix; the app gets https and the client IP (C-01)."""
     browser = Browser(front)
     page = browser.sign_in("mock", "/through")
     assert page.status == 200 and page.url == f"{front.origin}/through", browser.history
@@ -143,7 +143,7 @@ def test_a_sign_in_works_through_nginx(front):
 
 
 def test_an_app_on_its_own_host_works_through_nginx(front):
-    """Design §6 over https."""
+    """Session transfer over https."""
     browser = Browser(front)
     browser.sign_in("mock", "/x")
     page = browser.visit(f"https://wiki.localhost:{front.tls_port}/own")
@@ -151,8 +151,8 @@ def test_an_app_on_its_own_host_works_through_nginx(front):
     assert browser.ticket("wiki.localhost") and front.app.seen("/own")[-1].get("host").startswith("wiki.localhost")
 
 
-def test_a_client_of_nginx_is_not_believed(front):
-    """K4: what the client writes into forwarding and identity fields does not arrive."""
+def test_fields_that_a_client_of_nginx_forges_are_ignored(front):
+    """K-04: forwarding and identity fields of the client do not arrive."""
     browser = Browser(front)
     browser.send(
         "GET",
@@ -166,32 +166,32 @@ def test_a_client_of_nginx_is_not_believed(front):
     assert "6.6.6.6" not in seen.head.decode() and "root" not in seen.head.decode() and "evil" not in seen.head.decode()
 
 
-def test_plain_http_is_sent_to_https(front):
+def test_plain_http_redirects_to_https(front):
     """deploy/nginx."""
     with Wire(front.plain_port) as wire:
         wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
-        answer = wire.answer()
-    assert answer.status == 308 and answer.get("location") == "https://gate.localhost/x"
+        response = wire.response()
+    assert response.status == 308 and response.get("location") == "https://gate.localhost/x"
 
 
 def test_large_bodies_and_many_cookies_pass_nginx(front):
     """deploy/nginx: its buffers fit what the gateway sends."""
     browser = Browser(front)
     for index in range(8):
-        answer = browser.send("GET", f"/oauth2/start/mock?rd=/{'a' * 1000}{index}")
-        assert answer.status == 303, answer
+        response = browser.send("GET", f"/oauth2/start/mock?rd=/{'a' * 1000}{index}")
+        assert response.status == 303, response
     body = b"x" * (3 << 20)
     with Wire(front.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
         head = "POST /public/large HTTP/1.1\r\n"
         head += f"Host: gate.localhost:{front.tls_port}\r\nContent-Length: {len(body)}\r\n\r\n"
         wire.send(head.encode() + body)
-        assert wire.answer().json["length"] == len(body)
+        assert wire.response().json["length"] == len(body)
 
 
 def test_y_13_a_websocket_goes_through_nginx(front):
-    """Both ways, and the close as well; what is no WebSocket has no Upgrade at the gateway."""
+    """Both ways, and the close as well; other requests have no `Upgrade` at the gateway."""
     sock = socket.create_connection(("127.0.0.1", front.tls_port), timeout=15)
-    url = f"wss://gate.localhost:{front.tls_port}/chat/room"
+    url = f"wss://gate.localhost:{front.tls_port}/chat/messages"
     with connect(url, sock=sock, ssl=tls_context(), origin=front.origin) as chat:
         for message in ("hello", "x" * 100_000):
             chat.send(message)
@@ -201,12 +201,12 @@ def test_y_13_a_websocket_goes_through_nginx(front):
             f"GET /public/plain HTTP/1.1\r\nHost: gate.localhost:{front.tls_port}\r\nUpgrade: h2c\r\n"
             "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n".encode()
         )
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
     assert front.app.seen("/public/plain")[-1].get("upgrade") is None
 
 
 def test_y_13_nginx_passes_events_on_at_once_and_waits_for_the_next(front):
-    """What it waits is longer than any of the gateway's own time-outs, so that it never cuts a quiet stream."""
+    """Its timeout is longer than any of the gateway's, so that it never ends a quiet stream."""
     go = threading.Event()
 
     def act(connection, received):
@@ -229,7 +229,7 @@ def test_y_13_nginx_passes_events_on_at_once_and_waits_for_the_next(front):
 
 
 def test_it_needs_no_privilege_to_serve(tmp_path):
-    """Scope 14: whoever it runs as, with no capability at all, it takes connections and makes them."""
+    """Under any account and without capabilities it accepts and opens connections."""
     upstream = Upstream()
     apps = {"page": {"path": "/", "upstream": upstream.address, "allow": "signed_in", "public": ["/"]}}
     gateway = Gateway(tmp_path, {"staff": oidc("http://127.0.0.1:9")}, apps)
@@ -240,7 +240,7 @@ def test_it_needs_no_privilege_to_serve(tmp_path):
         assert re.search(r"CapEff:\s+0+\n", status), status
         with Wire(gateway.port) as wire:
             wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
-            assert wire.answer().status == 200 and upstream.seen("/x")
+            assert wire.response().status == 200 and upstream.seen("/x")
     finally:
         gateway.stop()
         upstream.close()

@@ -2,7 +2,6 @@
 """Apps that leave request bodies unread: no user gets another's response, and no body becomes a request (X-01)."""
 
 import http.server
-import json
 import threading
 
 import pytest
@@ -16,7 +15,7 @@ from support.raw import Wire
 from support.upstream import Upstream, echo
 
 SMUGGLED = b"GET /report-as-root HTTP/1.1\r\nHost: x\r\nX-Forwarded-User: google:root\r\n\r\n"
-#: The beginning of a request that takes what follows on the connection for its own header.
+#: The beginning of a request whose last field swallows what follows on the connection.
 PREFIX = b"GET /report-as-root HTTP/1.1\r\nHost: x\r\nX-Forwarded-User: google:root\r\nX-Rest: "
 
 NODE_APP = """
@@ -32,7 +31,7 @@ http.createServer((request, response) => {
 
 
 class Unread(http.server.BaseHTTPRequestHandler):
-    """Python's own server with an app that answers a form without reading it."""
+    """Python's own server with an app that responds to a form without reading it."""
     protocol_version = "HTTP/1.1"
     seen = []
 
@@ -75,7 +74,7 @@ def node_app(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile_app():
-    """Takes every unread body for requests, whatever `Connection` says, and never closes a connection."""
+    """Reads every unread body as requests, whatever `Connection` is, and never closes a connection."""
     upstream = Upstream()
 
     def unread(connection, request):
@@ -90,9 +89,9 @@ def hostile_app():
 
 @pytest.fixture(scope="module")
 def multiplexed_app():
-    """Answers a stream by its head, over HTTP/2, and leaves its body."""
+    """Responds to a stream by its head, over HTTP/2, and ignores its body."""
     def act(connection, stream):
-        connection.answer(stream, body=f"{stream.get(':path')} for {stream.get('x-forwarded-user')}".encode())
+        connection.response(stream, body=f"{stream.get(':path')} for {stream.get('x-forwarded-user')}".encode())
 
     server = H2Server(act, is_early=True)
     yield server.address
@@ -101,14 +100,14 @@ def multiplexed_app():
 
 @pytest.fixture(scope="module")
 def reader():
-    """An app that reads bodies, and tells on which connection a request came."""
+    """An app that reads bodies and records the connection of each request."""
     upstream = Upstream()
     yield upstream
     upstream.close()
 
 
 @pytest.fixture(scope="module")
-def stand(tmp_path_factory, provider_server, python_app, node_app, hostile_app, multiplexed_app, reader):
+def own_gateway(tmp_path_factory, provider_server, python_app, node_app, hostile_app, multiplexed_app, reader):
     folder = tmp_path_factory.mktemp("desync")
     cert, key = certificate(folder, "gate", "gate.localhost")
     upstreams = {
@@ -131,14 +130,14 @@ def stand(tmp_path_factory, provider_server, python_app, node_app, hostile_app, 
 
 
 @pytest.fixture(scope="module")
-def users(stand, provider_server):
+def users(own_gateway, provider_server):
     """The session cookies of two users."""
     realm = provider_server.realm("mock")
     realm.reset()
     cookies = {}
     for name in ("ada", "bob"):
-        realm.person = {**realm.person, "sub": name}
-        browser = Browser(stand)
+        realm.user = {**realm.user, "sub": name}
+        browser = Browser(own_gateway)
         assert browser.visit("/oauth2/start/mock?rd=/oauth2/userinfo").status == 200
         cookies[name] = f"gatehouse={browser.ticket()}"
     realm.reset()
@@ -156,28 +155,28 @@ def chunked(body):
 
 def at_once(wire, app, cookie, body, path):
     wire.send(head("POST", path, cookie, f"Content-Length: {len(body)}") + body)
-    return wire.answer()
+    return wire.response()
 
 
 def in_chunks(wire, app, cookie, body, path):
     wire.send(head("POST", path, cookie, "Transfer-Encoding: chunked") + chunked(body))
-    return wire.answer()
+    return wire.response()
 
 
 def after_the_response(wire, app, cookie, body, path):
     """The app's response comes before the first byte of the body has been sent."""
     wire.send(head("POST", path, cookie, f"Content-Length: {len(body)}"))
-    answer = wire.answer()
+    response = wire.response()
     try:
         wire.send(body)
     except OSError:
         pass
-    return answer
+    return response
 
 
 def in_a_get(wire, app, cookie, body, path):
     wire.send(head("GET", path, cookie, f"Content-Length: {len(body)}") + body)
-    return wire.answer()
+    return wire.response()
 
 
 FORMS = [at_once, in_chunks, after_the_response, in_a_get]
@@ -187,40 +186,40 @@ FORMS = [at_once, in_chunks, after_the_response, in_a_get]
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 @pytest.mark.parametrize("body", [SMUGGLED, PREFIX], ids=["a request", "the start of one"])
 @pytest.mark.parametrize("who", ["ada", None], ids=["signed in", "public"])
-def test_x_01_a_body_that_is_left_unread_is_nobodys_request(app, form, body, who, stand, users):
-    """X-01: Bob's next requests get their own responses, whatever Ada or a client without a session left unread."""
+def test_x_01_an_unread_body_is_never_taken_for_a_request(app, form, body, who, own_gateway, users):
+    """X-01: Bob's next requests get their own responses after unread bodies of Ada and of anonymous clients."""
     path = f"/{app}/form" if who else f"/{app}/public/form"
-    with Wire(stand.port) as wire:
-        answer = form(wire, app, users.get(who), body, path)
-        assert answer is not None and answer.status in (200, 303), answer
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
+        response = form(wire, app, users.get(who), body, path)
+        assert response is not None and response.status in (200, 303), response
+    with Wire(own_gateway.port) as wire:
         for index in range(4):
             wire.send(head("GET", f"/{app}/page{index}", users["bob"]))
-            assert wire.answer().text == f"/page{index} for mock:bob"
+            assert wire.response().text == f"/page{index} for mock:bob"
 
 
 @pytest.mark.parametrize("app", ["python", "h2c"])
-def test_x_01_over_http_2(app, stand, users):
+def test_x_01_over_http_2(app, own_gateway, users):
     """X-01: the same for clients that speak HTTP/2, several streams at a time."""
-    with Client(stand.tls_port) as client:
+    with Client(own_gateway.tls_port) as client:
         for index in range(5):
             client.request(4 * index + 1, get(f"/{app}/public/form", method="POST"), end=False)
             client.data(4 * index + 1, SMUGGLED, end=True)
-            assert client.answer(4 * index + 1).status in (200, 303)
+            assert client.response(4 * index + 1).status in (200, 303)
             page = client.exchange(4 * index + 3, get(f"/{app}/public/page{index}"))
             assert page.text == f"/public/page{index} for None"
 
 
-def test_x_01_python_and_node_never_run_what_the_body_says(stand, users, node_app):
-    """X-01: an app that is told `Connection: close` takes nothing after the request for another one."""
-    with Wire(stand.port) as wire:
+def test_x_01_python_and_node_never_take_the_body_for_a_request(own_gateway, users, node_app):
+    """X-01: an app that gets `Connection: close` reads nothing after the request as another one."""
+    with Wire(own_gateway.port) as wire:
         for app in ("python", "node"):
             wire.send(head("POST", f"/{app}/form", users["ada"], f"Content-Length: {len(SMUGGLED)}") + SMUGGLED)
-            assert wire.answer().status == 303
+            assert wire.response().status == 303
             wire.send(head("GET", f"/{app}/after", users["ada"]))
-            assert wire.answer().text == "/after for mock:ada"
+            assert wire.response().text == "/after for mock:ada"
         wire.send(head("GET", "/node/seen", users["ada"]))
-        node_seen = wire.answer().json
+        node_seen = wire.response().json
     assert all(path != "/report-as-root" for path, _ in Unread.seen + [tuple(one) for one in node_seen])
     assert all(user != "google:root" for _, user in Unread.seen + [tuple(one) for one in node_seen])
 
@@ -231,40 +230,40 @@ def connections(wire, app, users, *methods):
     for method in methods:
         fields = ["Content-Length: 2"] if method == "POST" else []
         wire.send(head(method, f"/{app}/x", users["ada"], *fields) + (b"ab" if fields else b""))
-        numbers.append(wire.answer().json["connection"])
+        numbers.append(wire.response().json["connection"])
     return numbers
 
 
-def test_x_01_only_requests_without_a_body_share_a_connection(stand, users, reader):
-    """X-01: framing decides, and the app is told before it responds."""
-    with Wire(stand.port) as wire:
+def test_x_01_only_requests_without_a_body_share_a_connection(own_gateway, users, reader):
+    """X-01: framing decides, and the app gets `Connection` before it responds."""
+    with Wire(own_gateway.port) as wire:
         first, second, post, third, fourth = connections(wire, "reader", users, "GET", "GET", "POST", "GET", "GET")
     assert first == second == post and third == fourth != post
     sent = [request for request in reader.requests if request.connection in (first, third)]
     assert [request.all("connection") for request in sent] == [[], [], ["close"], [], []]
 
 
-def test_x_01_no_response_follows_that_to_a_head(stand, users, reader):
-    """X-01: what an app sends as a body of a response to HEAD would be the next one's."""
-    with Wire(stand.port) as wire:
+def test_x_01_no_response_follows_that_to_a_head(own_gateway, users, reader):
+    """X-01: a body after a response to HEAD would become the next response."""
+    with Wire(own_gateway.port) as wire:
         for method in ("GET", "HEAD", "GET"):
             wire.send(head(method, "/reader/x", users["ada"]))
-            assert wire.answer(method).status == 200
+            assert wire.response(method).status == 200
     first, second, third = reader.requests[-3:]
     assert first.connection == second.connection != third.connection
     assert [request.all("connection") for request in (first, second, third)] == [[], ["close"], []]
 
 
 @pytest.mark.parametrize("app, is_shared", [("always", True), ("never", False)])
-def test_x_01_reuse_can_be_set_for_an_app(app, is_shared, stand, users):
+def test_x_01_reuse_can_be_set_for_an_app(app, is_shared, own_gateway, users):
     """X-01: `always` for apps that read bodies, `never` for those that tie an identity to the connection."""
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         numbers = connections(wire, app, users, "GET", "POST", "POST", "GET")
     assert len(set(numbers)) == (1 if is_shared else 4)
 
 
-def test_x_01_a_request_that_is_tried_again_is_not_mixed_up(stand, users, reader):
-    """X-01: a kept connection that dies under a request leads to a new one, which belongs to that request alone."""
+def test_x_01_a_retried_request_is_not_mixed_up(own_gateway, users, reader):
+    """X-01: a kept connection that closes under a request leads to a new one for that request alone."""
     deaths = []
 
     def dies(connection, request):
@@ -272,12 +271,12 @@ def test_x_01_a_request_that_is_tried_again_is_not_mixed_up(stand, users, reader
         connection.reset()
         return False
 
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(head("GET", "/reader/warm", users["bob"]))
-        kept = wire.answer().json["connection"]
+        kept = wire.response().json["connection"]
         reader.script("/once", lambda connection, request: dies(connection, request) if not deaths else connection.send(echo(request)) or True)
         wire.send(head("GET", "/reader/once", users["bob"]))
-        answer = wire.answer()
+        response = wire.response()
         reader.scripts.clear()
-    assert answer.status == 200 and answer.json["connection"] != kept
-    assert ["X-Forwarded-User", "mock:bob"] in answer.json["fields"]
+    assert response.status == 200 and response.json["connection"] != kept
+    assert ["X-Forwarded-User", "mock:bob"] in response.json["fields"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: their examples are run as they stand."""
+"""The documents match the program: their examples run as they are."""
 
 import http.server
 import json
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from jwt.algorithms import ECAlgorithm
 
-from support.gateway import BINARY
+from support.gateway import PROGRAM
 from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
         names = re.findall(r"\$\{env:(\w+)\}", text)
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
-        result = subprocess.run([BINARY, "check", "--config", file], env=environment, capture_output=True, text=True)
+        result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -56,7 +56,7 @@ def test_each_type_of_provider_has_a_page():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_how_to_register_and_what_can_go_wrong(name):
+def test_each_page_explains_registration_and_failures(name):
     page = (TOP / name).read_text()
     assert re.search(r"^https://gate\.example\.com/oauth2/callback/\w+$", page, re.M)
     assert re.search(r"\b[Ss]copes?\b", page)
@@ -76,13 +76,13 @@ def key():
 
 @pytest.fixture(scope="module")
 def gateway(key):
-    """Something that publishes a key as the gateway does."""
+    """A server that publishes a key as the gateway does."""
     jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
-    answers = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
+    responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
 
     class Publisher(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            body = answers.get(self.path)
+            body = responses.get(self.path)
             self.send_response(200 if body else 404)
             self.end_headers()
             self.wfile.write(body or b"")
@@ -100,10 +100,10 @@ def gateway(key):
 @pytest.fixture(scope="module")
 def person(gateway):
     """The function of the example."""
-    example = next(block for block in blocks("docs/start.md", "python") if "def person" in block)
+    example = next(block for block in blocks("docs/start.md", "python") if "def user" in block)
     names = {}
     exec(example.replace("https://gate.example.com", gateway), names)
-    return names["person"]
+    return names["user"]
 
 
 def headers(gateway, key, kid="one", **changes):
@@ -113,7 +113,7 @@ def headers(gateway, key, kid="one", **changes):
     return {"X-Gatehouse-Assertion": jwt.encode(known, key, "ES256", headers={"kid": kid})}
 
 
-def test_the_example_knows_the_person(gateway, key, person):
+def test_the_example_returns_the_user(gateway, key, person):
     assert person(headers(gateway, key))["sub"] == "google:1"
 
 
@@ -129,12 +129,12 @@ def test_the_example_knows_the_person(gateway, key, person):
     ],
     ids=str,
 )
-def test_the_example_refuses_what_is_not_for_the_app(gateway, key, person, changes):
+def test_the_example_rejects_another_audience(gateway, key, person, changes):
     with pytest.raises(jwt.PyJWTError):
         person(headers(gateway, key, **changes))
 
 
-def test_the_example_refuses_another_key_and_no_assertion(gateway, person):
+def test_the_example_rejects_another_key_and_no_assertion(gateway, person):
     with pytest.raises(jwt.PyJWTError):
         person(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
     with pytest.raises(jwt.PyJWTError):
@@ -163,7 +163,7 @@ def test_links_lead_somewhere(document):
 def test_z_09_the_readme_lists_as_missing_what_is_missing():
     text = (REPOSITORY / "README.md").read_text()
     missing = text.split("**Not here yet:**")[1].split("\n\n")[0]
-    shown = subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout
+    shown = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True).stdout
     commands = re.split(r"\n  (?=\w)", shown.split("SUBCOMMANDS:")[1])
     planned = {command.split()[0] for command in commands if "not supported yet" in " ".join(command.split())}
     assert planned and planned == set(re.findall(r"`(\w+)`", missing)) - {"check"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the gateway stops: reliability §2, R-10 to R-14."""
+"""How the gateway stops: R-10 to R-14."""
 
 import os
 import select
@@ -21,8 +21,8 @@ GET = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
 
 
 @pytest.fixture
-def stand(tmp_path, provider_server, realm):
-    """A gateway of the test's own; everything below /public/ is open."""
+def own_gateway(tmp_path, provider_server, realm):
+    """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
@@ -40,7 +40,7 @@ def terminate(gateway, number=signal.SIGTERM):
 
 
 def held(app, path):
-    """Lets the app answer below a path once the event is set."""
+    """Lets the app respond below a path once the event is set."""
     go = threading.Event()
 
     def act(connection, request):
@@ -54,23 +54,23 @@ def held(app, path):
 
 
 @pytest.mark.parametrize("pause", [0, 0.01])
-def test_sigterm_under_load_fails_no_request(pause, stand):
-    """R-10: with keep-alive clients that honour `Connection: close` every request that is sent is answered."""
-    stand.start(drain_delay=1)
-    load = Load(stand.port, clients=16, pause=pause, until_refused=True)
-    fresh = Load(stand.port, clients=8, until_refused=True, each=1)
+def test_sigterm_under_load_fails_no_request(pause, own_gateway):
+    """R-10: keep-alive clients that honour `Connection: close` get a response to every request."""
+    own_gateway.start(drain_delay=1)
+    load = Load(own_gateway.port, clients=16, pause=pause, until_refused=True)
+    fresh = Load(own_gateway.port, clients=8, until_refused=True, each=1)
     eventually(lambda: load.count > 400 and fresh.count > 100, "the load runs", 30)
-    terminate(stand)
-    assert stand.process.child.wait(25) == 0, stand.log[-3000:]
+    terminate(own_gateway)
+    assert own_gateway.process.child.wait(25) == 0, own_gateway.log[-3000:]
     load.end()
     fresh.end()
     assert load.failed == [] and fresh.failed == []
     assert load.refused and fresh.refused
 
 
-def test_slow_upload_and_slow_download_cross_the_signal(stand):
+def test_slow_upload_and_slow_download_cross_the_signal(own_gateway):
     """R-11: both go on to their end and the exit code is 0."""
-    stand.start()
+    own_gateway.start()
     go = threading.Event()
 
     def slow_down(connection, request):
@@ -80,134 +80,134 @@ def test_slow_upload_and_slow_download_cross_the_signal(stand):
         connection.send(b"56789")
         return True
 
-    stand.app.script("/public/down", slow_down)
-    with Wire(stand.port, timeout=30) as up, Wire(stand.port, timeout=30) as down:
+    own_gateway.app.script("/public/down", slow_down)
+    with Wire(own_gateway.port, timeout=30) as up, Wire(own_gateway.port, timeout=30) as down:
         up.send(b"POST /public/up HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 10\r\n\r\n01234")
         down.send(b"GET /public/down HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        stand.app.wait_for("/public/up")
+        own_gateway.app.wait_for("/public/up")
         assert down._until(b"01234") is not None
-        terminate(stand)
-        eventually(lambda: refused(stand.port), "no more connections are taken")
+        terminate(own_gateway)
+        eventually(lambda: refused(own_gateway.port), "no more connections are taken")
         up.send(b"56789")
-        answer = up.answer()
-        assert answer.status == 200 and answer.json["length"] == 10
-        assert answer.get("connection", "").lower() == "close"
+        response = up.response()
+        assert response.status == 200 and response.json["length"] == 10
+        assert response.get("connection", "").lower() == "close"
         go.set()
         assert down.rest() == b"56789"
-    assert stand.process.child.wait(20) == 0, stand.log[-3000:]
+    assert own_gateway.process.child.wait(20) == 0, own_gateway.log[-3000:]
 
 
-def test_a_hung_upstream_does_not_hold_the_exit_up(stand):
-    """R-12: the exit comes with drain.timeout at the latest, and says that something was cut."""
-    stand.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "2s"}
-    stand.start(drain_delay=None)
-    held(stand.app, "/public/hung")
-    with Wire(stand.port, timeout=30) as wire:
+def test_a_hung_upstream_does_not_delay_the_exit(own_gateway):
+    """R-12: the exit comes at `drain.timeout` at the latest, and the log reports that requests were cancelled."""
+    own_gateway.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "2s"}
+    own_gateway.start(drain_delay=None)
+    held(own_gateway.app, "/public/hung")
+    with Wire(own_gateway.port, timeout=30) as wire:
         wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        stand.app.wait_for("/public/hung")
-        began = terminate(stand)
-        assert stand.process.child.wait(20) == 1
+        own_gateway.app.wait_for("/public/hung")
+        began = terminate(own_gateway)
+        assert own_gateway.process.child.wait(20) == 1
         assert 1.5 < time.monotonic() - began < 3.5
-        assert "cut off" in stand.log
+        assert "cut off" in own_gateway.log
 
 
-def test_readiness_is_gone_before_the_listener_closes(stand):
-    """R-13: in this order, with the delay between them, in which requests are served as ever."""
-    stand.start(drain_delay=2)
-    began = terminate(stand)
-    eventually(lambda: stand.operation("/readyz").status_code == 503, "not ready any more")
+def test_readiness_is_gone_before_the_listener_closes(own_gateway):
+    """R-13: in this order, with the delay between them, during which requests are served."""
+    own_gateway.start(drain_delay=2)
+    began = terminate(own_gateway)
+    eventually(lambda: own_gateway.operation("/readyz").status_code == 503, "not ready any more")
     flipped = time.monotonic() - began
-    answer = request(stand.port, "/public/during")
-    assert answer.status == 200 and stand.operation("/livez").status_code == 200
-    with Wire(stand.port) as wire:
+    response = request(own_gateway.port, "/public/during")
+    assert response.status == 200 and own_gateway.operation("/livez").status_code == 200
+    with Wire(own_gateway.port) as wire:
         wire.send(GET)
-        assert wire.answer().get("connection") is None, "nobody is sent away while new connections are still taken"
-    eventually(lambda: refused(stand.port), "no more connections are taken", 10)
+        assert wire.response().get("connection") is None, "no client is sent away while new connections are still accepted"
+    eventually(lambda: refused(own_gateway.port), "no more connections are taken", 10)
     assert flipped < 1 < 1.9 < time.monotonic() - began
-    assert stand.process.child.wait(20) == 0
+    assert own_gateway.process.child.wait(20) == 0
 
 
-def test_what_was_stored_is_there_after_a_restart(stand, realm):
-    """R-14: a session that was made in the last moment."""
-    stand.start()
-    browser = Browser(stand)
+def test_sessions_survive_a_restart_after_sigterm(own_gateway, realm):
+    """R-14: a session from the last moment."""
+    own_gateway.start()
+    browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/x").status == 200
-    terminate(stand)
-    assert stand.process.child.wait(20) == 0
-    stand.start()
+    terminate(own_gateway)
+    assert own_gateway.process.child.wait(20) == 0
+    own_gateway.start()
     assert browser.send("GET", "/x").status == 200
 
 
-def test_a_sign_in_under_way_ends(stand, realm, provider_server):
-    """Reliability §2: logins in flight may finish."""
-    stand.start()
-    browser = Browser(stand)
+def test_a_sign_in_in_progress_ends(own_gateway, realm, provider_server):
+    """Logins in flight may finish."""
+    own_gateway.start()
+    browser = Browser(own_gateway)
     landing = browser.authorize(browser.begin("mock"))
     realm.holds = {"token": threading.Event()}
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(browser.send("GET", landing)))
+    responses = []
+    thread = threading.Thread(target=lambda: responses.append(browser.send("GET", landing)))
     thread.start()
-    eventually(lambda: stand.metric("gatehouse_requests_in_flight") == 1, "the callback waits for the provider")
-    terminate(stand)
-    eventually(lambda: refused(stand.port), "no more connections are taken")
+    eventually(lambda: own_gateway.metric("gatehouse_requests_in_flight") == 1, "the callback waits for the provider")
+    terminate(own_gateway)
+    eventually(lambda: refused(own_gateway.port), "no more connections are taken")
     realm.holds["token"].set()
     thread.join(20)
-    assert answers[0].status == 303 and browser.ticket()
-    assert stand.process.child.wait(20) == 0
+    assert responses[0].status == 303 and browser.ticket()
+    assert own_gateway.process.child.wait(20) == 0
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_it_at_once(second, stand):
-    """Reliability §2: exit 1, because a request was cut."""
-    stand.start()
-    held(stand.app, "/public/hung")
-    with Wire(stand.port, timeout=30) as wire:
+def test_a_second_signal_ends_it_at_once(second, own_gateway):
+    """Exit 1, because a request was cancelled."""
+    own_gateway.start()
+    held(own_gateway.app, "/public/hung")
+    with Wire(own_gateway.port, timeout=30) as wire:
         wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        stand.app.wait_for("/public/hung")
-        terminate(stand)
-        eventually(lambda: refused(stand.port), "it drains")
-        assert stand.process.child.poll() is None
-        began = terminate(stand, second)
-        assert stand.process.child.wait(10) == 1
+        own_gateway.app.wait_for("/public/hung")
+        terminate(own_gateway)
+        eventually(lambda: refused(own_gateway.port), "it drains")
+        assert own_gateway.process.child.poll() is None
+        began = terminate(own_gateway, second)
+        assert own_gateway.process.child.wait(10) == 1
         assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize("busy", [False, True])
-def test_sigint_ends_it_at_once(busy, stand):
-    """Reliability §2: exit 0 if nothing was cut, else 1."""
-    stand.start(drain_delay=30)
-    held(stand.app, "/public/hung")
-    with Wire(stand.port, timeout=30) as wire:
+def test_sigint_ends_it_at_once(busy, own_gateway):
+    """Exit 0 if no request was cancelled, else 1."""
+    own_gateway.start(drain_delay=30)
+    held(own_gateway.app, "/public/hung")
+    with Wire(own_gateway.port, timeout=30) as wire:
         if busy:
             wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            stand.app.wait_for("/public/hung")
-        began = terminate(stand, signal.SIGINT)
-        assert stand.process.child.wait(10) == (1 if busy else 0)
+            own_gateway.app.wait_for("/public/hung")
+        began = terminate(own_gateway, signal.SIGINT)
+        assert own_gateway.process.child.wait(10) == (1 if busy else 0)
         assert time.monotonic() - began < 2
 
 
-def test_idle_connections_are_ended_little_by_little(stand):
-    """Reliability §2: the ends of many are spread; a request that comes meanwhile is answered with `close`."""
-    stand.configuration["gateway"]["limits"] = NO_LIMITS
-    stand.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "8s"}
-    stand.start(drain_delay=None)
+def test_idle_connections_are_closed_gradually(own_gateway):
+    """Closing is spread over time; a request that comes meanwhile gets `Connection: close`."""
+    own_gateway.configuration["gateway"]["limits"] = NO_LIMITS
+    own_gateway.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "8s"}
+    own_gateway.start(drain_delay=None)
     wires = []
     for _ in range(1200):
-        wire = Wire(stand.port, timeout=20)
+        wire = Wire(own_gateway.port, timeout=20)
         wires.append(wire)
     wires[-1].send(GET)
-    assert wires[-1].answer().status == 200
-    eventually(lambda: stand.metric("gatehouse_connections") >= 1200, "all are open")
-    began = terminate(stand)
-    eventually(lambda: refused(stand.port), "it drains")
+    assert wires[-1].response().status == 200
+    eventually(lambda: own_gateway.metric("gatehouse_connections") >= 1200, "all are open")
+    began = terminate(own_gateway)
+    eventually(lambda: refused(own_gateway.port), "it drains")
     for wire in wires:
         wire.socket.settimeout(20)
     last = next(wire for wire in reversed(wires) if not is_closed_now(wire))
     last.send(GET)
-    answer = last.answer()
-    assert answer.status == 200 and answer.get("connection", "").lower() == "close"
+    response = last.response()
+    assert response.status == 200 and response.get("connection", "").lower() == "close"
     ends = times_of_ends([wire for wire in wires if wire is not last])
-    assert stand.process.child.wait(20) == 0
+    assert own_gateway.process.child.wait(20) == 0
     assert max(ends) - min(ends) > 0.7, "not all at once"
     assert max(ends) - began < 7, "not longer than half of the timeout, and what the machine takes"
     for wire in wires:
@@ -215,7 +215,7 @@ def test_idle_connections_are_ended_little_by_little(stand):
 
 
 def times_of_ends(wires):
-    """When the other side ended each of the connections."""
+    """When the other side closed each of the connections."""
     watch, ends = select.poll(), []
     for wire in wires:
         watch.register(wire.socket, select.POLLIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that cannot be written ends the process: logs, standard output, the state folder, descriptors."""
+"""Failing writes never end the process: logs, standard output, the state folder, descriptors."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load, descriptors
 from support.processes import REPOSITORY, eventually
 from support.raw import Wire, request
@@ -44,7 +44,7 @@ def to(target):
 
 
 def make_lines(gateway, count):
-    """Requests that are each worth a line in the log."""
+    """Requests that each write a line to the log."""
     for _ in range(count):
         assert request(gateway.port, "/oauth2/callback/mock?code=x&state=y").status == 400
 
@@ -59,7 +59,7 @@ def test_y_03_a_log_that_cannot_be_written_does_not_end_the_gateway(make, target
     assert Browser(gateway).sign_in("mock", "/public/x").status == 200
 
 
-def test_y_03_a_log_whose_reader_stalls_holds_up_nothing(make, tmp_path):
+def test_y_03_a_log_whose_reader_stalls_delays_nothing(make, tmp_path):
     pipe = tmp_path / "log"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -77,7 +77,7 @@ def test_y_03_a_log_whose_reader_stalls_holds_up_nothing(make, tmp_path):
     os.close(reader)
 
 
-def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_room_again(make):
+def test_y_03_lines_of_the_log_stay_whole_when_the_disk_has_space_again(make):
     gateway = make()
     size = gateway.process.log_path.stat().st_size + 1000
     _, most = resource.prlimit(gateway.process.pid, resource.RLIMIT_FSIZE)
@@ -100,10 +100,10 @@ def test_y_03_a_gateway_without_standard_descriptors_serves(make):
     assert [os.readlink(f"/proc/{gateway.process.pid}/fd/{number}") for number in range(3)] == ["/dev/null"] * 3
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         make_lines(gateway, 3)
         wire.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
 
 
 COMMANDS = [
@@ -120,7 +120,7 @@ COMMANDS = [
 
 def shell(command, redirection, file):
     """Runs a command with its output redirected; the exit code, standard output and standard error."""
-    words = " ".join([str(BINARY), *command]).format(file=file)
+    words = " ".join([str(PROGRAM), *command]).format(file=file)
     return subprocess.run(
         ["bash", "-c", f"{words} {redirection}"],
         capture_output=True,
@@ -165,7 +165,7 @@ def test_y_03_a_command_reports_that_its_output_is_incomplete(command, file):
     ["2>/dev/full", '2> >(exec true)', "2>&-"],
     ids=["full", "closed pipe", "closed"],
 )
-def test_y_03_what_is_wrong_with_a_file_ends_with_1_though_it_cannot_be_printed(redirection, tmp_path):
+def test_y_03_an_invalid_file_exits_with_1_even_if_nothing_can_be_printed(redirection, tmp_path):
     path = tmp_path / "providers.yaml"
     path.write_text("".join(f"unknown{number}: 1\n" for number in range(90)))
     for command in ("check", "serve"):
@@ -174,11 +174,11 @@ def test_y_03_what_is_wrong_with_a_file_ends_with_1_though_it_cannot_be_printed(
     assert shell(["--wrong"], f"{redirection} >/dev/null", path).returncode == 2
 
 
-# Item 4 of the findings' issue: under load, with the log, the state folder and the descriptors exhausted.
+# Under load, with the log, the state folder and the descriptors exhausted.
 
 
 class FullDisk:
-    """A small file system of its own, seen by this process and the gateway."""
+    """A small file system, visible to this process and the gateway."""
     def __init__(self, folder):
         self.folder = folder
         folder.mkdir()
@@ -217,7 +217,7 @@ def under_load(gateway, ada):
 
 
 def goes_on(loads):
-    """Waits until each load has had further responses, and none that failed."""
+    """Waits until each load got further responses, none of which failed."""
     before = [load.count for load in loads]
     eventually(lambda: all(load.count > count + 50 for load, count in zip(loads, before)), "the load goes on")
     assert [load.failed for load in loads] == [[], []]
@@ -227,7 +227,7 @@ def sign_in_status(gateway):
     return Browser(gateway).sign_in("mock", "/x").status
 
 
-def test_y_03_a_full_disk_for_log_and_state_ends_nothing(make, disk, tmp_path):
+def test_y_03_a_full_disk_for_log_and_state_does_not_end_the_gateway(make, disk, tmp_path):
     """A tmpfs that holds the log and the state folder is filled, cleared, and made read-only under load."""
     gateway = make(to(disk.folder / "log"), state=str(disk.folder / "state"))
     ada = Browser(gateway)
@@ -258,7 +258,7 @@ def test_y_03_a_full_disk_for_log_and_state_ends_nothing(make, disk, tmp_path):
         load.end()
 
 
-def test_y_03_files_that_cannot_grow_end_nothing(make):
+def test_y_03_files_that_cannot_grow_do_not_end_the_gateway(make):
     """RLIMIT_FSIZE: what cannot be written raises SIGXFSZ, which ends a program that does not expect it."""
     gateway = make()
     ada = Browser(gateway)
@@ -278,7 +278,7 @@ def test_y_03_files_that_cannot_grow_end_nothing(make):
         load.end()
 
 
-def test_y_03_no_descriptor_left_ends_nothing(make, realm):
+def test_y_03_exhausted_descriptors_do_not_end_the_gateway(make, realm):
     gateway = make()
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
@@ -287,13 +287,13 @@ def test_y_03_no_descriptor_left_ends_nothing(make, realm):
     soft, most = resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE)
     with Wire(gateway.operations) as operations:
         operations.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert operations.answer().status == 200
+        assert operations.response().status == 200
         resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (descriptors(gateway), most))
         gateway.reload()
         eventually(lambda: "reload failed" in gateway.log, "the file cannot be read")
         for _ in range(5):
             operations.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert operations.answer().status == 200
+            assert operations.response().status == 200
     resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (soft, most))
     for load in loads:
         load.end()

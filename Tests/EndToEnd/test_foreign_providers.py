@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as others install them, set up as docs/providers/oidc.md says: Glewlwyd of Debian, and Canaille of PyPI."""
+"""Glewlwyd of Debian and Canaille of PyPI, configured as docs/providers/oidc.md describes."""
 
-import json
 import re
 
 import jwt
@@ -12,11 +11,11 @@ from support.browser import Browser
 from support.gateway import Gateway, run
 from support.glewlwyd import Glewlwyd
 from support.processes import REPOSITORY, free_port
-from support.real import PEOPLE, SECRET, Canaille
+from support.real import USERS, SECRET, Canaille
 from support.upstream import Upstream
 
 DOCUMENT = REPOSITORY / "docs/providers/oidc.md"
-# What the entry of the documentation is changed in besides addresses, client and secret.
+# What changes in the entry of the documentation besides URLs, client and secret.
 ENTRIES = {
     "glewlwyd": {"scopes": ["openid"]},
     "glewlwyd-wrong": {"scopes": ["openid"]},
@@ -41,7 +40,7 @@ def documented():
     return yaml.safe_load(block)["providers"]["staff"]
 
 
-class Stage:
+class Fixture:
     """Both providers, the gateway, and the app behind it."""
 
     def __init__(self, folder):
@@ -61,7 +60,7 @@ class Stage:
             }
             for name in ENTRIES if name.startswith("canaille")
         }
-        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, PEOPLE, sizes=("256", "512"))
+        self.glewlwyd = Glewlwyd(folder, at_glewlwyd, USERS, sizes=("256", "512"))
         self.canaille = Canaille(folder, at_canaille)
         apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
         self.gateway = Gateway(folder, {name: self.entry(name) for name in ENTRIES}, apps, port=port)
@@ -82,44 +81,44 @@ class Stage:
         assert page.url.startswith(self.provider(name).origin), browser.history
         return browser, self.provider(name).agree(browser, page, user)
 
-    def refused(self):
+    def rejected(self):
         """The last line of the log about a rejection."""
         return [line for line in self.gateway.log.splitlines() if "refused" in line][-1]
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
-    stage = Stage(tmp_path_factory.mktemp("foreign"))
+def fixture(tmp_path_factory):
+    fixture = Fixture(tmp_path_factory.mktemp("foreign"))
     try:
-        with stage.glewlwyd, stage.canaille:
-            stage.gateway.start(env=stage.env)
+        with fixture.glewlwyd, fixture.canaille:
+            fixture.gateway.start(env=fixture.env)
             try:
-                yield stage
+                yield fixture
             finally:
-                stage.gateway.stop()
+                fixture.gateway.stop()
     finally:
-        stage.app.close()
+        fixture.app.close()
 
 
 BOTH = ["glewlwyd", "canaille"]
 
 
-def test_w_03_canaille_signs_out_and_sends_the_browser_back(stage):
-    """W-03: with `client_id` and the registered address Canaille redirects back, and the page knows that it worked."""
-    browser, _ = stage.sign_in("canaille", "/w03")
-    assert browser.visit("/oauth2/start/canaille").url.startswith(stage.origin), "Canaille knows the browser"
+def test_w_03_canaille_signs_out_and_sends_the_browser_back(fixture):
+    """W-03: with `client_id` and the registered URL Canaille redirects back, and the page confirms the sign-out."""
+    browser, _ = fixture.sign_in("canaille", "/w03")
+    assert browser.visit("/oauth2/start/canaille").url.startswith(fixture.origin), "Canaille knows the browser"
     end = browser.visit("/oauth2/sign_out", "POST", {})
-    assert end.status == 200 and end.url.startswith(f"{stage.origin}/oauth2/sign_out?state="), browser.history
+    assert end.status == 200 and end.url.startswith(f"{fixture.origin}/oauth2/sign_out?state="), browser.history
     assert "You are signed out at" in end.text and "as well." in end.text
-    assert browser.visit("/oauth2/start/canaille").url.startswith(stage.canaille.origin), "Canaille asks again"
+    assert browser.visit("/oauth2/start/canaille").url.startswith(fixture.canaille.origin), "Canaille asks again"
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_a_user_signs_in_and_the_app_knows_who_it_is(name, stage):
-    """Page, headers and assertion; somebody else is another user."""
-    browser, page = stage.sign_in(name, f"/page-{name}")
-    assert page.status == 200 and page.url == f"{stage.origin}/page-{name}", browser.history
-    seen = stage.app.seen(f"/page-{name}")[-1]
+def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
+    """Page, headers and assertion; another account is another user."""
+    browser, page = fixture.sign_in(name, f"/page-{name}")
+    assert page.status == 200 and page.url == f"{fixture.origin}/page-{name}", browser.history
+    seen = fixture.app.seen(f"/page-{name}")[-1]
     user = seen.get("X-Forwarded-User")
     assert re.fullmatch(rf"{name}:.+", user) and (name != "canaille" or user == "canaille:ada")
     claims = jwt.decode(seen.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
@@ -127,45 +126,45 @@ def test_a_user_signs_in_and_the_app_knows_who_it_is(name, stage):
     profile = browser.send("GET", "/oauth2/userinfo").json
     assert profile["email"] == "ada@example.com"
     assert profile["groups"] == (["platform"] if name == "canaille" else [])
-    other = stage.sign_in(name, user="zoe")[0].send("GET", "/oauth2/userinfo").json
+    other = fixture.sign_in(name, user="zoe")[0].send("GET", "/oauth2/userinfo").json
     assert other["user"] != user and other["name"] == "Zoë Müller"
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_w_01_rs512_is_refused_with_the_line_to_change_and_admitted_when_it_is_listed(name, stage):
-    """What Glewlwyd and Canaille sign with when their operators choose more than RS256."""
-    browser, page = stage.sign_in(f"{name}-512")
+def test_w_01_rs512_is_rejected_with_the_line_to_change_and_accepted_when_listed(name, fixture):
+    """The algorithm of Glewlwyd and Canaille when their operators choose more than RS256."""
+    browser, page = fixture.sign_in(f"{name}-512")
     assert page.status == 502 and "id_token.algorithm" in page.text and browser.ticket() is None
-    line = stage.refused()
+    line = fixture.rejected()
     for words in ("alg is 'RS512'", "admitted are", f"providers.{name}-512.id_token_algorithms: [RS512]"):
         assert words in line, line
     assert line.endswith(f" provider={name}-512"), "W-02: the line names the provider"
-    browser, page = stage.sign_in(f"{name}-listed")
-    assert page.status == 200 and browser.ticket(), stage.refused()
+    browser, page = fixture.sign_in(f"{name}-listed")
+    assert page.status == 200 and browser.ticket(), fixture.rejected()
 
 
-def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(stage):
+def test_w_07_userinfo_that_canaille_signs_is_verified_and_read(fixture):
     """OpenID Connect Core §5.3.2: `application/jwt`."""
-    browser, page = stage.sign_in("canaille-signed")
-    assert page.status == 200, stage.refused()
+    browser, page = fixture.sign_in("canaille-signed")
+    assert page.status == 200, fixture.rejected()
     assert browser.send("GET", "/oauth2/userinfo").json["name"] == "Ada Example"
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, stage):
-    """Glewlwyd says `unauthorized_client`, Canaille `invalid_client`."""
-    browser, page = stage.sign_in(f"{name}-wrong")
+def test_w_10_a_wrong_client_secret_hints_at_the_secret(name, fixture):
+    """Glewlwyd returns `unauthorized_client`, Canaille `invalid_client`."""
+    browser, page = fixture.sign_in(f"{name}-wrong")
     assert page.status == 502 and "openid.client_refused" in page.text and browser.ticket() is None
-    line = stage.refused()
+    line = fixture.rejected()
     assert "check client_id and client_secret" in line and SECRET[::-1] not in line, line
 
 
-def test_w_01_check_online_names_what_is_not_admitted_and_the_line_to_change(stage):
-    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than is admitted."""
-    answer = run("check", "--online", "--config", stage.gateway.path, env=stage.env)
-    lines = {tuple(line.split()[:2]): line for line in answer.stdout.splitlines() if re.match("glewlwyd|canaille", line)}
+def test_w_01_check_online_names_what_is_not_admitted_and_the_line_to_change(fixture):
+    """Glewlwyd's second plugin signs with RS512 only; Canaille offers more than the file accepts."""
+    response = run("check", "--online", "--config", fixture.gateway.path, env=fixture.env)
+    lines = {tuple(line.split()[:2]): line for line in response.stdout.splitlines() if re.match("glewlwyd|canaille", line)}
     failures = [key for key, line in lines.items() if " FAIL " in line]
-    assert answer.returncode == 1 and failures == [("glewlwyd-512", "keys")], answer.stdout
+    assert response.returncode == 1 and failures == [("glewlwyd-512", "keys")], response.stdout
     failure = lines["glewlwyd-512", "keys"]
     assert "RS512" in failure and "providers.glewlwyd-512.id_token_algorithms" in failure, failure
     offered = lines["canaille-wrong", "keys"]

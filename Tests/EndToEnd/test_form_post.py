@@ -33,7 +33,7 @@ def visit(tmp_path, provider_server, app):
         browser = Chromium(tmp_path, "--ignore-certificate-errors")
         opened.append(browser.close)
         browser.go(f"{gateway.origin}/hello?x=1")
-        browser.until("location.protocol == 'https:' && document.readyState == 'complete'", "the gateway answers")
+        browser.until("location.protocol == 'https:' && document.readyState == 'complete'", "the gateway responds")
         browser.origin, browser.realm = gateway.origin, realm
         return browser
 
@@ -43,7 +43,7 @@ def visit(tmp_path, provider_server, app):
 
 
 def test_a_posted_callback_from_another_site_signs_in(visit, app):
-    """form_post: the attempt's cookie is SameSite=None, so the browser sends it along with the provider's form."""
+    """form_post: the attempt's cookie is SameSite=None, so the browser sends it with the provider's form."""
     browser = visit(response_mode="form_post")
     browser.until(f"location.href == '{browser.origin}/hello?x=1'", "the page that was asked for")
     seen = app.requests[-1]
@@ -51,8 +51,8 @@ def test_a_posted_callback_from_another_site_signs_in(visit, app):
     assert browser.realm.requests[-1]["path"] in ("token", "userinfo")
 
 
-def test_without_its_own_cookie_rule_a_posted_callback_belongs_to_nobody(visit):
+def test_a_posted_callback_without_samesite_none_is_rejected(visit):
     """SameSite=Lax: an attempt that expects a redirect cannot be ended by a form from another site."""
     browser = visit()
-    browser.until("document.body.innerText.includes('openid.attempt_lost')", "nobody is signed in")
+    browser.until("document.body.innerText.includes('openid.attempt_lost')", "the callback is rejected")
     assert browser.realm.count("token") == 0

@@ -15,7 +15,7 @@ SERVICE = "test.Echo"
 
 
 class Echo(grpc.GenericRpcHandler):
-    """Methods by name; requests and answers are bytes."""
+    """Methods by name; requests and responses are bytes."""
     def __init__(self):
         self.metadata, self.cancelled, self.remaining = {}, threading.Event(), []
 
@@ -102,15 +102,15 @@ def call(channel, method, kind="unary_unary", service=SERVICE):
 
 def test_one_message_and_its_trailers(channel, echo):
     """Trailers are kept, ours are dropped, `te` reaches the app."""
-    answer, done = call(channel, "One").with_call(b"hello", timeout=10)
-    assert answer == b"hello" and done.code() == grpc.StatusCode.OK
+    response, done = call(channel, "One").with_call(b"hello", timeout=10)
+    assert response == b"hello" and done.code() == grpc.StatusCode.OK
     trailers = dict(done.trailing_metadata())
     assert trailers["x-trailer"] == "kept" and "x-gatehouse-evil" not in trailers
     assert echo.metadata["One"].get("x-forwarded-proto") == "https"
 
 
 def test_streams_in_every_direction(channel):
-    """Server, client and bidirectional streaming; each message as it comes."""
+    """Server, client and bidirectional streaming; each message passes as it comes."""
     assert list(call(channel, "Down", "unary_stream")(b"500", timeout=20)) == [b"%d" % index for index in range(500)]
     assert call(channel, "Up", "stream_unary")(iter([b"x" * 100_000] * 30), timeout=20) == b"3000000"
     going = threading.Semaphore(1)
@@ -122,31 +122,31 @@ def test_streams_in_every_direction(channel):
             sent.append(index)
             yield b"%d" % index
 
-    for index, answer in enumerate(call(channel, "Both", "stream_stream")(messages(), timeout=20)):
-        assert answer == b"%d" % index and len(sent) == index + 1
+    for index, response in enumerate(call(channel, "Both", "stream_stream")(messages(), timeout=20)):
+        assert response == b"%d" % index and len(sent) == index + 1
         going.release()
 
 
 def test_the_status_of_the_app_is_kept(channel):
-    """An error of the app is the app's."""
-    with pytest.raises(grpc.RpcError) as problem:
+    """An error of the app passes unchanged."""
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Fails")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.FAILED_PRECONDITION and problem.value.details() == "not now"
+    assert error.value.code() == grpc.StatusCode.FAILED_PRECONDITION and error.value.details() == "not now"
 
 
 def test_an_unknown_method_is_unimplemented(channel):
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Nothing")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNIMPLEMENTED
+    assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED
 
 
 def test_the_deadline_holds_at_the_gateway(channel, echo):
     """`grpc-timeout` is passed on and kept: the call at the app is cancelled."""
     echo.cancelled.clear()
     began = time.monotonic()
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "Slow")(b"", timeout=1.5)
-    assert problem.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() - began < 5
+    assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() - began < 5
     assert echo.cancelled.wait(10) and 0 < echo.remaining[-1] <= 1.5
 
 
@@ -160,15 +160,15 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_app(channel, echo):
     assert echo.cancelled.wait(10)
 
 
-def test_an_app_that_is_not_there_is_unavailable(channel):
+def test_an_app_that_is_down_is_unavailable(channel):
     """Gateway errors are trailers-only: 14."""
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "One", service="dead.Echo")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNAVAILABLE and "502" in problem.value.details()
+    assert error.value.code() == grpc.StatusCode.UNAVAILABLE and "502" in error.value.details()
 
 
-def test_a_stranger_is_unauthenticated(channel):
+def test_a_client_without_a_session_is_unauthenticated(channel):
     """Gateway errors are trailers-only: 16, no redirect."""
-    with pytest.raises(grpc.RpcError) as problem:
+    with pytest.raises(grpc.RpcError) as error:
         call(channel, "One", service="closed.Echo")(b"", timeout=10)
-    assert problem.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    assert error.value.code() == grpc.StatusCode.UNAUTHENTICATED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that attack: every H-row of security.md §4.2, and the S-rows that HTTP/2 can carry."""
+"""Frames that attack: the H rows, and the S rows that HTTP/2 can carry."""
 
 import struct
 
@@ -21,7 +21,7 @@ def client(gateway):
 
 @pytest.fixture
 def others(gateway):
-    """Whatever is done on one connection, another is served before and after."""
+    """Whatever happens on one connection, another is served before and after."""
     with Client(gateway.tls_port) as other:
         assert other.exchange(1, get()).status == 200
         yield other
@@ -29,7 +29,7 @@ def others(gateway):
     assert request(gateway.port, "/public/x").status == 200
 
 
-# Streams that are no request
+# Streams that are not requests
 
 MALFORMED = [
     ("H-05 CRLF in a value", get("/public/x", ("foo", "b\r\ntransfer-encoding: chunked"))),
@@ -45,7 +45,7 @@ MALFORMED = [
     ("H-06 an empty name", get("/public/x", ("", "c"))),
     ("H-06 an unknown pseudo-field", get("/public/x", (":foo", "c"))),
     ("H-06 a pseudo-field after a field", [*get("/public/x")[:3], ("a", "b"), (":path", "/public/x")]),
-    ("H-06 a pseudo-field of answers", get("/public/x", (":status", "200"))),
+    ("H-06 a pseudo-field of responses", get("/public/x", (":status", "200"))),
     ("H-07 CRLF in the path", get("/public/x HTTP/1.1\r\nA: b")),
     ("H-07 CRLF in the method", get(method="GET /admin HTTP/1.1\r\n")),
     ("H-07 CRLF in the authority", get(authority="gate.localhost\r\nA: b")),
@@ -71,20 +71,20 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("fields", [fields for _, fields in MALFORMED], ids=[name for name, _ in MALFORMED])
-def test_what_is_no_request_is_reset(fields, client, app, others):
-    """H-03 to H-09: the stream is reset, the app sees nothing, the connection goes on."""
+def test_an_invalid_request_is_reset(fields, client, app, others):
+    """H-03 to H-09: the stream is reset, the app gets nothing, the connection stays."""
     before = len(app.requests)
     client.request(1, fields)
     stream = client.over(1)
-    assert stream.reset == http2.PROTOCOL_ERROR and stream.answer is None, stream
+    assert stream.reset == http2.PROTOCOL_ERROR and stream.response is None, stream
     assert client.exchange(3, get()).status == 200
     assert len(app.requests) == before + 1
 
 
-# Requests that HTTP/1.1 refuses as well
+# Requests that HTTP/1.1 rejects as well
 
 
-def refused():
+def rejected():
     for method in ("get", "put", "F" * 33):
         yield "S-39", f"method {method}", get(method=method), 501
     for method in ("TRACE", "TRACK"):
@@ -119,12 +119,12 @@ def refused():
     yield "S-55 H-10", "a large cookie", get("/public/x", *[("cookie", f"a{at}=" + "b" * 100) for at in range(170)]), 431
 
 
-REFUSED = list(refused())
+REJECTED = list(rejected())
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
-def test_what_http_1_refuses_is_refused(row, client, app, others):
-    """S-rows on HTTP/2: the status of HTTP/1.1, or a reset; the app sees nothing, the connection goes on."""
+@pytest.mark.parametrize("row", REJECTED, ids=[f"{row[0]} {row[1]}" for row in REJECTED])
+def test_what_http_1_rejects_is_rejected(row, client, app, others):
+    """S rows on HTTP/2: the status of HTTP/1.1, or a reset; the app gets nothing, the connection stays."""
     before = len(app.requests)
     data = block(row[2])
     parts = [data[at:at + 16_000] for at in range(0, len(data), 16_000)]
@@ -132,36 +132,36 @@ def test_what_http_1_refuses_is_refused(row, client, app, others):
         last = http2.END_HEADERS if at == len(parts) - 1 else 0
         client.send(frame(http2.HEADERS if at == 0 else http2.CONTINUATION, last | (at == 0), 1, part))
     stream = client.over(1)
-    if stream.answer is None:
+    if stream.response is None:
         assert stream.reset == http2.PROTOCOL_ERROR and row[3] in (400, 405), stream
     else:
-        assert stream.answer.status == row[3]
+        assert stream.response.status == row[3]
     assert client.exchange(3, get()).status == 200
     assert len(app.requests) == before + 1
 
 
-def test_y_05_a_body_of_a_method_that_only_reads_is_a_body(client, app):
-    """Y-05 S-08: Elasticsearch's searches have one; it is never taken for a request."""
+def test_y_05_a_body_of_a_safe_method_is_a_body(client, app):
+    """Y-05 S-08: Elasticsearch's searches have one; it is never read as a request."""
     client.request(1, get("/public/y05"), end=False)
     client.data(1, b"GET /public/smuggled HTTP/1.1\r\n\r\n", end=True)
-    assert client.over(1).answer.status == 200
+    assert client.over(1).response.status == 200
     assert app.seen("/public/y05")[-1].body == b"GET /public/smuggled HTTP/1.1\r\n\r\n"
     assert not app.seen("/public/smuggled ")
 
 
 @pytest.mark.parametrize("length, body", [("0", b"x" * 10), ("5", b"x" * 10), ("10", b"x" * 5)])
-def test_a_length_that_is_wrong_resets_the_stream(length, body, client, app, others):
+def test_a_wrong_length_resets_the_stream(length, body, client, app, others):
     """H-02: the app never sees a complete request."""
     client.request(1, get("/public/h02", ("content-length", length), method="POST"), end=False)
     client.data(1, body, end=True)
     stream = client.over(1)
-    # Where no body was announced, the request may be answered before the data comes.
-    assert stream.reset == http2.PROTOCOL_ERROR or (length == "0" and stream.answer.status == 200), stream
+    # Where no body was announced, the response may come before the data.
+    assert stream.reset == http2.PROTOCOL_ERROR or (length == "0" and stream.response.status == 200), stream
     assert not any(b"x" in one.body and len(one.body) > int(length) for one in app.seen("/public/h02"))
     assert client.exchange(3, get()).status == 200
 
 
-def test_a_length_with_an_end_of_stream_is_refused(client, app):
+def test_a_length_with_an_end_of_stream_is_rejected(client, app):
     """H-02: five bytes announced, none sent."""
     before = len(app.requests)
     client.request(1, get("/public/x", ("content-length", "5"), method="POST"))
@@ -169,13 +169,13 @@ def test_a_length_with_an_end_of_stream_is_refused(client, app):
     assert len(app.requests) == before
 
 
-def test_a_host_that_means_the_same_is_dropped(client, gateway, app):
+def test_a_host_equal_to_the_authority_is_dropped(client, gateway, app):
     """H-08: one Host reaches the app."""
     assert client.exchange(1, get("/public/h08", ("host", "GATE.localhost"))).status == 200
     assert app.seen("/public/h08")[-1].all("host") == [gateway.authority]
 
 
-def test_crumbs_are_one_cookie(client, app):
+def test_cookie_fields_are_joined(client, app):
     """H-10."""
     crumbs = [("cookie", f"a{at}=b") for at in range(300)]
     assert client.exchange(1, get("/public/h10", *crumbs)).status == 200
@@ -188,7 +188,7 @@ def test_trailers_of_requests_are_dropped(client, app):
     client.data(1, b"abc")
     trailer = block([("x-auth-request-user", "evil"), ("x-a", "b")])
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, trailer))
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     seen = app.seen("/public/h18")[-1]
     assert seen.body == b"abc" and b"evil" not in seen.head and b"x-a" not in seen.head
     client.request(3, get("/public/x", method="POST"), end=False)
@@ -197,7 +197,7 @@ def test_trailers_of_requests_are_dropped(client, app):
 
 
 def test_managed_names_are_removed(client, app):
-    """S-40 A-rows: names that only the gateway may set are not passed on."""
+    """S-40 A-08 A-39: names that only the gateway may set are not passed on."""
     names = ["x-auth-request-email", "x-forwarded-user", "remote-user", "x-webauth-user", "grafana-login", "x-real-ip"]
     assert client.exchange(1, get("/public/managed", *[(name, "evil") for name in names])).status == 200
     assert b"evil" not in app.seen("/public/managed")[-1].head
@@ -207,13 +207,13 @@ def test_managed_names_are_removed(client, app):
 
 
 def calmed(client, code=http2.ENHANCE_YOUR_CALM):
-    """The connection is ended with a word that says why."""
+    """The connection ends with a GOAWAY that has an error code."""
     assert client.end() == code, (client.goaways, client.frames[-5:])
     assert client.is_closed
 
 
 def test_rapid_reset_ends_the_connection(client, app, others):
-    """H-11 CVE-2023-44487: requests that are reset at once; only so many reach the app."""
+    """H-11 CVE-2023-44487: requests that are reset at once; a limited number reaches the app."""
     before = len(app.requests)
     fields = block(get("/public/h11"))
     for start in range(0, 2000, 50):
@@ -230,7 +230,7 @@ def test_rapid_reset_ends_the_connection(client, app, others):
 
 @pytest.mark.parametrize("trigger", ["window", "length", "value", "refused"])
 def test_made_you_reset_ends_the_connection(trigger, client, app, others):
-    """H-12 CVE-2025-8671: streams that we have to reset are counted like those that the client resets."""
+    """H-12 CVE-2025-8671: streams that the gateway resets count like those that the client resets."""
     before = len(app.requests)
     for number in range(1, 4001, 2):
         if trigger == "window":
@@ -256,8 +256,8 @@ def test_made_you_reset_ends_the_connection(trigger, client, app, others):
         (lambda number: frame(http2.WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7FFFFFFF)), {http2.FLOW_CONTROL_ERROR}),
     ], ids=["window of 0", "short priority", "window of the connection"],
 )
-def test_triggers_that_end_the_connection_at_once(attack, codes, client, scripted, others):
-    """H-12: these are no way to make us reset stream after stream."""
+def test_made_you_reset_frames_that_end_the_connection_at_once(attack, codes, client, scripted, others):
+    """H-12: these frames cannot make the gateway reset stream after stream."""
     scripted("/public/wait", lambda wire, request: wire.more())
     client.request(1, get("/public/wait"))
     client.send(attack(1))
@@ -266,14 +266,14 @@ def test_triggers_that_end_the_connection_at_once(attack, codes, client, scripte
 
 
 def test_priorities_are_ignored(client, others):
-    """H-12: a stream that depends on itself is no fault, because RFC 7540's priorities have no meaning here."""
+    """H-12: a stream that depends on itself is not an error, because RFC 7540's priorities are ignored."""
     client.request(1, get("/public/x", method="POST"), end=False)
     client.send(frame(http2.PRIORITY, 0, 1, struct.pack(">IB", 1, 16)))
     client.data(1, b"", end=True)
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
 
 
-def test_data_after_the_end_is_no_way_to_make_us_work(client, others):
+def test_data_after_the_end_of_a_stream_is_counted(client, others):
     """H-12: DATA on a stream that the client has ended."""
     for number in range(1, 2001, 2):
         client.request(number, get())
@@ -287,7 +287,7 @@ def test_data_after_the_end_is_no_way_to_make_us_work(client, others):
 
 @pytest.mark.parametrize("size", [0, 1, 1000])
 def test_a_flood_of_continuation_ends_the_connection(size, client, others):
-    """H-13 CVE-2024-27919: a header block that does not end."""
+    """H-13 CVE-2024-27919: a field section that does not end."""
     client.send(frame(http2.HEADERS, http2.END_STREAM, 1, block(get())))
     part = literal("x-a", "b" * size) if size else b""
     for _ in range(10_000):
@@ -330,7 +330,7 @@ def test_a_flood_of_frames_ends_the_connection(name, client, scripted, others):
     calmed(client)
 
 
-def test_streams_of_short_messages_are_no_flood(client, app):
+def test_streams_of_short_messages_do_not_count_as_a_flood(client, app):
     """H-14: twenty thousand messages of twenty bytes each way, as gRPC and server-sent events have them."""
     client.request(1, get("/public/short", method="POST"), end=False)
     window = [65535, 65535]
@@ -349,11 +349,11 @@ def test_streams_of_short_messages_are_no_flood(client, app):
         window[:] = [one - 2000 for one in window]
         client.send(message * 100)
     client.data(1, b"", end=True)
-    assert client.answer(1).json["length"] == 400_000 and not client.goaways
+    assert client.response(1).json["length"] == 400_000 and not client.goaways
 
 
 def test_a_flood_of_unknown_frames_ends_the_connection(client, others):
-    """H-14: frames without a meaning are ignored, but not without end."""
+    """H-14: unknown frames are ignored up to a limit."""
     client.socket.settimeout(1)
     for _ in range(400):
         client.send(frame(0x42, 0, 0, b"x" * 16_000))
@@ -364,7 +364,7 @@ def test_a_flood_of_unknown_frames_ends_the_connection(client, others):
 
 
 def test_a_flood_that_is_not_read_is_bounded(gateway, others):
-    """H-14 CVE-2019-9512: acknowledgements are not piled up for a client that does not read."""
+    """H-14 CVE-2019-9512: acknowledgements for a client that does not read are limited."""
     before = gateway.memory_kib()
     with Client(gateway.tls_port) as client:
         client.socket.settimeout(1)
@@ -378,7 +378,7 @@ def test_a_flood_that_is_not_read_is_bounded(gateway, others):
     assert gateway.memory_kib() - before < 30_000
 
 
-def test_an_answer_in_one_byte_steps_ends_the_connection(client, others):
+def test_a_window_of_one_byte_ends_the_connection(client, others):
     """H-14 CVE-2019-9511: a window of one byte, opened again and again."""
     client.send(http2.settings(_4=1))
     client.grants = False
@@ -398,7 +398,7 @@ def test_an_hpack_bomb_is_stopped(client, gateway, others):
     bomb = b"\x40" + http2.integer(3) + b"x-a" + http2.integer(4000) + b"a" * 4000
     first = frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, block(get()) + bomb)
     client.send(first)
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     for number in range(3, 4001, 2):
         client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, number, block(get()) + b"\xbe" * 16_000))
         if client.is_closed:
@@ -410,21 +410,21 @@ def test_an_hpack_bomb_is_stopped(client, gateway, others):
 def test_many_small_fields_are_counted(client, others):
     """H-15 CVE-2026-49975: fields of no size still cost 32 bytes each."""
     client.request(1, get("/public/x", ("x", "")))
-    assert client.answer(1).status == 200
+    assert client.response(1).status == 200
     tiny = b"\x40\x01x\x00"
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 3, block(get()) + tiny + b"\xbe" * 2000))
-    assert client.over(3).answer.status == 431
+    assert client.over(3).response.status == 431
     assert client.exchange(5, get()).status == 200
 
 
-def test_a_table_size_beyond_ours_is_refused(client, others):
-    """H-15: the decoder's table stays as small as we have said."""
+def test_an_hpack_table_size_above_the_limit_is_rejected(client, others):
+    """H-15: the decoder's table stays within the announced size."""
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, 1, b"\x3f\xff\xff\x7f" + block(get())))
     assert client.end() == http2.COMPRESSION_ERROR
 
 
-def test_more_streams_than_allowed_are_refused(client, scripted, others):
-    """RFC 9113 §5.1.2: 100 at a time; libnghttp2 ends the connection of a client that knows and does not care."""
+def test_more_streams_than_allowed_are_rejected(client, scripted, others):
+    """RFC 9113 §5.1.2: 100 at a time; libnghttp2 ends the connection of a client that ignores the limit."""
     scripted("/public/hang", lambda wire, request: wire.more())
     client.wait(lambda: any(kind == http2.SETTINGS for kind, *_ in client.frames))
     client.exchange(1, get())
@@ -434,8 +434,8 @@ def test_more_streams_than_allowed_are_refused(client, scripted, others):
     assert client.end() == http2.PROTOCOL_ERROR
 
 
-def test_zero_windows_hold_no_more_than_a_bound(gateway, scripted, others):
-    """H-16: 100 large answers that are not taken cost a bounded amount of memory; deadlines are tested in Swift."""
+def test_zero_windows_use_bounded_memory(gateway, scripted, others):
+    """H-16: 100 large responses that are not read use bounded memory; deadlines are tested in Swift."""
     size = 3_000_000
     scripted("/public/h16", lambda wire, request: wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size))
     before = gateway.memory_kib()
@@ -454,8 +454,8 @@ def test_zero_windows_hold_no_more_than_a_bound(gateway, scripted, others):
 VIOLATIONS = [
     ("3.4 no preface", b"GET / HTTP/1.1\r\n\r\n" + b"x" * 24, {http2.PROTOCOL_ERROR}),
     ("4.2 a frame that is too large", frame(http2.DATA, 0, 1, b"x" * 16_385), {http2.FRAME_SIZE_ERROR}),
-    ("4.3 a broken header block", frame(http2.HEADERS, 5, 1, b"\x82\xff\xff\xff\xff\xff\xff\xff"), {http2.COMPRESSION_ERROR}),
-    ("4.3 another frame in a header block", frame(http2.HEADERS, 1, 1, block(get())) + frame(http2.PING, 0, 0, b"x" * 8),
+    ("4.3 an invalid field section", frame(http2.HEADERS, 5, 1, b"\x82\xff\xff\xff\xff\xff\xff\xff"), {http2.COMPRESSION_ERROR}),
+    ("4.3 another frame in a field section", frame(http2.HEADERS, 1, 1, block(get())) + frame(http2.PING, 0, 0, b"x" * 8),
      {http2.PROTOCOL_ERROR}),
     ("5.1 DATA on an idle stream", frame(http2.DATA, 1, 1, b"x"), {http2.PROTOCOL_ERROR}),
     ("5.1 RST_STREAM on an idle stream", frame(http2.RST_STREAM, 0, 1, b"\0\0\0\x08"), {http2.PROTOCOL_ERROR}),
@@ -497,7 +497,7 @@ def test_breaking_the_protocol_ends_the_connection(row, gateway, others):
 
 
 def test_x_12_streams_go_up_only(client, app, others):
-    """X-12 H-01 5.1.1: HEADERS on a stream that was skipped are a connection error; the app sees nothing of it."""
+    """X-12 H-01: HEADERS on a stream that was skipped are a connection error; the app gets nothing."""
     client.exchange(5, get())
     before = len(app.requests)
     client.request(3, get())
@@ -505,8 +505,8 @@ def test_x_12_streams_go_up_only(client, app, others):
     assert len(app.requests) == before
 
 
-def test_x_12_what_comes_late_on_a_stream_that_was_reset_is_ignored(client, others):
-    """X-12 RFC 9113 §5.1: the client may have sent it before it heard of the reset."""
+def test_x_12_late_frames_on_a_reset_stream_are_ignored(client, others):
+    """X-12 RFC 9113 §5.1: the client may have sent it before it received the reset."""
     client.request(1, get("/public/x", ("foo", "b\nc"), method="POST"), end=False)
     assert client.over(1).reset == http2.PROTOCOL_ERROR
     client.data(1, b"late", end=False)
@@ -515,18 +515,18 @@ def test_x_12_what_comes_late_on_a_stream_that_was_reset_is_ignored(client, othe
 
 
 def test_what_is_unknown_is_ignored(client):
-    """H-01 4.1, 5.5, 6.5.2: unknown frames and settings, PRIORITY on idle streams, padding, PING."""
+    """H-01 RFC 9113 §4.1, §5.5, §6.5.2: unknown frames and settings, PRIORITY on idle streams, padding, PING."""
     client.send(frame(0x42, 0xFF, 0, b"x" * 50) + http2.settings(_255=1))
     client.send(frame(http2.PRIORITY, 0, 7, struct.pack(">IB", 0, 16)))
     padded = bytes([5]) + block(get("/public/x", method="POST")) + b"\0" * 5
     client.send(frame(http2.HEADERS, http2.END_HEADERS | http2.PADDED, 9, padded))
     client.send(frame(http2.DATA, http2.END_STREAM | http2.PADDED, 9, bytes([200]) + b"abc" + b"\0" * 200))
-    assert client.answer(9).json["length"] == 3
+    assert client.response(9).json["length"] == 3
     client.send(frame(http2.PING, 0, 0, b"abcdefgh"))
     assert client.wait(lambda: any(kind == http2.PING and flags & http2.ACK for kind, flags, *_ in client.frames))
 
 
-def test_refusals_are_counted(gateway, client):
+def test_rejections_are_counted(gateway, client):
     """Metrics: by the same reasons as over HTTP/1.1."""
     before = gateway.metric("gatehouse_rejected_requests_total")
     client.request(1, get("/public/x", ("connection", "close")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ID tokens, userinfo, keys and discovery of a hostile provider: nobody is signed in (T-06, T-30 to T-44, A-45)."""
+"""ID tokens, userinfo, keys and discovery of a hostile provider: no session (T-06, T-30 to T-44, A-45)."""
 
 import json
 import threading
@@ -20,23 +20,23 @@ RSA, EC, ED = SHARED_KEYS
 
 
 def attempt(gateway, provider="mock"):
-    """One sign-in; gives the browser and the answer to its callback."""
+    """One sign-in; returns the browser and the response to its callback."""
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin(provider))
     return browser, browser.send("GET", landing)
 
 
-def assert_refused(gateway, realm, provider="mock"):
-    """Nobody is signed in, and userinfo was not asked with the token that came along."""
-    browser, answer = attempt(gateway, provider)
-    assert answer.status in (400, 403, 502), answer
+def assert_rejected(gateway, realm, provider="mock"):
+    """There is no session, and userinfo was not called."""
+    browser, response = attempt(gateway, provider)
+    assert response.status in (400, 403, 502), response
     assert browser.ticket() is None, browser.set_cookies
     assert realm.count("userinfo") == 0
-    return answer
+    return response
 
 
 def changed(**more):
-    """The proper claims with some changed; None removes one."""
+    """The valid claims with some changed; None removes one."""
     return lambda claims, realm: token(
         realm.key, {name: value
                     for name, value in {**claims, **more}.items() if value is not None}
@@ -44,7 +44,7 @@ def changed(**more):
 
 
 def text(change):
-    """The proper claims as text, changed as text."""
+    """The valid claims as text, changed as text."""
     return lambda claims, realm: token(realm.key, change(json.dumps(claims)))
 
 
@@ -93,15 +93,15 @@ def make(name, row):
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_a_claim_that_breaks_a_rule_signs_nobody_in(name, gateway, realm):
+def test_an_id_token_with_an_invalid_claim_is_rejected(name, gateway, realm):
     """T-06 T-38 T-39, OIDC Core §3.1.3.7, conformance rp-id_token-*: no session, no userinfo request."""
     realm.make = make(name, CLAIMS[name])
     if name in ("sub with a line end", "sub with NUL"):
-        # What a name may hold is judged with the whole profile, after userinfo has been asked.
-        browser, answer = attempt(gateway)
-        assert answer.status in (400, 403, 502) and browser.ticket() is None, answer
+        # Subjects are checked with the whole profile, after userinfo has been called.
+        browser, response = attempt(gateway)
+        assert response.status in (400, 403, 502) and browser.ticket() is None, response
     else:
-        assert_refused(gateway, realm)
+        assert_rejected(gateway, realm)
 
 
 FORMS = {
@@ -206,15 +206,15 @@ def swapped(key, claims):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_token_in_a_wrong_form_signs_nobody_in(name, gateway, realm):
-    """T-30 to T-44: before any claim is believed."""
+def test_a_malformed_token_is_rejected(name, gateway, realm):
+    """T-30 to T-44: the form is checked before any claim."""
     realm.make = FORMS[name]
-    assert_refused(gateway, realm)
+    assert_rejected(gateway, realm)
 
 
 @pytest.mark.parametrize("header", ["jku", "x5u", "jwk", "x5c"])
-def test_a_key_from_the_token_is_not_used_nor_fetched(header, gateway, realm, provider_server):
-    """T-35: the header's own keys and addresses are ignored."""
+def test_a_key_from_the_token_is_neither_used_nor_fetched(header, gateway, realm, provider_server):
+    """T-35: keys and URLs in the header are ignored."""
     thief = Key("thief")
     strays = len(provider_server.strays)
     value = {
@@ -222,19 +222,19 @@ def test_a_key_from_the_token_is_not_used_nor_fetched(header, gateway, realm, pr
         "x5c": ["AAAA"],
     }[header]
     realm.make = lambda claims, realm: token(thief, claims, {"kid": "rsa", header: value})
-    assert_refused(gateway, realm)
+    assert_rejected(gateway, realm)
     realm.make = lambda claims, realm: token(realm.key, claims, {header: value})
-    browser, answer = attempt(gateway)
-    assert answer.status in (303, 502)
+    browser, response = attempt(gateway)
+    assert response.status in (303, 502)
     assert len(provider_server.strays) == strays
 
 
 @pytest.mark.parametrize("key", SHARED_KEYS, ids=lambda key: key.kind)
-def test_a_proper_token_signs_in(key, gateway, realm):
+def test_a_valid_token_signs_in(key, gateway, realm):
     """Conformance rp-id_token-sig-*: RS256, ES256, EdDSA."""
     realm.key = key
-    browser, answer = attempt(gateway)
-    assert answer.status == 303 and browser.ticket()
+    browser, response = attempt(gateway)
+    assert response.status == 303 and browser.ticket()
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ def test_a_proper_token_signs_in(key, gateway, realm):
 def test_what_the_standard_allows_is_accepted(change, gateway, realm):
     """OIDC Core §3.1.3.7, RFC 7519: audience as a list of one, fractions, unknown claims, no at_hash."""
     realm.make = changed(**change)
-    browser, answer = attempt(gateway)
-    assert answer.status == 303 and browser.ticket(), answer
+    browser, response = attempt(gateway)
+    assert response.status == 303 and browser.ticket(), response
 
 
 @pytest.mark.parametrize(
@@ -264,18 +264,18 @@ def test_what_the_standard_allows_is_accepted(change, gateway, realm):
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_userinfo_about_somebody_else_signs_nobody_in(userinfo, gateway, realm):
+def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
     """OIDC Core §5.3.2, A-45 A-47: the subject must be the same; size, depth and form are bounded."""
-    realm.person = {"sub": "ada"}
-    realm.userinfo = lambda person: userinfo
-    browser, answer = attempt(gateway)
-    assert answer.status >= 400 and browser.ticket() is None
+    realm.user = {"sub": "ada"}
+    realm.userinfo = lambda user: userinfo
+    browser, response = attempt(gateway)
+    assert response.status >= 400 and browser.ticket() is None
     assert realm.count("userinfo") == 1
 
 
 def test_claims_of_the_id_token_win(gateway, realm, app):
     """OIDC Core §5.3: userinfo fills gaps; it does not overrule what is signed."""
-    realm.userinfo = lambda person: {
+    realm.userinfo = lambda user: {
         "sub": "ada", "email": "root@example.com", "email_verified": True, "preferred_username": "ada.l",
     }
     browser = Browser(gateway)
@@ -283,7 +283,7 @@ def test_claims_of_the_id_token_win(gateway, realm, app):
     assert app.seen("/signed-wins")[-1].get("X-Forwarded-Email") == "ada@example.com"
 
 
-TOKEN_ANSWERS = {
+TOKEN_RESPONSES = {
     "no id_token": lambda a: {k: v
                               for k, v in a.items()
                               if k != "id_token"}, "id_token null": lambda a: {**a, "id_token": None},
@@ -299,12 +299,12 @@ TOKEN_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", TOKEN_ANSWERS)
-def test_a_strange_answer_of_the_token_endpoint_signs_nobody_in(name, gateway, realm):
-    """A-45 A-47 K10: form, size and depth of the token answer."""
-    realm.token_answer = TOKEN_ANSWERS[name]
-    browser, answer = attempt(gateway)
-    assert answer.status >= 400 and browser.ticket() is None, answer
+@pytest.mark.parametrize("name", TOKEN_RESPONSES)
+def test_a_malformed_token_response_is_rejected(name, gateway, realm):
+    """A-45 A-47 K-10: form, size and depth of the token response."""
+    realm.token_response = TOKEN_RESPONSES[name]
+    browser, response = attempt(gateway)
+    assert response.status >= 400 and browser.ticket() is None, response
 
 
 CANNED = {
@@ -319,31 +319,31 @@ CANNED = {
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 @pytest.mark.parametrize("name", CANNED)
 def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
-    """Style §3: the provider's fault is told as such; nobody is signed in."""
-    realm.person = {"sub": "ada"}
+    """The page names the provider's failure; there is no session."""
+    realm.user = {"sub": "ada"}
     realm.documents[path] = CANNED[name]
-    browser, answer = attempt(gateway)
+    browser, response = attempt(gateway)
     if path == "userinfo" and name in ("500", "429"):
-        # W-11: down, which only leaves unknown what it would have said.
-        assert answer.status == 303 and browser.ticket()
+        # W-11: down, so its claims are unknown.
+        assert response.status == 303 and browser.ticket()
         return
-    assert answer.status in (502, 400, 403) and browser.ticket() is None, answer
-    assert "oops" not in answer.text and "<b>" not in answer.text
+    assert response.status in (502, 400, 403) and browser.ticket() is None, response
+    assert "oops" not in response.text and "<b>" not in response.text
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("path", ["token", "userinfo"])
 def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm, provider_server):
     """P-03 T-53 PyJWT CVE-2026-102267: nothing is sent to the place a redirect names."""
-    realm.person = {"sub": "ada"}
+    realm.user = {"sub": "ada"}
     strays = len(provider_server.strays)
     realm.documents[path] = (status, {"Location": f"{provider_server.origin}/stray/{path}"}, b"")
-    browser, answer = attempt(gateway)
-    assert answer.status >= 400 and browser.ticket() is None
+    browser, response = attempt(gateway)
+    assert response.status >= 400 and browser.ticket() is None
     assert len(provider_server.strays) == strays
 
 
-# Faults of discovery and keys: each with a provider of its own, since documents are kept.
+# Failures of discovery and keys: each with its own provider, since documents are cached.
 
 weak = rsa.generate_private_key(65537, 1024)
 odd_exponent = {**RSA.jwk, "e": "Aw"}
@@ -358,8 +358,8 @@ def metadata(**more):
     return lambda realm: realm.metadata.update(more)
 
 
-def canned(path, *answer):
-    return lambda realm: realm.documents.update({path: answer})
+def canned(path, *response):
+    return lambda realm: realm.documents.update({path: response})
 
 
 DISCOVERY = ".well-known/openid-configuration"
@@ -406,7 +406,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, provider_server):
-    """A gateway with a provider for each fault, a silent one and a rotating one."""
+    """A gateway with a provider for each failure, a silent one and one that rotates keys."""
     app = Upstream()
     sock, port = silent_port()
     names = [*WORLD, *GOOD, "rotating", "counting"]
@@ -421,30 +421,30 @@ def world(tmp_path_factory, provider_server):
 
 
 @pytest.mark.parametrize("name", WORLD)
-def test_a_faulty_provider_signs_nobody_in(name, world, provider_server):
-    """T-11 T-15 T-33 T-34 T-53 T-54 A-45 A-47, conformance rp-discovery-*: keys and metadata are judged as strictly."""
+def test_a_sign_in_with_a_faulty_provider_fails(name, world, provider_server):
+    """T-11 T-15 T-33 T-34 T-53 T-54 A-45 A-47, conformance rp-discovery-*: keys and metadata are checked strictly."""
     realm = provider_server.realm(name)
     realm.reset()
     WORLD[name](realm)
     strays = len(provider_server.strays)
     browser = Browser(world)
-    answer = browser.visit(f"/oauth2/start/{name}", stop=lambda url: url.startswith(realm.issuer))
-    if answer.status in (302, 303):
-        answer = browser.send("GET", browser.authorize(answer.next))
-    assert answer.status in (400, 403, 502, 503), answer
+    response = browser.visit(f"/oauth2/start/{name}", stop=lambda url: url.startswith(realm.issuer))
+    if response.status in (302, 303):
+        response = browser.send("GET", browser.authorize(response.next))
+    assert response.status in (400, 403, 502, 503), response
     assert browser.ticket() is None
     assert len(provider_server.strays) == strays, "a redirect was followed"
     assert realm.count("userinfo") == 0
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_proper_provider_with_its_own_ways_signs_in(name, world, provider_server):
+def test_a_correct_but_unusual_provider_signs_in(name, world, provider_server):
     """Conformance rp-id_token-kid-absent-single-jwks, rp-token_endpoint-client_secret_post; odd keys are skipped."""
     realm = provider_server.realm(name)
     realm.reset()
     GOOD[name](realm)
-    browser, answer = attempt(world, name)
-    assert answer.status == 303 and browser.ticket(), answer
+    browser, response = attempt(world, name)
+    assert response.status == 303 and browser.ticket(), response
     if name == "secret-post":
         sent = next(one for one in realm.requests if one["path"] == "token")
         assert sent["form"]["client_secret"] == "client secret+/%" and "Authorization" not in sent["fields"]
@@ -459,8 +459,8 @@ def test_a_rotated_key_is_fetched_once(world, provider_server):
     fresh = Key("fresh")
     realm.keys = [*SHARED_KEYS, fresh]
     realm.key = fresh
-    browser, answer = attempt(world, "rotating")
-    assert answer.status == 303 and browser.ticket(), answer
+    browser, response = attempt(world, "rotating")
+    assert response.status == 303 and browser.ticket(), response
     assert realm.count("jwks") == fetched + 1
     for index in range(20):
         realm.make = lambda claims, realm: token(fresh, claims, {"kid": f"random-{index}"})
@@ -469,7 +469,7 @@ def test_a_rotated_key_is_fetched_once(world, provider_server):
 
 
 def test_many_sign_ins_fetch_discovery_and_keys_once(world, provider_server):
-    """K6 T-50: single flight."""
+    """K-06 T-50: single flight."""
     realm = provider_server.realm("counting")
     realm.reset()
     results = []
@@ -482,14 +482,14 @@ def test_many_sign_ins_fetch_discovery_and_keys_once(world, provider_server):
     assert realm.count(DISCOVERY) == 1 and realm.count("jwks") == 1
 
 
-def test_a_silent_provider_disturbs_nobody(world, provider_server):
-    """R-40 R-42: one provider that never answers ends at its time-out, and the others go on meanwhile."""
+def test_a_silent_provider_does_not_disturb_others(world, provider_server):
+    """R-40 R-42: calls to a provider that never responds time out, and the others work meanwhile."""
     began = time.monotonic()
     ended = []
 
     def wait():
-        answer = Browser(world).send("GET", "/oauth2/start/silent")
-        ended.append((answer.status, time.monotonic() - began))
+        response = Browser(world).send("GET", "/oauth2/start/silent")
+        ended.append((response.status, time.monotonic() - began))
 
     threads = [threading.Thread(target=wait) for _ in range(4)]
     for thread in threads:
@@ -504,21 +504,21 @@ def test_a_silent_provider_disturbs_nobody(world, provider_server):
     assert all(status in (502, 503, 504) and seconds < 13 for status, seconds in ended), ended
 
 
-def test_a_client_that_leaves_during_a_sign_in_does_no_harm(world, provider_server):
-    """A-37 K11: the browser is gone before the provider answers."""
+def test_a_client_that_disconnects_during_a_sign_in_does_no_harm(world, provider_server):
+    """A-37 K-11: the browser disconnects before the provider responds."""
     wires = [Wire(world.port) for _ in range(20)]
     for wire in wires:
         wire.send(b"GET /oauth2/start/silent HTTP/1.1\r\nHost: gate.localhost\r\nAccept: text/html\r\n\r\n")
     for wire in wires:
         wire.close()
-    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the abandoned requests are gone", 15)
+    eventually(lambda: world.metric("gatehouse_requests_in_flight") == 0, "the cancelled requests have ended", 15)
     assert Browser(world).send("GET", "/oauth2/sign_in").status == 200
 
 
 @pytest.mark.parametrize("path", ["token", "userinfo"])
-def test_a_client_that_leaves_while_its_code_is_redeemed_does_no_harm(path, gateway, realm):
-    """A-37 K11: the provider answers after the browser has gone; nobody is signed in, nothing is left behind."""
-    realm.person = {"sub": "ada"}
+def test_a_client_that_disconnects_while_its_code_is_redeemed_does_no_harm(path, gateway, realm):
+    """A-37 K-11: the provider responds after the browser has disconnected; nothing leaks."""
+    realm.user = {"sub": "ada"}
     realm.holds[path] = threading.Event()
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin("mock"))
@@ -538,11 +538,11 @@ def test_a_sign_out_goes_on_to_the_provider(world, provider_server):
     realm = provider_server.realm("end-session")
     realm.reset()
     GOOD["end-session"](realm)
-    browser, answer = attempt(world, "end-session")
+    browser, response = attempt(world, "end-session")
     ticket = browser.ticket()
-    assert answer.status == 303 and ticket
-    answer = browser.sign_out()
-    location = answer.get("location")
-    assert answer.status == 303 and location.startswith(f"{realm.issuer}/logout?x=1&"), location
+    assert response.status == 303 and ticket
+    response = browser.sign_out()
+    location = response.get("location")
+    assert response.status == 303 and location.startswith(f"{realm.issuer}/logout?x=1&"), location
     assert "id_token_hint=" in location and "post_logout_redirect_uri=" in location and browser.ticket() is None
     assert request(world.port, "/x", fields=[("Cookie", f"gatehouse={ticket}")]).status == 401

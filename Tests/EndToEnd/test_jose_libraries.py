@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys and ID tokens that other libraries made: odd but legal ones sign in, odd and illegal ones nobody."""
+"""Keys and ID tokens of other libraries: unusual but valid ones sign in, invalid ones do not."""
 
 import base64
 import datetime
@@ -45,7 +45,7 @@ def shuffled(members):
     return {name: members[name] for name in names}
 
 
-# What a key set may say of a key beside the key. RFC 7517 §4.
+# Parameters of a key in a key set beside the key itself. RFC 7517 §4.
 JWK_FORMS = {
     "nothing but the key": lambda maker: {},
     "use": lambda maker: {"use": "sig"},
@@ -54,7 +54,7 @@ JWK_FORMS = {
     "key_ops": lambda maker: {"key_ops": ["verify"]},
     "exported by a browser": lambda maker: {"ext": True, "key_ops": ["verify"], "alg": maker.algorithm},
     "a certificate": with_certificate,
-    "members nobody knows": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
+    "unknown members": lambda maker: {"exp": 2, "revoked": None, "äö": [{}], "x5u": "http://127.0.0.1:1"},
     "a kid that is an address": lambda maker: {"kid": f"https://id.example/keys?{maker.algorithm}#1"},
     "a kid with spaces": lambda maker: {"kid": f"key of {maker.algorithm}"},
     "a kid beyond ASCII": lambda maker: {"kid": f"schlüssel-🔑-{maker.algorithm}"},
@@ -98,7 +98,7 @@ def bad_forms():
 
 @pytest.fixture(scope="module")
 def foreign():
-    """Keys of kinds and sizes that are not used here."""
+    """Keys of kinds and sizes that the gateway does not support."""
     return {
         "P-521": Joserfc("ES512"), "secp256k1": Joserfc("ES256K"),
         "Ed448": jwcrypto_jwk.JWK.generate(kty="OKP", crv="Ed448", kid="Ed448"),
@@ -106,8 +106,8 @@ def foreign():
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
-    """A gateway with realms whose keys are other libraries'."""
+def own_gateway(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
+    """A gateway with realms that have keys of other libraries."""
     app = Upstream()
     every = [maker.jwk for maker in makers.values()] + [foreign["P-521"].jwk, foreign["secp256k1"].jwk]
     every.append(foreign["Ed448"].export_public(as_dict=True))
@@ -134,14 +134,14 @@ def stage(tmp_path_factory, provider_server, makers, forms, bad_forms, foreign):
 
 class Attempt:
     """One sign-in whose token is made by `sign(header, claims as text, claims)`."""
-    def __init__(self, stage, server, realm, algorithm, header, sign, change=None, write=json.dumps):
+    def __init__(self, own_gateway, server, realm, algorithm, header, sign, change=None, write=json.dumps):
         self.realm = server.realm(realm)
         documents = self.realm.documents
         self.realm.reset()
         self.realm.documents = documents
         self.made, kept = None, {}
 
-        def answer(given):
+        def response(given):
             claims = {**kept["claims"], "at_hash": half_hash(given["access_token"], algorithm)}
             claims = change(claims) if change else claims
             text = claims if isinstance(claims, bytes) else write(claims).encode()
@@ -149,88 +149,88 @@ class Attempt:
             return {**given, "id_token": self.made}
 
         self.realm.make = lambda claims, realm: kept.update(claims=claims) or ""
-        self.realm.token_answer = answer
-        self.browser = Browser(stage)
-        self.answer = self.browser.send("GET", self.browser.authorize(self.browser.begin(realm)))
+        self.realm.token_response = response
+        self.browser = Browser(own_gateway)
+        self.response = self.browser.send("GET", self.browser.authorize(self.browser.begin(realm)))
 
     def assert_signed_in(self):
-        assert self.answer.status == 303 and self.browser.ticket(), self.answer
+        assert self.response.status == 303 and self.browser.ticket(), self.response
         profile = self.browser.send("GET", "/oauth2/userinfo").json
         assert profile["user"] == f"{self.realm.name}:ada"
         return profile
 
-    def assert_refused(self, code):
-        """Refused for this reason, with a token that was really made."""
-        assert self.made and self.answer.status in (400, 403, 502), self.answer
+    def assert_rejected(self, code):
+        """Rejected for this reason, with a token that was really made."""
+        assert self.made and self.response.status in (400, 403, 502), self.response
         assert self.browser.ticket() is None and self.realm.count("userinfo") == 0
-        shown = re.search("<code>([a-z_.]+)</code>", self.answer.text)
+        shown = re.search("<code>([a-z_.]+)</code>", self.response.text)
         assert (shown and shown.group(1)) == code
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_a_token_of_each_library_and_algorithm_signs_in(library, algorithm, stage, makers, provider_server):
-    """Real parts: keys as the library exports them, `at_hash` by the hash of the algorithm."""
+def test_a_token_of_each_library_and_algorithm_signs_in(library, algorithm, own_gateway, makers, provider_server):
+    """Keys as the library exports them, `at_hash` by the hash of the algorithm."""
     maker = makers[library.name, algorithm]
-    Attempt(stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES384", "EdDSA"])
-def test_half_a_hash_of_another_length_signs_nobody_in(algorithm, stage, makers, provider_server):
+def test_half_a_hash_of_another_length_is_rejected(algorithm, own_gateway, makers, provider_server):
     """OpenID Connect Core §3.1.3.6: SHA-384 for ES384; what fits another algorithm does not fit this one."""
     maker, other = makers["PyJWT", algorithm], "ES384" if algorithm != "ES384" else "RS256"
     Attempt(
-        stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign,
+        own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, maker.sign,
         lambda claims: {**claims, "at_hash": half_hash("anything", other)},
-    ).assert_refused("id_token.access_token_hash")
+    ).assert_rejected("id_token.access_token_hash")
 
 
 @pytest.mark.parametrize("algorithm", ["PS256", "ES384"])
 @pytest.mark.parametrize("form", JWK_FORMS)
-def test_a_key_in_each_form_that_is_legal_verifies(form, algorithm, stage, forms, provider_server):
+def test_a_key_in_each_form_that_is_legal_verifies(form, algorithm, own_gateway, forms, provider_server):
     """RFC 7517 §4: with and without `use`, `alg`, `key_ops`, certificates; any order, any name."""
     maker = forms[form, algorithm]
-    Attempt(stage, provider_server, "jose-forms", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose-forms", algorithm, {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("form", BAD_JWK_FORMS)
-def test_a_key_that_is_for_something_else_verifies_nothing(form, stage, bad_forms, provider_server):
-    """RFC 7517 §4.2 to §4.4: neither by its name nor as the only one that could fit."""
+def test_a_key_for_another_use_verifies_nothing(form, own_gateway, bad_forms, provider_server):
+    """RFC 7517 §4.2 to §4.4: neither by its id nor as the only one that could fit."""
     maker = bad_forms[form]
     for header in ({"kid": str(maker.jwk["kid"])}, {}):
-        Attempt(stage, provider_server, "jose-bad", "RS256", header, maker.sign).assert_refused("id_token.key_unknown")
+        Attempt(own_gateway, provider_server, "jose-bad", "RS256", header, maker.sign).assert_rejected("id_token.key_unknown")
 
 
-def test_a_key_set_may_be_written_in_any_way(stage, makers, provider_server):
-    """RFC 7517 §5 and §8.5.2: its own media type, white space, members that nobody knows."""
+def test_a_key_set_may_be_written_in_any_way(own_gateway, makers, provider_server):
+    """RFC 7517 §5 and §8.5.2: its own media type, white space, unknown members."""
     maker = makers["Authlib", "ES256"]
-    Attempt(stage, provider_server, "jose-written", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose-written", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
-def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, stage, makers, provider_server):
-    """OpenID Connect Core §10.1: a name is needed only if there are several keys of the kind."""
+def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, own_gateway, makers, provider_server):
+    """OpenID Connect Core §10.1: a key id is needed only if there are several keys of the kind."""
     maker = makers["joserfc", algorithm]
-    Attempt(stage, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
-    Attempt(stage, provider_server, "jose", algorithm, {}, maker.sign).assert_refused("id_token.key_unknown")
+    Attempt(own_gateway, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", algorithm, {}, maker.sign).assert_rejected("id_token.key_unknown")
 
 
 HEADERS = {
     "no typ": {}, "typ JWT": {"typ": "JWT"}, "typ in small letters": {"typ": "jwt"},
-    "members nobody knows": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
+    "unknown members": {"nonce": "x", "äö": {"a": [None]}, "ver": 1.0, "x5t": "AAAA", "x5t#S256": "AAAA"},
     "a header of 8 kB": {"note": "n" * 8000},
 }
 
 
 @pytest.mark.parametrize("name", HEADERS)
 @pytest.mark.parametrize("library", [PyJWT, Joserfc, Authlib, Jwcrypto], ids=lambda library: library.name)
-def test_a_header_may_say_more(library, name, stage, makers, provider_server):
+def test_unknown_header_parameters_are_ignored(library, name, own_gateway, makers, provider_server):
     """RFC 7515 §4: what is not understood and not critical is ignored."""
     if library is Jwcrypto and "äö" in HEADERS[name]:
         return
     maker = makers[library.name, "ES256"]
     header = {**HEADERS[name], "kid": maker.jwk["kid"]}
-    Attempt(stage, provider_server, "jose", "ES256", header, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", "ES256", header, maker.sign).assert_signed_in()
 
 
 def exactly(name, spelling):
@@ -273,7 +273,7 @@ def spelled(claims):
 
 @pytest.mark.parametrize("library", [Joserfc, Authlib], ids=lambda library: library.name)
 @pytest.mark.parametrize("name", LEGAL)
-def test_odd_but_legal_claims_sign_in(name, library, stage, makers, provider_server):
+def test_unusual_but_valid_claims_sign_in(name, library, own_gateway, makers, provider_server):
     """RFC 7519 §2, RFC 8259: NumericDate is any JSON number, text any Unicode, and what is unknown is ignored."""
     maker, change = makers[library.name, "PS256"], LEGAL[name]
 
@@ -282,16 +282,16 @@ def test_odd_but_legal_claims_sign_in(name, library, stage, makers, provider_ser
         return changed.encode() if isinstance(changed, str) else changed
 
     profile = Attempt(
-        stage, provider_server, "jose", "PS256", {"kid": maker.jwk["kid"]}, maker.sign, bytes_or_claims
+        own_gateway, provider_server, "jose", "PS256", {"kid": maker.jwk["kid"]}, maker.sign, bytes_or_claims
     ).assert_signed_in()
     assert profile["name"] == ("Zoë 🦊 李" if name == "a name beyond the first plane" else "Ada Example")
 
 
 @pytest.mark.parametrize("write", [pretty, lambda claims: json.dumps(claims, ensure_ascii=False)], ids=["wide", "raw"])
-def test_white_space_and_raw_letters_do_not_count(write, stage, makers, provider_server):
+def test_white_space_and_raw_letters_in_json_are_accepted(write, own_gateway, makers, provider_server):
     maker = makers["joserfc", "ES256"]
     profile = Attempt(
-        stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign,
+        own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign,
         lambda claims: {**claims, "name": "Zoë Müller"}, write,
     ).assert_signed_in()
     assert profile["name"] == "Zoë Müller"
@@ -301,7 +301,7 @@ ILLEGAL_TEXT = {
     "a byte order mark": lambda text: b"\xef\xbb\xbf" + text, "UTF-16": lambda text: text.decode().encode("utf-16"),
     "UTF-32": lambda text: text.decode().encode("utf-32-be"), "latin-1": lambda text: text[:-1] + b', "x": "\xe4"}',
     "half a pair": lambda text: text.replace(b'"sub": "ada"', b'"sub": "ada\\ud83e"'),
-    "half a pair that nobody reads": lambda text: text[:-1] + b', "x": "\\udc00"}',
+    "half a surrogate pair in an unknown member": lambda text: text[:-1] + b', "x": "\\udc00"}',
     "a comment": lambda text: b"/* */" + text, "an octal exp": lambda text: text.replace(b'"exp": ', b'"exp": 0'),
     "a plus before exp": lambda text: text.replace(b'"exp": ', b'"exp": +'),
     "an unfinished fraction": lambda text: text[:-1] + b', "x": 1.}',
@@ -311,13 +311,13 @@ ILLEGAL_TEXT = {
 
 
 @pytest.mark.parametrize("name", ILLEGAL_TEXT)
-def test_claims_that_are_no_strict_json_sign_nobody_in(name, stage, makers, provider_server):
-    """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a mark, each name once; signed properly by PyJWT."""
+def test_claims_in_invalid_json_are_rejected(name, own_gateway, makers, provider_server):
+    """RFC 8259, RFC 7519 §4 and §7.2: UTF-8 without a byte order mark, each name once; validly signed by PyJWT."""
     maker = makers["PyJWT", "RS256"]
     Attempt(
-        stage, provider_server, "jose", "RS256", {"kid": maker.jwk["kid"]},
+        own_gateway, provider_server, "jose", "RS256", {"kid": maker.jwk["kid"]},
         lambda header, text: maker.sign(header, ILLEGAL_TEXT[name](text)),
-    ).assert_refused("id_token.malformed")
+    ).assert_rejected("id_token.malformed")
 
 
 def joserfc_signs(key, algorithm):
@@ -327,14 +327,14 @@ def joserfc_signs(key, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS384", "PS512"])
-def test_a_good_signature_of_an_algorithm_that_is_not_allowed_signs_nobody_in(
-    algorithm, stage, makers, provider_server
+def test_a_valid_signature_of_an_algorithm_that_is_not_allowed_is_rejected(
+    algorithm, own_gateway, makers, provider_server
 ):
     """RFC 8725 §3.1: the key is the provider's, the signature right, the algorithm not on the list."""
     maker = makers["joserfc", "RS256"]
     Attempt(
-        stage, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, joserfc_signs(maker.key, algorithm)
-    ).assert_refused("id_token.algorithm")
+        own_gateway, provider_server, "jose", algorithm, {"kid": maker.jwk["kid"]}, joserfc_signs(maker.key, algorithm)
+    ).assert_rejected("id_token.algorithm")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_a_good_signature_of_an_algorithm_that_is_not_allowed_signs_nobody_in(
         ("Ed448", "EdDSA", "id_token.key_unknown"),
     ],
 )
-def test_a_good_signature_of_another_curve_signs_nobody_in(name, algorithm, code, stage, foreign, provider_server):
+def test_a_valid_signature_of_another_curve_is_rejected(name, algorithm, code, own_gateway, foreign, provider_server):
     """RFC 8725 §3.1: these curves are in the key set and are not used."""
     key = foreign[name]
     if name == "Ed448":
@@ -352,11 +352,11 @@ def test_a_good_signature_of_another_curve_signs_nobody_in(name, algorithm, code
         sign = maker.sign
     else:
         sign, kid = joserfc_signs(key.key, algorithm), key.jwk["kid"]
-    Attempt(stage, provider_server, "jose", algorithm, {"kid": kid}, sign).assert_refused(code)
+    Attempt(own_gateway, provider_server, "jose", algorithm, {"kid": kid}, sign).assert_rejected(code)
 
 
 def hs256(secret):
-    """HMAC by hand: the libraries know better than to take a public key for a secret."""
+    """HMAC by hand: the libraries do not accept a public key as a secret."""
     def sign(header, text):
         covered = f"{b64(json.dumps(header))}.{b64(text)}"
         return f"{covered}.{b64(hmac.digest(secret, covered.encode(), 'sha256'))}"
@@ -365,7 +365,7 @@ def hs256(secret):
 
 
 @pytest.mark.parametrize("secret", ["client secret", "PEM", "PEM without a line end", "DER", "JWK"])
-def test_hs256_signs_nobody_in_even_with_the_right_secret(secret, stage, makers, provider_server):
+def test_hs256_is_rejected_even_with_the_right_secret(secret, own_gateway, makers, provider_server):
     """RFC 8725 §3.1, CVE-2015-9235: neither by the client secret, which is legal elsewhere, nor by a public key."""
     maker = makers["joserfc", "RS256"]
     pem = maker.key.as_pem(private=False)
@@ -374,13 +374,13 @@ def test_hs256_signs_nobody_in_even_with_the_right_secret(secret, stage, makers,
         "DER": maker.key.as_der(private=False), "JWK": json.dumps(maker.jwk).encode(),
     }
     for header in ({"kid": maker.jwk["kid"]}, {}):
-        Attempt(stage, provider_server, "jose", "HS256", header, hs256(bytes_of[secret])).assert_refused(
+        Attempt(own_gateway, provider_server, "jose", "HS256", header, hs256(bytes_of[secret])).assert_rejected(
             "id_token.algorithm"
         )
 
 
 @pytest.mark.parametrize("header_algorithm, curve_of", [("ES384", "ES256"), ("ES256", "ES384")])
-def test_a_curve_under_the_name_of_another_signs_nobody_in(header_algorithm, curve_of, stage, makers, provider_server):
+def test_a_curve_under_the_name_of_another_is_rejected(header_algorithm, curve_of, own_gateway, makers, provider_server):
     """RFC 7518 §3.4: ES384 is P-384 with SHA-384 and nothing else."""
     maker = makers["PyJWT", curve_of]
     digest = hashes.SHA384() if header_algorithm == "ES384" else hashes.SHA256()
@@ -392,26 +392,26 @@ def test_a_curve_under_the_name_of_another_signs_nobody_in(header_algorithm, cur
         return f"{covered}.{b64(r.to_bytes(wide, 'big') + s.to_bytes(wide, 'big'))}"
 
     for header in ({"kid": maker.jwk["kid"]}, {}):
-        Attempt(stage, provider_server, "jose", header_algorithm, header, sign).assert_refused("id_token.key_unknown")
+        Attempt(own_gateway, provider_server, "jose", header_algorithm, header, sign).assert_rejected("id_token.key_unknown")
     wide = 48 if header_algorithm == "ES384" else size
     Attempt(
-        stage, provider_server, "jose", header_algorithm, {"kid": maker.jwk["kid"]},
+        own_gateway, provider_server, "jose", header_algorithm, {"kid": maker.jwk["kid"]},
         lambda header, text: sign(header, text, wide),
-    ).assert_refused("id_token.key_unknown")
+    ).assert_rejected("id_token.key_unknown")
 
 
 @pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "logout+jwt", "secevent+jwt", "dpop+jwt", "JOSE", ""])
-def test_a_token_of_another_type_signs_nobody_in(kind, stage, makers, provider_server):
-    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is no ID token."""
+def test_a_token_of_another_type_is_rejected(kind, own_gateway, makers, provider_server):
+    """RFC 8725 §3.11: an access token (RFC 9068) or a logout token of the same provider is not an ID token."""
     maker = makers["joserfc", "RS256"]
 
     header = {"kid": maker.jwk["kid"], "typ": kind}
-    Attempt(stage, provider_server, "jose", "RS256", header, maker.sign).assert_refused("id_token.type")
+    Attempt(own_gateway, provider_server, "jose", "RS256", header, maker.sign).assert_rejected("id_token.type")
 
 
-def other_forms(maker, stage):
-    """The same claims, signed well, in forms that are no compact JWS of claims."""
-    keys = Browser(stage).send("GET", "/oauth2/jwks.json").json["keys"]
+def other_forms(maker, own_gateway):
+    """The same claims, signed well, in other forms than a compact JWS of claims."""
+    keys = Browser(own_gateway).send("GET", "/oauth2/jwks.json").json["keys"]
     ours = jwk.ECKey.import_key({name: keys[0][name] for name in ("kty", "crv", "x", "y")})
 
     def encrypted(algorithm, key):
@@ -461,12 +461,12 @@ OTHER_FORMS = {
 
 
 @pytest.mark.parametrize("name", OTHER_FORMS)
-def test_what_is_no_compact_signed_token_signs_nobody_in(name, stage, makers, provider_server):
+def test_other_serializations_are_rejected(name, own_gateway, makers, provider_server):
     """OpenID Connect Core §3.1.3.3, RFC 7515 §7.1: real JWE, JSON serializations and RFC 7797, made by joserfc."""
     maker = makers["joserfc", "ES256"]
-    made = other_forms(maker, stage)
+    made = other_forms(maker, own_gateway)
     assert list(made) == list(OTHER_FORMS)
-    Attempt(stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, made[name]).assert_refused(
+    Attempt(own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, made[name]).assert_rejected(
         OTHER_FORMS[name]
     )
-    Attempt(stage, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose", "ES256", {"kid": maker.jwk["kid"]}, maker.sign).assert_signed_in()

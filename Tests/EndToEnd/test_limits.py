@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits and overload: reliability §3 and §4, R-20 to R-24, S-55 to S-57."""
+"""Limits and overload: R-20 to R-24, S-55 to S-57."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import BINARY, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
+from support.gateway import PROGRAM, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
 from support.load import Load, closed, descriptors, processor_seconds
 from support.processes import Process, certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -24,7 +24,7 @@ FAILURES = "gatehouse_accept_failures_total"
 
 @pytest.fixture
 def make(tmp_path, provider_server, realm):
-    """Makes a gateway with settings; everything below /public/ is open."""
+    """Starts a gateway with settings; everything below /public/ is public."""
     app = Upstream()
     made = []
 
@@ -37,7 +37,7 @@ def make(tmp_path, provider_server, realm):
         if descriptors is None:
             return one.start()
         one.write()
-        command = ["prlimit", f"--nofile={descriptors}:{descriptors}", BINARY, "serve", "--config", one.path]
+        command = ["prlimit", f"--nofile={descriptors}:{descriptors}", PROGRAM, "serve", "--config", one.path]
         one.process = Process([*command, "--drain-delay", "0"], one.folder, one.name, ENVIRONMENT, cwd=one.folder)
         one.wait_ready()
         return one
@@ -49,12 +49,12 @@ def make(tmp_path, provider_server, realm):
 
 
 def wires(gateway, count, source=None):
-    """So many connections, each with a request that was answered."""
+    """This many connections, each after one response."""
     opened = []
     for _ in range(count):
         wire = connect(gateway.port, source)
         wire.send(GET)
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         opened.append(wire)
     return opened
 
@@ -69,18 +69,18 @@ def connect(port, source=None):
 
 
 def served(port, source=None):
-    """Whether a new connection gets an answer."""
+    """Whether a new connection gets a response."""
     try:
         with connect(port, source) as wire:
             wire.send(GET)
-            return wire.answer() is not None
+            return wire.response() is not None
     except OSError:
         return False
 
 
 @pytest.fixture
 def hold():
-    """Lets the app of a gateway answer requests below /public/held once the test ends or says so."""
+    """Lets the app of a gateway respond below /public/held once the test ends or sets `go`."""
     go = threading.Event()
 
     def act(connection, received):
@@ -90,7 +90,7 @@ def hold():
         return True
 
     def held(gateway, count, source=None):
-        """So many connections with a request in progress each."""
+        """This many connections with a request in progress each."""
         gateway.app.script("/public/held", act)
         before = len(gateway.app.seen("/public/held"))
         opened = [connect(gateway.port, source) for _ in range(count)]
@@ -104,8 +104,8 @@ def hold():
     go.set()
 
 
-def test_connections_have_a_bound(make, hold):
-    """Scope 4: requests in progress are never cut for a new connection, which is closed then; room comes back."""
+def test_connections_have_a_limit(make, hold):
+    """Requests in progress are never cancelled for a new connection; that one is closed; capacity comes back."""
     gateway = make({"connections": 5})
     opened = hold(gateway, 5)
     before = gateway.metric(f'{FAILURES}{{reason="connections"}}')
@@ -114,14 +114,14 @@ def test_connections_have_a_bound(make, hold):
     assert gateway.metric("gatehouse_connection_limit") == 5
     assert gateway.operation("/readyz").status_code == 200
     hold.go.set()
-    assert [wire.answer().status for wire in opened] == [200] * 5
+    assert [wire.response().status for wire in opened] == [200] * 5
     assert served(gateway.port)
     for wire in opened:
         wire.close()
 
 
 def test_u_06_at_the_limit_an_idle_connection_is_closed_for_a_new_one(make, hold):
-    """One after the other, and never one with a request in progress; which one is first, the unit tests say."""
+    """One after the other, and never one with a request in progress; the unit tests cover the order."""
     gateway = make({"connections": 6})
     busy = hold(gateway, 2)
     idle = wires(gateway, 3)
@@ -137,7 +137,7 @@ def test_u_06_at_the_limit_an_idle_connection_is_closed_for_a_new_one(make, hold
         gateway.app.wait_for("/public/held", len(busy))
     assert not served(gateway.port), "all six have a request in progress"
     hold.go.set()
-    assert [wire.answer().status for wire in busy] == [200] * 6
+    assert [wire.response().status for wire in busy] == [200] * 6
     for wire in busy:
         wire.close()
 
@@ -156,8 +156,8 @@ def test_u_06_an_idle_connection_is_found_on_any_event_loop(make):
     assert gateway.metric(f'{FAILURES}{{reason="connections"}}') == 0
 
 
-def test_u_06_slow_heads_and_handshakes_do_not_keep_others_out(make, tmp_path):
-    """A head that has been arriving for a second, and a TLS handshake that does not go on, count as idle."""
+def test_u_06_slow_heads_and_handshakes_do_not_lock_others_out(make, tmp_path):
+    """A head in progress for a second, and a stalled TLS handshake, count as idle."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
     listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
@@ -174,13 +174,13 @@ def test_u_06_slow_heads_and_handshakes_do_not_keep_others_out(make, tmp_path):
         others.extend(wires(gateway, 1))
         return all(closed(wire) for wire in slow)
 
-    eventually(served_again, "each of them makes room")
+    eventually(served_again, "each of them is closed for a new one")
     for wire in slow + others:
         wire.close()
 
 
-def test_u_06_a_tls_connection_makes_room_at_once(make, tmp_path):
-    """Its client is not waited for: a TLS connection ends with an exchange of messages otherwise."""
+def test_u_06_a_tls_connection_is_closed_at_once(make, tmp_path):
+    """The gateway does not wait for the client's close_notify."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
     listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
@@ -189,7 +189,7 @@ def test_u_06_a_tls_connection_makes_room_at_once(make, tmp_path):
     for _ in range(2):
         wire = Wire(port, tls=tls_context(), server_name="gate.localhost")
         wire.send(GET)
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         idle.append(wire)
     new = wires(gateway, 2)
     for wire in idle:
@@ -209,8 +209,8 @@ def gone(wire):
 
 
 @pytest.mark.parametrize("limit", [256, 44])
-def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
-    """400 idle clients where few descriptors are granted; a user without an open connection signs in and is served."""
+def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
+    """400 idle clients with few descriptors; a user without an open connection signs in and is served."""
     gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
@@ -220,8 +220,8 @@ def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
         wire.connect(("127.0.0.1", gateway.port))
         wire.setblocking(False)
         idle.append(wire)
-    room = gateway.metric("gatehouse_connection_limit")
-    eventually(lambda: sum(map(gone, idle)) >= len(idle) - room, "the longest idle ones are closed for the others")
+    limit = gateway.metric("gatehouse_connection_limit")
+    eventually(lambda: sum(map(gone, idle)) >= len(idle) - limit, "the longest idle ones are closed for the others")
     for _ in range(20):
         assert ada.send("GET", "/x").status == 200
     assert Browser(gateway).sign_in("mock", "/x").status == 200
@@ -230,20 +230,20 @@ def test_u_06_idle_clients_do_not_lock_newcomers_out(make, limit, realm):
         wire.close()
 
 
-def test_connections_of_one_address_have_a_bound(make, hold):
-    """Scope 4: 256 unless told; another address is not affected, and who is told to be a proxy has none."""
+def test_connections_of_one_client_ip_have_a_limit(make, hold):
+    """256 by default; another client IP is not affected, and a trusted proxy has no limit."""
     gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
     opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
     assert not served(gateway.port)
     assert served(gateway.port, "127.0.0.2")
     assert gateway.metric(f'{FAILURES}{{reason="per_address"}}') == 1
     hold.go.set()
-    eventually(lambda: served(gateway.port), "there is room again")
+    eventually(lambda: served(gateway.port), "connections are accepted again")
     for wire in opened:
         wire.close()
 
 
-def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(make):
+def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
     gateway = make({"connections_per_address": 3})
     others = wires(gateway, 3, "127.0.0.2")
     own = wires(gateway, 3)
@@ -254,8 +254,8 @@ def test_u_06_a_client_at_its_limit_gives_up_its_own_longest_idle_connection(mak
         wire.close()
 
 
-def test_requests_in_flight_have_a_bound(make):
-    """Scope 4: 503 with Retry-After and jitter; those in flight go on."""
+def test_requests_in_flight_have_a_limit(make):
+    """503 with Retry-After and jitter; those in flight go on."""
     loops = len(os.sched_getaffinity(0))
     gateway = make({"requests_in_flight": loops})
     go = threading.Event()
@@ -273,12 +273,12 @@ def test_requests_in_flight_have_a_bound(make):
     gateway.app.wait_for("/public/held", loops)
     waits = set()
     for _ in range(12):
-        answer = request(gateway.port, "/public/x")
-        assert answer.status == 503 and answer.json["error"] == "gateway.too_many_requests"
-        waits.add(int(answer.get("retry-after")))
+        response = request(gateway.port, "/public/x")
+        assert response.status == 503 and response.json["error"] == "gateway.too_many_requests"
+        waits.add(int(response.get("retry-after")))
     assert waits <= set(range(1, 11)) and len(waits) > 1
     go.set()
-    assert [wire.answer().status for wire in held] == [200] * loops
+    assert [wire.response().status for wire in held] == [200] * loops
     assert request(gateway.port, "/public/x").status == 200
     for wire in held:
         wire.close()
@@ -289,7 +289,7 @@ def test_a_connection_has_so_many_requests(make):
     with Wire(gateway.port) as wire:
         for last in (False, False, True):
             wire.send(GET)
-            assert (wire.answer().get("connection", "").lower() == "close") is last
+            assert (wire.response().get("connection", "").lower() == "close") is last
         assert wire.is_closed()
 
 
@@ -304,16 +304,16 @@ def test_a_connection_has_so_many_requests(make):
     ],
     ids=["url", "fields", "field", "head"],
 )
-def test_heads_have_the_bounds_of_the_file(limits, head, status, make):
+def test_heads_have_the_limits_of_the_file(limits, head, status, make):
     """S-55."""
     gateway = make(limits)
     with Wire(gateway.port) as wire:
         wire.send(head)
-        assert wire.answer().status == status
+        assert wire.response().status == status
     assert request(gateway.port, "/public/x").status == 200
 
 
-# S-56, S-57: whoever is slow
+# S-56, S-57: slow clients
 
 
 def ends_within(wire, least, most):
@@ -345,38 +345,38 @@ def drip(wire, data, seconds):
 SLOW = {"handshake": "1s", "request_head": "1s", "body": "1s", "idle": "1s", "write": "2s"}
 
 
-def test_a_slow_head_is_given_up(make):
-    """S-56: the time counts from the first byte, whatever drips in."""
+def test_a_slow_head_is_disconnected(make):
+    """S-56: the time counts from the first byte, whatever comes later."""
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as wire:
         stop = drip(wire, GET[:-2] + b"X: " + b"x" * 100, 8)
         began = time.monotonic()
-        answer = wire.answer()
-        assert answer.status == 408 and 0.8 < time.monotonic() - began < 3
+        response = wire.response()
+        assert response.status == 408 and 0.8 < time.monotonic() - began < 3
         stop.set()
 
 
-def test_a_client_that_says_nothing_is_given_up(make):
+def test_a_client_that_sends_nothing_is_disconnected(make):
     """S-56: the first byte of a new connection, and the next request of an old one."""
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as new, Wire(gateway.port) as old:
         old.send(GET)
-        assert old.answer().status == 200
+        assert old.response().status == 200
         ends_within(new, 0.3, 3)
         ends_within(old, 0, 3)
 
 
-def test_a_silent_body_is_given_up(make):
+def test_a_silent_upload_is_disconnected(make):
     gateway = make(timeouts=SLOW)
     with Wire(gateway.port) as wire:
         wire.send(b"POST /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
         began = time.monotonic()
-        assert wire.answer().status == 408 and 0.8 < time.monotonic() - began < 3
+        assert wire.response().status == 408 and 0.8 < time.monotonic() - began < 3
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
 
 
-def test_a_client_that_takes_nothing_is_given_up(make):
-    """S-56: slow read; an answer larger than all buffers, of which nothing is taken."""
+def test_a_client_that_does_not_read_is_disconnected(make):
+    """S-56: slow read; a response larger than all buffers, of which nothing is read."""
     gateway = make(timeouts=SLOW)
 
     def act(connection, received):
@@ -393,11 +393,11 @@ def test_a_client_that_takes_nothing_is_given_up(make):
     with sock:
         sock.sendall(b"GET /public/large HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         gateway.app.wait_for("/public/large")
-        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "it is given up", 12)
+        eventually(lambda: gateway.metric("gatehouse_connections") == 0, "it is disconnected", 12)
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "nothing is left")
 
 
-def test_a_slow_handshake_is_given_up(make, tmp_path):
+def test_a_slow_handshake_is_disconnected(make, tmp_path):
     """S-57: no hello, half of one, and one without what follows."""
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     port = free_port()
@@ -422,13 +422,13 @@ def client_hello():
 
 
 def test_a_thousand_slow_clients_do_not_keep_others_out(make):
-    """S-56 both ways: those who are quick are served all the while."""
+    """S-56 both ways: quick clients are served all the time."""
     gateway = make({"connections_per_address": 0}, SLOW)
     slow = [Wire(gateway.port) for _ in range(1000)]
     for wire in slow:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
     load = Load(gateway.port, clients=2)
-    eventually(lambda: gateway.metric("gatehouse_connections") <= 2, "the slow ones are given up", 15)
+    eventually(lambda: gateway.metric("gatehouse_connections") <= 2, "the slow ones are disconnected", 15)
     load.end()
     assert load.failed == [] and load.count > 10
     for wire in slow:
@@ -457,10 +457,10 @@ def test_running_out_of_descriptors_does_not_spin(make):
         wire.close()
     eventually(lambda: served(gateway.port), "it recovers", 15)
     assert gateway.metric(f'{FAILURES}{{reason="descriptors"}}') > 0
-    eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the stage ends", 15)
+    eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the overload ends", 15)
 
 
-def stage(gateway):
+def overload_stage(gateway):
     return gateway.operation("/status").json()["overload"]["stage"]
 
 
@@ -478,7 +478,7 @@ def grow(gateway, connections=1000):
 
 
 def press(gateway, percent):
-    """Lets the gateway have just so much memory that what it uses since its start is so many per cent of it."""
+    """Sets the memory limit so that the use since the start is this many per cent of it."""
     metrics = gateway.metrics()
     start = int(metrics["gatehouse_memory_at_start_bytes"]) // 1024
     limit = start + (gateway.memory_kib() - start) * 100 // percent
@@ -487,65 +487,65 @@ def press(gateway, percent):
     gateway.reload()
 
 
-def test_when_memory_is_short_new_sign_ins_are_refused_first(make, realm):
-    """R-20 R-23: 85 %; whoever is signed in goes on, and the sign-ins come back with the memory."""
+def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
+    """R-20 R-23: 85 %; signed-in users are served, and sign-ins work again once memory is free."""
     gateway = make(NO_LIMITS, {"request_head": "5m"})
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     clients = grow(gateway)
     press(gateway, 87)
-    eventually(lambda: stage(gateway) == "guarded", "the stage", 10)
-    answer = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
-    assert answer.status == 503 and 1 <= int(answer.get("retry-after")) <= 10
-    assert "signin.overloaded" in answer.text
+    eventually(lambda: overload_stage(gateway) == "guarded", "the overload stage", 10)
+    response = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
+    assert response.status == 503 and 1 <= int(response.get("retry-after")) <= 10
+    assert "signin.overloaded" in response.text
     assert ada.send("GET", "/x").status == 200
     assert gateway.operation("/readyz").status_code == 200
     assert gateway.metric("gatehouse_overload_stage") == 2
     gateway.configuration["gateway"]["limits"] = {"memory": "16GiB"}
     gateway.write()
     gateway.reload()
-    eventually(lambda: stage(gateway) == "calm", "the stage ends", 10)
+    eventually(lambda: overload_stage(gateway) == "calm", "the overload ends", 10)
     assert Browser(gateway).sign_in("mock", "/x").status == 200
     for sock in clients:
         sock.close()
     assert "overload" in gateway.log and "stage=guarded" in gateway.log
 
 
-def test_when_hardly_any_memory_is_left_everything_is_refused_but_operations(make):
-    """R-20: at 98 % 503 on what is open, nothing new is accepted, not ready; and all comes back."""
+def test_when_hardly_any_memory_is_left_everything_but_operations_is_rejected(make):
+    """R-20: at 98 % 503 on open connections, no new ones, not ready; all recovers."""
     gateway = make(NO_LIMITS, {"request_head": "5m"})
     clients = grow(gateway)
     with Wire(gateway.port) as wire:
         wire.send(GET)
-        assert wire.answer().get("connection") is None
+        assert wire.response().get("connection") is None
         press(gateway, 105)
-        eventually(lambda: stage(gateway) == "shedding", "the stage", 10)
+        eventually(lambda: overload_stage(gateway) == "shedding", "the overload stage", 10)
         wire.send(GET)
-        answer = wire.answer()
-        assert answer.status == 503 and answer.json["error"] == "gateway.overloaded"
-        assert answer.get("connection", "").lower() == "close"
+        response = wire.response()
+        assert response.status == 503 and response.json["error"] == "gateway.overloaded"
+        assert response.get("connection", "").lower() == "close"
         assert gateway.operation("/readyz").status_code == 503 and gateway.operation("/livez").status_code == 200
     with Wire(gateway.port, timeout=1) as waiting:
         waiting.send(GET)
         with pytest.raises(TimeoutError):
-            waiting.answer()
+            waiting.response()
         gateway.configuration["gateway"]["limits"] = {}
         gateway.write()
         gateway.reload()
         waiting.socket.settimeout(15)
-        assert waiting.answer().status == 200, "who waited in the queue is served"
+        assert waiting.response().status == 200, "who waited in the queue is served"
     eventually(lambda: gateway.operation("/readyz").status_code == 200, "ready again")
     for sock in clients:
         sock.close()
 
 
-def test_u_07_the_smallest_memory_that_check_admits_serves(make, tmp_path):
-    """The program itself may use nearly all of it; what it uses at its start does not count."""
+def test_u_07_the_smallest_memory_limit_that_check_accepts_works(make, tmp_path):
+    """The program itself may use nearly all of it; memory in use at its start does not count."""
     gateway = make({"memory": "64MiB"})
     for _ in range(3):
         assert request(gateway.port, "/public/x").status == 200
     eventually(lambda: gateway.metric("gatehouse_memory_at_start_bytes") > 10 << 20, "it is known")
-    assert gateway.metric("gatehouse_overload_share") < 0.8 and stage(gateway) == "calm"
+    assert gateway.metric("gatehouse_overload_share") < 0.8 and overload_stage(gateway) == "calm"
     configuration = {**gateway.configuration}
     configuration["gateway"] = {**configuration["gateway"], "limits": {"memory": "48MiB"}}
     path = tmp_path / "small.yaml"
@@ -554,21 +554,21 @@ def test_u_07_the_smallest_memory_that_check_admits_serves(make, tmp_path):
     assert result.returncode == 1 and "it must be 64MiB to 1024GiB" in result.stderr
 
 
-def test_a_loop_that_stands_still_is_noticed(make):
-    """R-24: a line in the log and a metric; a process that was stopped has blocked all of its loops."""
+def test_a_blocked_event_loop_is_reported(make):
+    """R-24: a line in the log and a metric; a stopped process has blocked all of its loops."""
     gateway = make()
     assert gateway.metric("gatehouse_loop_blocked") == 0
     os.kill(gateway.process.pid, signal.SIGSTOP)
     began = time.monotonic()
     eventually(lambda: time.monotonic() > began + 0.4, "time passes")
     os.kill(gateway.process.pid, signal.SIGCONT)
-    eventually(lambda: "event loop was blocked" in gateway.log, "the log says so")
+    eventually(lambda: "event loop was blocked" in gateway.log, "the line in the log")
     assert gateway.metric("gatehouse_loop_blocked") >= 1
-    assert gateway.metric("gatehouse_overload_stage") == 0, "once is no overload"
+    assert gateway.metric("gatehouse_overload_stage") == 0, "a single stop is not an overload"
 
 
-def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
-    """R-23: sign-ins as fast as they can be started, from one address and from many behind a proxy."""
+def test_many_sign_ins_do_not_slow_down_signed_in_users(make, realm):
+    """R-23: sign-ins as fast as they can be started, from one client IP and from many behind a proxy."""
     gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
@@ -606,9 +606,9 @@ def test_many_sign_ins_do_not_hurt_those_who_are_signed_in(make, realm):
 
 
 def test_twenty_thousand_idle_connections(make):
-    """R-21: they stay open, others are served, and each costs little memory.
+    """R-21: they stay open, others are served, and each uses little memory.
 
-    As many as leave the gateway calm, where the machine does not allow the descriptors for all of them.
+    Fewer where the machine does not allow the descriptors for all of them.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     need = 30_000
@@ -639,7 +639,7 @@ def test_twenty_thousand_idle_connections(make):
                 for one in idle[-500:]:
                     one.settimeout(30)
                     assert one.recv(4096).startswith(b"HTTP/1.1 200")
-        assert gateway.metric("gatehouse_connections") >= count and stage(gateway) == "calm"
+        assert gateway.metric("gatehouse_connections") >= count and overload_stage(gateway) == "calm"
         each = (gateway.memory_kib() - before) / count
         assert each < 16, f"{each:.1f} KiB for each"
         assert request(gateway.port, "/public/x").status == 200
@@ -656,8 +656,8 @@ def test_twenty_thousand_idle_connections(make):
 # Sign-ins
 
 
-def test_sign_ins_of_an_address_have_a_rate(make, realm):
-    """Scope 4: 429 with a page and Retry-After; another address is not affected."""
+def test_sign_ins_of_a_client_ip_are_rate_limited(make, realm):
+    """429 with a page and Retry-After; another client IP is not affected."""
     gateway = make({"sign_ins_per_minute": 5}, trusted_proxies=["127.0.0.1"])
 
     def begin(address, listed=None):
@@ -667,14 +667,14 @@ def test_sign_ins_of_an_address_have_a_rate(make, realm):
     assert [begin("192.0.2.1").status for _ in range(5)] == [303] * 5
     refused = begin("192.0.2.1")
     assert refused.status == 429 and refused.get("retry-after") and "signin.too_often" in refused.text
-    assert begin("192.0.2.1", "203.0.113.9, 192.0.2.1").status == 429, "what the client adds to the list is no help"
+    assert begin("192.0.2.1", "203.0.113.9, 192.0.2.1").status == 429, "entries that the client adds do not matter"
     assert begin("192.0.2.2").status == 303
     assert begin("2001:db8::1").status == 303
     assert gateway.app.requests == []
 
 
-def test_failing_sign_ins_of_an_address_have_a_rate(make, realm):
-    """Scope 4: callbacks that belong to no attempt; those that are proper count for nothing."""
+def test_failing_sign_ins_of_a_client_ip_are_rate_limited(make, realm):
+    """Callbacks that belong to no attempt count; valid ones do not."""
     gateway = make({"failed_sign_ins_per_minute": 3})
     for _ in range(5):
         assert Browser(gateway).sign_in("mock", "/x").status == 200
@@ -685,7 +685,7 @@ def test_failing_sign_ins_of_an_address_have_a_rate(make, realm):
 
 
 def test_a_hundred_sign_ins_in_one_browser(make, realm):
-    """C-07: the jar does not overflow, the oldest attempts die and the newest comes in."""
+    """C-07: the cookie jar does not overflow; the oldest attempts are removed and the newest works."""
     gateway = make({"sign_ins_per_minute": 0})
     browser = Browser(gateway)
     addresses = [browser.begin("mock", "/x") for _ in range(100)]

@@ -23,8 +23,8 @@ BLOCK = b"\xa5" * MIB
 
 
 @pytest.fixture
-def stand(tmp_path, provider_server, realm):
-    """A gateway of the test's own, started; everything below /public/ is open."""
+def own_gateway(tmp_path, provider_server, realm):
+    """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
     echo = {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], "max_body": 0}
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, {"echo": echo})
@@ -45,9 +45,9 @@ def assert_flat(gateway, before, what):
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
-def test_one_gib_up_with_flat_memory(framing, stand):
-    """Scope 4: a body passes as it comes; nothing is collected."""
-    stand.start()
+def test_one_gib_up_with_flat_memory(framing, own_gateway):
+    """A body passes as it comes; nothing is buffered."""
+    own_gateway.start()
     got = []
 
     def act(connection, request):
@@ -56,26 +56,25 @@ def test_one_gib_up_with_flat_memory(framing, stand):
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         return True
 
-    stand.app.script("/public/up", act)
-    request(stand.port, "/public/warm")
-    before, began = stand.memory_kib(), time.monotonic()
+    own_gateway.app.script("/public/up", act)
+    request(own_gateway.port, "/public/warm")
+    before, began = own_gateway.memory_kib(), time.monotonic()
     line = f"Content-Length: {GIB}" if framing == "length" else "Transfer-Encoding: chunked"
     part = BLOCK if framing == "length" else b"%x\r\n" % MIB + BLOCK + b"\r\n"
-    with Wire(stand.port, timeout=60) as wire:
+    with Wire(own_gateway.port, timeout=60) as wire:
         wire.send(f"POST /public/up HTTP/1.1\r\nHost: gate.localhost\r\n{line}\r\n\r\n".encode())
         for _ in range(GIB // MIB):
             wire.send(part)
         if framing == "chunked":
             wire.send(b"0\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
     assert got == [GIB] and time.monotonic() - began < 60
-    assert_flat(stand, before, "1 GiB up")
+    assert_flat(own_gateway, before, "1 GiB up")
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
-def test_one_gib_down_with_flat_memory(framing, stand):
-    """Scope 4."""
-    stand.start()
+def test_one_gib_down_with_flat_memory(framing, own_gateway):
+    own_gateway.start()
     lines = {
         "length": f"Content-Length: {GIB}\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "close":
             "Connection: close\r\n",
@@ -90,15 +89,15 @@ def test_one_gib_down_with_flat_memory(framing, stand):
             connection.send(b"0\r\n\r\n")
         return False
 
-    stand.app.script("/public/down", act)
-    request(stand.port, "/public/warm")
-    before, began, count = stand.memory_kib(), time.monotonic(), 0
-    with Wire(stand.port, timeout=60) as wire:
+    own_gateway.app.script("/public/down", act)
+    request(own_gateway.port, "/public/warm")
+    before, began, count = own_gateway.memory_kib(), time.monotonic(), 0
+    with Wire(own_gateway.port, timeout=60) as wire:
         wire.send(b"GET /public/down HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
         while data := wire.socket.recv(MIB):
             count += len(data)
     assert count >= GIB and time.monotonic() - began < 60
-    assert_flat(stand, before, "1 GiB down")
+    assert_flat(own_gateway, before, "1 GiB down")
 
 
 def stalled(progress, seconds=20):
@@ -115,9 +114,9 @@ def stalled(progress, seconds=20):
     return progress()
 
 
-def test_a_slow_reader_holds_the_app_back(stand):
-    """Scope 4: back-pressure downwards: little is kept for a client that does not read; then all arrives."""
-    stand.start()
+def test_a_slow_reader_slows_the_app_down(own_gateway):
+    """Back-pressure downwards: little is buffered for a client that does not read; then all arrives."""
+    own_gateway.start()
     sent = [0]
     size = 256 * MIB
 
@@ -128,22 +127,22 @@ def test_a_slow_reader_holds_the_app_back(stand):
             sent[0] += 65536
         return False
 
-    stand.app.script("/public/slow", act)
-    request(stand.port, "/public/warm")
-    before = stand.memory_kib()
-    with Wire(stand.port, timeout=60) as wire:
+    own_gateway.app.script("/public/slow", act)
+    request(own_gateway.port, "/public/warm")
+    before = own_gateway.memory_kib()
+    with Wire(own_gateway.port, timeout=60) as wire:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
         assert stalled(lambda: sent[0]) < 64 * MIB
-        assert_flat(stand, before, "a slow reader")
+        assert_flat(own_gateway, before, "a slow reader")
         count = 0
         while data := wire.socket.recv(MIB):
             count += len(data)
         assert count > size
 
 
-def test_a_slow_app_holds_the_client_back(stand):
-    """Scope 4: back-pressure upwards."""
-    stand.start()
+def test_a_slow_app_slows_the_client_down(own_gateway):
+    """Back-pressure upwards."""
+    own_gateway.start()
     go = threading.Event()
     size = 256 * MIB
     sent = [0]
@@ -154,10 +153,10 @@ def test_a_slow_app_holds_the_client_back(stand):
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         return True
 
-    stand.app.script("/public/slow", act)
-    request(stand.port, "/public/warm")
-    before = stand.memory_kib()
-    with Wire(stand.port, timeout=60) as wire:
+    own_gateway.app.script("/public/slow", act)
+    request(own_gateway.port, "/public/warm")
+    before = own_gateway.memory_kib()
+    with Wire(own_gateway.port, timeout=60) as wire:
         wire.send(f"POST /public/slow HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: {size}\r\n\r\n".encode())
 
         def push():
@@ -168,14 +167,14 @@ def test_a_slow_app_holds_the_client_back(stand):
         thread = threading.Thread(target=push)
         thread.start()
         assert stalled(lambda: sent[0]) < 64 * MIB
-        assert_flat(stand, before, "a slow app")
+        assert_flat(own_gateway, before, "a slow app")
         go.set()
         thread.join()
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
 
 
 class Load:
-    """Clients that send one request after the other until told to stop."""
+    """Clients that send one request after the other until they are stopped."""
     def __init__(self, gateway, clients=6):
         self.gateway, self.stop, self.failed, self.count = gateway, threading.Event(), [], 0
         self.threads = [threading.Thread(target=self.run, args=(index % 2 == 0, )) for index in range(clients)]
@@ -189,12 +188,12 @@ class Load:
                     if self.stop.is_set():
                         break
                     wire.send(b"GET /public/load HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-                    answer = wire.answer()
+                    response = wire.response()
                     self.count += 1
-                    if answer is None or answer.status != 200 or "/public/load" not in answer.text:
-                        self.failed.append(answer)
+                    if response is None or response.status != 200 or "/public/load" not in response.text:
+                        self.failed.append(response)
                         return
-                    if answer.get("connection", "").lower() == "close":
+                    if response.get("connection", "").lower() == "close":
                         break
 
     def end(self):
@@ -203,96 +202,95 @@ class Load:
             thread.join()
 
 
-def test_reloading_under_load_fails_no_request(stand):
-    """Done when: by signal and by a changed file, good and bad, while requests run."""
-    stand.start()
-    load = Load(stand)
+def test_reloading_under_load_fails_no_request(own_gateway):
+    """By signal and by a changed file, valid and invalid, while requests run."""
+    own_gateway.start()
+    load = Load(own_gateway)
     try:
         for turn in range(12):
-            stand.configuration["apps"][f"extra{turn % 3}"] = {
-                "path": f"/extra{turn}/", "upstream": stand.app.address, "allow": "signed_in", "public":
+            own_gateway.configuration["apps"][f"extra{turn % 3}"] = {
+                "path": f"/extra{turn}/", "upstream": own_gateway.app.address, "allow": "signed_in", "public":
                     [f"/extra{turn}/"],
             }
             done = load.count
-            good = stand.metric('gatehouse_reloads_total{result="ok"}')
-            stand.write()
+            good = own_gateway.metric('gatehouse_reloads_total{result="ok"}')
+            own_gateway.write()
             if turn % 2:
-                stand.reload()
-            eventually(lambda: stand.metric('gatehouse_reloads_total{result="ok"}') > good, f"reload {turn}", 15)
-            eventually(lambda: request(stand.port, f"/extra{turn}/x").status == 200, f"the new app {turn} is there", 15)
+                own_gateway.reload()
+            eventually(lambda: own_gateway.metric('gatehouse_reloads_total{result="ok"}') > good, f"reload {turn}", 15)
+            eventually(lambda: request(own_gateway.port, f"/extra{turn}/x").status == 200, f"the new app {turn} is there", 15)
             eventually(lambda: load.count > done + 20, "requests go on")
     finally:
         load.end()
     assert load.failed == [] and load.count > 200
 
 
-def test_a_bad_file_changes_nothing_and_is_counted(stand, realm):
-    """Scope 12: the old configuration goes on, the error is printed with its place, and the metric tells."""
-    stand.start()
-    load = Load(stand, 2)
+def test_a_bad_file_changes_nothing_and_is_counted(own_gateway, realm):
+    """The old configuration stays, the error is printed with its position, and a metric reports it."""
+    own_gateway.start()
+    load = Load(own_gateway, 2)
     try:
-        stand.path.write_text("gateway:\n  public_url: 7\n  oops: [\n")
-        stand.reload()
-        eventually(lambda: stand.metric('gatehouse_reloads_total{result="failed"}') >= 1, "the failure is counted")
-        assert stand.metric("gatehouse_config_last_reload_success") == 0
-        assert stand.operation("/status").json()["last_reload_failed"] is True
-        assert stand.operation("/readyz").status_code == 200
-        assert "providers.yaml:" in stand.log and "error:" in stand.log
-        stand.write()
-        stand.reload()
-        eventually(lambda: stand.metric("gatehouse_config_last_reload_success") == 1, "the good file is taken")
+        own_gateway.path.write_text("gateway:\n  public_url: 7\n  oops: [\n")
+        own_gateway.reload()
+        eventually(lambda: own_gateway.metric('gatehouse_reloads_total{result="failed"}') >= 1, "the failure is counted")
+        assert own_gateway.metric("gatehouse_config_last_reload_success") == 0
+        assert own_gateway.operation("/status").json()["last_reload_failed"] is True
+        assert own_gateway.operation("/readyz").status_code == 200
+        assert "providers.yaml:" in own_gateway.log and "error:" in own_gateway.log
+        own_gateway.write()
+        own_gateway.reload()
+        eventually(lambda: own_gateway.metric("gatehouse_config_last_reload_success") == 1, "the good file is taken")
     finally:
         load.end()
     assert load.failed == []
 
 
-def test_a_changed_file_is_noticed_without_a_signal(stand):
-    """Scope 12."""
-    stand.start()
-    assert request(stand.port, "/later/x").status == 401
-    stand.configuration["apps"]["later"] = {
-        "path": "/later/", "upstream": stand.app.address, "allow": "signed_in", "public": ["/later/"],
+def test_a_changed_file_is_noticed_without_a_signal(own_gateway):
+    own_gateway.start()
+    assert request(own_gateway.port, "/later/x").status == 401
+    own_gateway.configuration["apps"]["later"] = {
+        "path": "/later/", "upstream": own_gateway.app.address, "allow": "signed_in", "public": ["/later/"],
     }
-    stand.write()
-    eventually(lambda: request(stand.port, "/later/x").status == 200, "the new app is served", 15)
+    own_gateway.write()
+    eventually(lambda: request(own_gateway.port, "/later/x").status == 200, "the new app is served", 15)
 
 
-def test_a_reload_keeps_sessions_and_applies_new_rules(stand, realm):
-    """K6 A-90: who is signed in stays so; what they may do is decided anew."""
+def test_a_reload_keeps_sessions_and_applies_new_rules(own_gateway, realm):
+    """K-06 A-90: sessions stay; access is decided again."""
     from support.browser import Browser
 
-    stand.start()
-    browser = Browser(stand)
+    own_gateway.start()
+    browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/x").status == 200
-    stand.configuration["apps"]["echo"]["allow"] = [{"email": "eve@example.com"}]
-    stand.write()
-    stand.reload()
+    own_gateway.configuration["apps"]["echo"]["allow"] = [{"email": "eve@example.com"}]
+    own_gateway.write()
+    own_gateway.reload()
     eventually(lambda: browser.send("GET", "/x").status == 403, "the new rule holds")
-    stand.configuration["apps"]["echo"]["allow"] = [{"email": "ada@example.com"}]
-    stand.write()
-    stand.reload()
+    own_gateway.configuration["apps"]["echo"]["allow"] = [{"email": "ada@example.com"}]
+    own_gateway.write()
+    own_gateway.reload()
     eventually(lambda: browser.send("GET", "/x").status == 200, "and the session is still there")
 
 
-def test_names_that_a_reload_adds_are_removed_from_old_connections(stand, realm):
+def test_names_that_a_reload_adds_are_removed_from_old_connections(own_gateway, realm):
     """A-08: an identity header that a new configuration names cannot be sent on a connection from before."""
-    stand.start()
-    with Wire(stand.port) as wire:
+    own_gateway.start()
+    with Wire(own_gateway.port) as wire:
         get = b"GET /public/names HTTP/1.1\r\nHost: gate.localhost\r\nX-New-Login: evil\r\n\r\n"
         wire.send(get)
-        assert "evil" in wire.answer().text
-        stand.configuration["apps"]["echo"]["headers"] = {"X-New-Login": "user"}
-        done = stand.metric('gatehouse_reloads_total{result="ok"}')
-        stand.write()
-        stand.reload()
-        eventually(lambda: stand.metric('gatehouse_reloads_total{result="ok"}') > done, "the reload")
+        assert "evil" in wire.response().text
+        own_gateway.configuration["apps"]["echo"]["headers"] = {"X-New-Login": "user"}
+        done = own_gateway.metric('gatehouse_reloads_total{result="ok"}')
+        own_gateway.write()
+        own_gateway.reload()
+        eventually(lambda: own_gateway.metric('gatehouse_reloads_total{result="ok"}') > done, "the reload")
         wire.send(get)
-        assert "evil" not in wire.answer().text
+        assert "evil" not in wire.response().text
 
 
-def test_sigterm_lets_requests_finish(stand):
-    """Scope 12: first not ready, then no new connections, and the request under way gets its answer; exit code 0."""
-    stand.start(drain_delay=1)
+def test_sigterm_lets_requests_finish(own_gateway):
+    """First not ready, then no new connections, and the request in progress gets its response; exit code 0."""
+    own_gateway.start(drain_delay=1)
     go = threading.Event()
 
     def act(connection, request):
@@ -301,24 +299,24 @@ def test_sigterm_lets_requests_finish(stand):
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
         return True
 
-    stand.app.script("/public/last", act)
-    idle = Wire(stand.port)
+    own_gateway.app.script("/public/last", act)
+    idle = Wire(own_gateway.port)
     idle.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-    assert idle.answer().status == 200
-    with Wire(stand.port, timeout=30) as wire:
+    assert idle.response().status == 200
+    with Wire(own_gateway.port, timeout=30) as wire:
         wire.send(b"GET /public/last HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        stand.app.wait_for("/public/last")
-        os.kill(stand.process.pid, signal.SIGTERM)
-        eventually(lambda: stand.operation("/readyz").status_code == 503, "not ready any more")
-        assert request(stand.port, "/public/during").status == 200, "during the delay new requests are served"
-        eventually(lambda: refused(stand.port), "no more connections are taken", 15)
-        assert stand.process.child.poll() is None
+        own_gateway.app.wait_for("/public/last")
+        os.kill(own_gateway.process.pid, signal.SIGTERM)
+        eventually(lambda: own_gateway.operation("/readyz").status_code == 503, "not ready any more")
+        assert request(own_gateway.port, "/public/during").status == 200, "during the delay new requests are served"
+        eventually(lambda: refused(own_gateway.port), "no more connections are taken", 15)
+        assert own_gateway.process.child.poll() is None
         assert idle.is_closed()
         go.set()
-        answer = wire.answer()
-        assert answer.status == 200 and answer.body == b"done" and answer.get("connection", "").lower() == "close"
-    assert stand.process.child.wait(20) == 0, stand.log[-3000:]
-    stand.process = None
+        response = wire.response()
+        assert response.status == 200 and response.body == b"done" and response.get("connection", "").lower() == "close"
+    assert own_gateway.process.child.wait(20) == 0, own_gateway.log[-3000:]
+    own_gateway.process = None
 
 
 def refused(port):
@@ -329,19 +327,19 @@ def refused(port):
         return True
 
 
-def test_a_second_sigterm_is_not_needed_when_nothing_runs(stand):
-    """Scope 12: an idle gateway ends at once."""
-    stand.start()
+def test_a_second_sigterm_is_not_needed_when_nothing_runs(own_gateway):
+    """An idle gateway ends at once."""
+    own_gateway.start()
     began = time.monotonic()
-    stand.stop()
+    own_gateway.stop()
     assert time.monotonic() - began < 3
 
 
-def test_start_to_first_answer_is_fast(stand):
-    """Design §4: 0.3 s for a release build; a debug build gets more."""
+def test_start_to_first_response_is_fast(own_gateway):
+    """0.3 s for a release build; a debug build gets more."""
     began = time.monotonic()
-    stand.start()
-    assert request(stand.port, "/public/first").status == 200
+    own_gateway.start()
+    assert request(own_gateway.port, "/public/first").status == 200
     assert time.monotonic() - began < 2
 
 
@@ -354,25 +352,25 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_stuck_app_does_not_take_the_gateway_with_it(many_files, stand):
-    """R-32: when all that may wait for an app waits, the next is told 503 at once, and other apps are served."""
+def test_a_stuck_app_does_not_block_the_gateway(many_files, own_gateway):
+    """R-32: when the queue of an app is full, the next request gets 503 at once, and other apps are served."""
     other = Upstream()
-    stand.configuration["apps"]["other"] = {
+    own_gateway.configuration["apps"]["other"] = {
         "path": "/other/", "upstream": other.address, "allow": "signed_in", "public": ["/other/"],
     }
-    stand.start()
+    own_gateway.start()
     go = threading.Event()
-    stand.app.script("/public/stuck", lambda connection, request: go.wait(60) and False)
+    own_gateway.app.script("/public/stuck", lambda connection, request: go.wait(60) and False)
     loops = len(os.sched_getaffinity(0))
     wires = []
     try:
         for _ in range(loops * 1000):
-            wires.append(Wire(stand.port))
+            wires.append(Wire(own_gateway.port))
             wires[-1].send(b"GET /public/stuck HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         began = time.monotonic()
-        last = wires[-1].answer()
+        last = wires[-1].response()
         assert last.status == 503 and last.get("retry-after") == "1" and time.monotonic() - began < 5, last
-        assert request(stand.port, "/other/x").status == 200
+        assert request(own_gateway.port, "/other/x").status == 200
     finally:
         go.set()
         for wire in wires:
@@ -381,14 +379,14 @@ def test_a_stuck_app_does_not_take_the_gateway_with_it(many_files, stand):
 
 
 @pytest.fixture
-def behind(stand):
-    """A gateway that believes a proxy on 127.0.0.1."""
-    stand.configuration["gateway"]["trusted_proxies"] = ["127.0.0.1/32"]
-    return stand.start()
+def behind(own_gateway):
+    """A gateway that trusts a proxy on 127.0.0.1."""
+    own_gateway.configuration["gateway"]["trusted_proxies"] = ["127.0.0.1/32"]
+    return own_gateway.start()
 
 
 def test_a_trusted_proxys_word_is_passed_on(behind):
-    """K4 A-10: the chain grows by the proxy's own address; scheme and request id are taken over."""
+    """K-04 A-10: the proxy's own IP is appended to the chain; scheme and request id are kept."""
     fields = [
         ("X-Forwarded-For", "203.0.113.9, 198.51.100.2"), ("X-Forwarded-Proto", "https"), ("X-Request-Id", "trace-1"),
     ]
@@ -407,8 +405,8 @@ def test_a_trusted_proxys_word_is_passed_on(behind):
         [("X-Forwarded-User", "root")], [("X-Real-Ip", "evil")],
     ],
 )
-def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
-    """A-82 K4: unreadable means unknown, also from a trusted peer; identity is never believed."""
+def test_malformed_fields_of_a_proxy_are_dropped(fields, behind):
+    """A-82 K-04: unreadable means unknown, also from a trusted peer; identity fields are never trusted."""
     request(behind.port, "/public/odd", fields=fields)
     seen = behind.app.seen("/public/odd")[-1]
     assert seen.all("x-forwarded-for") == ["127.0.0.1"]
@@ -418,37 +416,37 @@ def test_what_a_proxy_says_in_no_proper_form_is_dropped(fields, behind):
     assert "evil" not in seen.head.decode() and "root" not in seen.head.decode() and len(seen.get("x-request-id")) < 130
 
 
-def test_a_client_that_pipelines_without_reading_is_held_back_then_answered_in_full(stand):
-    """S-51, S-56: what stands behind answers that nobody takes waits with the client, not in our memory."""
+def test_a_client_that_pipelines_without_reading_gets_all_responses_later(own_gateway):
+    """S-51, S-56: requests behind unread responses wait at the client, not in the gateway's memory."""
     body, count = b"y" * 30_000, 900
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + body
+    response = b"HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + body
 
     def act(connection, request):
-        connection.send(answer)
+        connection.send(response)
         return True
 
-    stand.app.script("/public/big", act)
-    stand.start()
-    request(stand.port, "/public/warm")
-    before = stand.memory_kib()
+    own_gateway.app.script("/public/big", act)
+    own_gateway.start()
+    request(own_gateway.port, "/public/warm")
+    before = own_gateway.memory_kib()
     line = f"GET /public/big HTTP/1.1\r\nHost: gate.localhost\r\nX-Pad: {'p' * 12_000}\r\n\r\n"
     pending = memoryview(line.encode() * count)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", stand.port))
+        client.connect(("127.0.0.1", own_gateway.port))
         client.setblocking(False)
         while pending and select.select([], [client], [], 2)[1]:
             pending = pending[client.send(pending):]
-        assert pending, "everything was taken although no answer was"
-        assert_flat(stand, before, "pipelining without reading")
-        answers = 0
+        assert pending, "everything was read although no response was"
+        assert_flat(own_gateway, before, "pipelining without reading")
+        responses = 0
         rest = b""
-        while answers < count:
+        while responses < count:
             readable, writable, _ = select.select([client], [client] if pending else [], [], 20)
-            assert readable or writable, f"stuck after {answers} answers"
+            assert readable or writable, f"stuck after {responses} responses"
             if writable:
                 pending = pending[client.send(pending):]
             if readable:
                 rest += client.recv(1 << 20)
-                answers += rest.count(b"HTTP/1.1 200")
+                responses += rest.count(b"HTTP/1.1 200")
                 rest = rest[-11:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job with parts that we did not write: nginx behind, oidc-provider-mock as the provider, PyJWT, curl."""
+"""The main flow with other projects' parts: nginx as the app, oidc-provider-mock as the provider, PyJWT, curl."""
 
 import json
 import subprocess
@@ -20,15 +20,15 @@ CLAIMS = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "nam
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
-    """nginx, which says what it received; the provider; the gateway between them."""
+def own_gateway(tmp_path_factory):
+    """nginx, which returns what it received; the provider; the gateway between them."""
     folder = tmp_path_factory.mktemp("main")
     behind, provider_port = free_port(), free_port()
-    says = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
+    received = "$http_x_forwarded_user|$http_x_forwarded_email|$http_x_gatehouse_assertion|$request_uri|$http_cookie"
     app = nginx(
         folder, "app", f"""
         server {{ listen 127.0.0.1:{behind}; large_client_header_buffers 4 32k;
-          location / {{ default_type text/plain; return 200 "{says}"; }} }}""",
+          location / {{ default_type text/plain; return 200 "{received}"; }} }}""",
     )
     program = Path(sys.executable).parent / "oidc-provider-mock"
     provider = Process([program, "-p", provider_port, "--user-claims", json.dumps(CLAIMS)], folder, "provider")
@@ -48,37 +48,37 @@ def stage(tmp_path_factory):
 
 
 def sign_in(browser, path):
-    """Goes to a page, agrees at the provider as Ada, and comes back."""
+    """Opens a page, agrees at the provider as Ada, and returns."""
     at_provider = browser.visit(path)
     assert "/oauth2/authorize" in at_provider.url, browser.history
     return browser.visit(at_provider.url, "POST", {"sub": "ada"})
 
 
-def test_a_person_signs_in_and_nginx_knows_who_it_is(stage):
-    """Done when: from a stranger to a greeted person, signed out, replayed, signed in again (A-13)."""
-    browser = Browser(stage)
+def test_a_user_signs_in_and_nginx_gets_the_identity(own_gateway):
+    """A user signs in, signs out, replays the cookie and signs in again (A-13)."""
+    browser = Browser(own_gateway)
     page = sign_in(browser, "/page?x=1")
     user, email, assertion, target, cookie = page.text.split("|")
-    assert page.status == 200 and page.url == stage.origin + "/page?x=1"
+    assert page.status == 200 and page.url == own_gateway.origin + "/page?x=1"
     assert (user, email, target, cookie) == ("mock:ada", "ada@example.com", "/page?x=1", "")
 
     old = browser.ticket()
     assert browser.sign_out().status == 303 and browser.ticket() is None
-    assert request(stage.port, "/page", host="127.0.0.1", fields=[("Cookie", f"gatehouse={old}")]).status == 401
+    assert request(own_gateway.port, "/page", host="127.0.0.1", fields=[("Cookie", f"gatehouse={old}")]).status == 401
     assert browser.send("GET", "/page").status == 303
 
     again = sign_in(browser, "/again")
     assert again.text.startswith("mock:ada|") and browser.ticket() not in (None, old)
 
 
-def test_pyjwt_verifies_the_assertion_by_the_key_address(stage):
-    """Design §2.4: ES256, header typ, alg and kid; issuer, audience, times, and the person."""
-    browser = Browser(stage)
+def test_pyjwt_verifies_the_assertion_by_the_key_set_url(own_gateway):
+    """ES256, header typ, alg and kid; issuer, audience, times, and the user."""
+    browser = Browser(own_gateway)
     assertion = sign_in(browser, "/verify").text.split("|")[2]
-    key = PyJWKClient(stage.origin + "/oauth2/jwks.json").get_signing_key_from_jwt(assertion)
+    key = PyJWKClient(own_gateway.origin + "/oauth2/jwks.json").get_signing_key_from_jwt(assertion)
     required = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups"]
     claims = jwt.decode(
-        assertion, key.key, ["ES256"], audience=stage.origin, issuer=stage.origin, options={"require": required}
+        assertion, key.key, ["ES256"], audience=own_gateway.origin, issuer=own_gateway.origin, options={"require": required}
     )
     header = jwt.get_unverified_header(assertion)
     assert set(header) == {"typ", "alg", "kid"} and header["alg"] == "ES256"
@@ -87,41 +87,41 @@ def test_pyjwt_verifies_the_assertion_by_the_key_address(stage):
     assert claims["email"] == "ada@example.com" and claims["email_verified"] is True and claims["groups"] == ["a", "b"]
     board = browser.send("GET", "/board/x").text.split("|")[2]
     with pytest.raises(jwt.InvalidAudienceError):
-        jwt.decode(board, key.key, ["ES256"], audience=stage.origin, issuer=stage.origin)
-    other = jwt.decode(board, key.key, ["ES256"], audience=stage.origin + "/board", issuer=stage.origin)
+        jwt.decode(board, key.key, ["ES256"], audience=own_gateway.origin, issuer=own_gateway.origin)
+    other = jwt.decode(board, key.key, ["ES256"], audience=own_gateway.origin + "/board", issuer=own_gateway.origin)
     assert other["sub"] == "mock:ada" and other["sid"] == claims["sid"] and other["jti"] != claims["jti"]
 
 
-def test_curl_does_the_same(stage, tmp_path):
-    """Real parts: curl with a cookie jar, as a script would be written."""
+def test_curl_does_the_same(own_gateway, tmp_path):
+    """Curl with a cookie jar, as a script would be written."""
     def curl(*arguments):
         command = ["curl", "-sS", "-L", "-b", tmp_path / "jar", "-c", tmp_path / "jar", "--max-time", "10", *arguments]
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True).stdout
 
-    address = curl("-o", "/dev/null", "-w", "%{url_effective}", "-H", "Accept: text/html", f"{stage.origin}/curl")
+    address = curl("-o", "/dev/null", "-w", "%{url_effective}", "-H", "Accept: text/html", f"{own_gateway.origin}/curl")
     assert "/oauth2/authorize" in address
     assert curl("-d", "sub=ada", address).startswith("mock:ada|ada@example.com|")
-    assert curl("-o", "/dev/null", "-w", "%{http_code}", f"{stage.origin}/curl") == "200"
-    profile = json.loads(curl(f"{stage.origin}/oauth2/userinfo"))
+    assert curl("-o", "/dev/null", "-w", "%{http_code}", f"{own_gateway.origin}/curl") == "200"
+    profile = json.loads(curl(f"{own_gateway.origin}/oauth2/userinfo"))
     assert profile["user"] == "mock:ada" and profile["groups"] == ["a", "b"]
     stranger = subprocess.run(
-        ["curl", "-sS", f"{stage.origin}/curl"], capture_output=True, text=True, check=True
+        ["curl", "-sS", f"{own_gateway.origin}/curl"], capture_output=True, text=True, check=True
     ).stdout
     assert json.loads(stranger)["error"] == "sign_in_required"
 
 
-def test_denying_at_the_provider_signs_nobody_in(stage):
-    """The provider's own "no" is a page of ours with a way back; this provider even leaves out `state`."""
-    browser = Browser(stage)
+def test_a_denial_at_the_provider_is_a_page_with_a_way_back(own_gateway):
+    """The provider's denial is an error page with a way back; this provider even omits `state`."""
+    browser = Browser(own_gateway)
     page = browser.visit("/denied")
-    answer = browser.visit(page.url, "POST", {"action": "deny"})
-    assert answer.status in (400, 403) and browser.ticket() is None
-    assert "/oauth2/sign_in" in answer.text and "default-src 'none'" in answer.get("content-security-policy")
+    response = browser.visit(page.url, "POST", {"action": "deny"})
+    assert response.status in (400, 403) and browser.ticket() is None
+    assert "/oauth2/sign_in" in response.text and "default-src 'none'" in response.get("content-security-policy")
 
 
-def test_the_pages_work_without_scripts(stage):
-    """Scope 11: plain forms and links, a language, a title, no script."""
-    browser = Browser(stage)
+def test_the_pages_work_without_scripts(own_gateway):
+    """Plain forms and links, a language, a title, no script."""
+    browser = Browser(own_gateway)
     sign_in(browser, "/pages")
     page = browser.send("GET", "/oauth2/sign_out")
     assert '<html lang="en">' in page.text and "<title>" in page.text and "<script" not in page.text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated providers of the demo beside Google, GitHub and Microsoft: everybody there, and every quirk.
+"""The simulated providers of the demo beside Google, GitHub and Microsoft: every account and every quirk.
 
 The expected profiles come from the providers' documentation and from the claims of OpenID Connect Core §5.1; the
 expected codes are those of docs/errors.md.
@@ -15,11 +15,11 @@ from support.demo import Demo, demo, requests_at
 
 ADDRESS = r"https://localhost:\d+"
 ADA = {"email": "ada@example.org", "email_verified": True, "email_authoritative": False}
-NOBODY_VOUCHES = {"email_verified": False, "email_authoritative": False}
-NO_EMAIL = {"email": None} | NOBODY_VOUCHES
+UNVERIFIED = {"email_verified": False, "email_authoritative": False}
+NO_EMAIL = {"email": None} | UNVERIFIED
 
-# Provider, person, and what the gateway makes of them; nothing means that the person has to stay outside.
-PEOPLE = [
+# Provider, account, and its profile; None means that access is denied.
+ACCOUNTS = [
     (
         "apple", "ada", {
             "subject": "001234.0123456789abcdef0123456789abcdef.0905", "name": "Ada Example", "given_name": "Ada",
@@ -33,7 +33,7 @@ PEOPLE = [
             "email": "grace@example.org", "email_verified": True
         }
     ),
-    ("apple", "margaret", {"name": "Margaret Test", "email": "margaret@school.example"} | NOBODY_VOUCHES),
+    ("apple", "margaret", {"name": "Margaret Test", "email": "margaret@school.example"} | UNVERIFIED),
     (
         "gitlab", "ada", ADA | {
             "subject": "4711", "name": "Ada Example", "username": "ada", "groups":
@@ -41,7 +41,7 @@ PEOPLE = [
             "picture": "https://gitlab.com/uploads/-/system/user/avatar/4711/avatar.png"
         }
     ),
-    ("gitlab", "grace", {"subject": "4712", "email": "grace@example.org", "groups": []} | NOBODY_VOUCHES),
+    ("gitlab", "grace", {"subject": "4712", "email": "grace@example.org", "groups": []} | UNVERIFIED),
     (
         "okta", "ada", ADA | {
             "subject": "00u1demoADAexample02", "name": "Ada Example", "given_name": "Ada", "family_name": "Example",
@@ -56,7 +56,7 @@ PEOPLE = [
             "roles": ["editor", "viewer"], "issuer": re.compile(ADDRESS + "/")
         }
     ),
-    ("auth0", "grace", {"subject": "auth0|64f0c0ffee0123456789abcd", "roles": []} | NOBODY_VOUCHES),
+    ("auth0", "grace", {"subject": "auth0|64f0c0ffee0123456789abcd", "roles": []} | UNVERIFIED),
     (
         "keycloak", "ada", ADA | {
             "subject": "2f6d1f0a-8f3b-4a53-9d1c-5a1e7c0b9a10", "name": "Ada Example", "username": "ada",
@@ -64,12 +64,12 @@ PEOPLE = [
             "issuer": re.compile(ADDRESS + "/realms/demo")
         }
     ),
-    ("keycloak", "grace", {"email": "grace@example.org", "groups": []} | NOBODY_VOUCHES),
+    ("keycloak", "grace", {"email": "grace@example.org", "groups": []} | UNVERIFIED),
     (
         "facebook", "ada", {
             "subject": "10229876543210987", "name": "Ada Example", "given_name": "Ada", "family_name": "Example",
             "email": "ada@example.org", "picture": re.compile(r"https://platform-lookaside\.fbsbx\.com/.*")
-        } | NOBODY_VOUCHES
+        } | UNVERIFIED
     ),
     ("facebook", "grace", {"subject": "122098765432109876", "name": "Grace Sample"} | NO_EMAIL),
     (
@@ -89,15 +89,15 @@ PEOPLE = [
         "discord", "grace",
         {"subject": "1148203417790742538", "name": "grace.sample", "picture": None} | NO_EMAIL
     ),
-    ("discord", "margaret", {"name": "Margaret", "email": "margaret@example.com"} | NOBODY_VOUCHES),
+    ("discord", "margaret", {"name": "Margaret", "email": "margaret@example.com"} | UNVERIFIED),
     (
         "slack", "ada", ADA | {
             "subject": "T0DEM0WORK1:U0ADA000001", "tenant": "T0DEM0WORK1", "name": "Ada Example", "locale": "en-US",
             "picture": "https://avatars.slack-edge.com/demo/U0ADA000001_512.png"
         }
     ),
-    ("slack", "grace", {"subject": "T0DEM0WORK1:U0GRACE0002", "email": "grace@example.org"} | NOBODY_VOUCHES),
-    # Ada's address and the id she has, in another workspace.
+    ("slack", "grace", {"subject": "T0DEM0WORK1:U0GRACE0002", "email": "grace@example.org"} | UNVERIFIED),
+    # Ada's email address and id, in another workspace.
     ("slack", "margaret", (403, "provider.workspace")),
     (
         "oidc", "ada", ADA | {
@@ -108,22 +108,22 @@ PEOPLE = [
     ("oidc", "grace", {"subject": "x" * 255, "name": "Γκρέις", "username": "grace"} | NO_EMAIL),
     (
         "oidc", "margaret",
-        {"subject": "Margaret|Test 1", "name": "Margaret Test", "email": "margaret@example.com"} | NOBODY_VOUCHES
+        {"subject": "Margaret|Test 1", "name": "Margaret Test", "email": "margaret@example.com"} | UNVERIFIED
     ),
     (
         "oauth2", "ada", ADA | {
             "subject": "9007199254740993", "username": "aexample", "name": "Ada Example", "locale": "en",
-            # The answer of an API may go on on another page, so nobody knows whether these are all.
+            # The response of an API may continue on another page, so these may not be all.
             "groups": ["analytics", "engine"], "groups_complete": False
         }
     ),
     (
         "oauth2", "grace", {
             "subject": "1906", "name": "gsample", "email": "grace@example.org", "groups": [], "groups_complete": True
-        } | NOBODY_VOUCHES
+        } | UNVERIFIED
     ),
 ]
-PROVIDERS = list(dict.fromkeys(provider for provider, _, _ in PEOPLE))
+PROVIDERS = list(dict.fromkeys(provider for provider, _, _ in ACCOUNTS))
 
 IN = {}
 TOKEN = {
@@ -187,8 +187,8 @@ QUIRKS = [
     ("oauth2-no-profile", (502, "provider.subject"), {}),
 ]
 
-# Faults of the list for all providers, at those of these that take another way through the gateway.
-FAULTS = [
+# Quirks of the list for all providers, at those that use other code of the gateway.
+FAILURES = [
     ("apple", "callback-wrong-issuer", (400, "openid.issuer_mismatch"), {"POST /auth/token": None}),
     ("apple", "callback-wrong-state", (400, "openid.attempt_lost"), {"POST /auth/token": None}),
     ("apple", "token-signed-with-public-key", (502, "id_token.algorithm"), {}),
@@ -226,14 +226,14 @@ def compare(profile, expected):
 
 
 def identity(browser):
-    """The lines about the person that the app was sent."""
-    answer = browser.send("GET", "/echo").json
-    lines = {name.lower(): value for name, value in answer["headers"]}
+    """The identity fields that the app got."""
+    response = browser.send("GET", "/echo").json
+    lines = {name.lower(): value for name, value in response["headers"]}
     return {name: unquote(value) for name, value in lines.items() if name.startswith("x-forwarded-")}
 
 
 def outcome(browser, expected, running):
-    """Compares what became of a sign-in with a profile, or with a status and a code."""
+    """Compares the result of a sign-in with a profile, or with a status and a code."""
     page = browser.page
     if isinstance(expected, tuple):
         status, code = expected
@@ -247,10 +247,10 @@ def outcome(browser, expected, running):
     return profile
 
 
-@pytest.mark.parametrize("provider, person, expected", PEOPLE, ids=named)
-def test_everybody_comes_in_as_who_they_are(provider, person, expected, world):
-    """providers.md §5 and §8: the profile of each person at each provider, and the lines that an app gets."""
-    browser = world.sign_in(provider, person)
+@pytest.mark.parametrize("provider, account, expected", ACCOUNTS, ids=named)
+def test_every_account_gets_its_profile(provider, account, expected, world):
+    """The profile of each account at each provider, and the fields that an app gets."""
+    browser = world.sign_in(provider, account)
     profile = outcome(browser, expected, world)
     if profile is None:
         return
@@ -263,23 +263,23 @@ def test_everybody_comes_in_as_who_they_are(provider, person, expected, world):
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_somebody_who_says_no_is_told_so(provider, world):
-    """RFC 6749 §4.1.2.1, in each provider's own words."""
+def test_a_user_who_denies_gets_the_reason(provider, world):
+    """RFC 6749 §4.1.2.1, with each provider's own error."""
     outcome(world.sign_in(provider, ""), (403, "provider.denied"), world)
 
 
-def test_one_address_at_many_providers_is_many_users(world):
-    """Issue 3: an e-mail address is no key."""
+def test_one_email_address_at_many_providers_is_many_users(world):
+    """An email address does not identify a user."""
     providers = [
-        provider for provider, person, expected in PEOPLE if person == "ada" and {**expected, **ADA} == expected
+        provider for provider, account, expected in ACCOUNTS if account == "ada" and {**expected, **ADA} == expected
     ]
     profiles = [world.sign_in(provider, "ada").send("GET", "/oauth2/userinfo").json for provider in providers]
     assert len(providers) >= 8 and {profile["email"] for profile in profiles} == {"ada@example.org"}
     assert len({profile["user"] for profile in profiles}) == len(providers)
 
 
-def test_apple_names_a_person_once(tmp_path):
-    """Apple sends the name at the first sign-in only; the second has the address in its place."""
+def test_apple_sends_a_name_once(tmp_path):
+    """Apple sends the name at the first sign-in only; the second uses the email address in its place."""
     with Demo(tmp_path, "--provider", "apple") as running:
         first, second = [
             running.sign_in("apple", "ada").send("GET", "/oauth2/userinfo").json for _ in range(2)
@@ -305,7 +305,7 @@ CARRIED = [
 
 @pytest.mark.parametrize("provider, quirk, expected", CARRIED, ids=named)
 def test_the_request_is_what_the_provider_takes(provider, quirk, expected, tmp_path):
-    """providers.md §5: response modes, PKCE, scopes and hints of each provider."""
+    """Response modes, PKCE, scopes and hints of each provider."""
     with Demo(tmp_path, "--provider", provider, *(["--quirk", quirk] if quirk else [])) as running:
         query = dict(parse_qsl(urlsplit(Browser(running).begin(provider)).query))
         assert {name: query.get(name) for name in expected} == expected, query
@@ -320,20 +320,19 @@ def test_a_callback_by_form_is_a_post(provider, quirk, tmp_path):
         assert [method for method, url, _ in browser.history if urlsplit(url).path == path] == ["POST"]
 
 
-def test_a_pushed_request_shows_the_browser_nothing(tmp_path):
-    """RFC 9126 §4: the browser carries the client's id and a name for the rest."""
+def test_a_pushed_request_shows_the_browser_its_reference_only(tmp_path):
+    """RFC 9126 §4: the browser carries the client's id and a reference to the rest."""
     with Demo(tmp_path, "--provider", "oidc", "--quirk", "oidc-pushed-requests-only") as running:
         address = Browser(running).begin("oidc")
         names = re.findall(r"[?&](\w+)=", address)
         assert sorted(names) == ["client_id", "request_uri"], address
 
 
-ODD = [(quirk.split("-")[0], quirk, expected, counts) for quirk, expected, counts in QUIRKS] + FAULTS
+ODD = [(quirk.split("-")[0], quirk, expected, counts) for quirk, expected, counts in QUIRKS] + FAILURES
 
 
 @pytest.mark.parametrize("provider, quirk, expected, counts", ODD, ids=named)
 def test_the_gateway_knows_the_quirk(provider, quirk, expected, counts, tmp_path):
-    """providers.md §5 and §9."""
     with Demo(tmp_path, "--provider", provider, "--quirk", quirk) as running:
         browser = running.sign_in(provider, "ada")
         outcome(browser, expected, running)
@@ -347,8 +346,8 @@ def test_the_chooser_offers_all_of_them(world):
     assert "Sign in with the Example Intranet" in page.text
 
 
-def test_each_quirk_has_a_row():
-    """A quirk without a test would be a promise that nobody keeps."""
+def test_each_quirk_has_a_test():
+    """Every quirk of the list has a row here."""
     listed = re.findall(r"^  (\S+)$", demo("--quirk", "list").stdout, re.MULTILINE)
     ours = [name for name in listed if name.split("-")[0] in PROVIDERS]
     assert sorted(ours) == sorted(quirk for quirk, _, _ in QUIRKS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proper requests with a few bytes changed at random, always the same ones: nothing breaks, nothing slips through."""
+"""Valid requests with a few bytes changed at random, always the same ones: nothing breaks, nothing slips through."""
 
 import random
 
@@ -38,7 +38,7 @@ def mutated(seed, chance):
 
 
 def received_of(wire):
-    """What the gateway says until it closes, or until it waits for more."""
+    """What the gateway sends until it closes, or until it waits for more."""
     try:
         return wire.rest()
     except TimeoutError:
@@ -47,17 +47,17 @@ def received_of(wire):
 
 @pytest.mark.parametrize("turn", range(8))
 def test_changed_bytes_do_no_harm(turn, gateway, app):
-    """K10 K11: whatever arrives, the gateway lives, and what the app sees is a proper request without an identity."""
+    """K-10 K-11: the gateway survives every input, and the app gets valid requests without an identity only."""
     chance = random.Random(turn)
-    before, answered = len(app.requests), 0
+    before, responses = len(app.requests), 0
     for _ in range(80):
         with Wire(gateway.port, timeout=0.1) as wire:
             wire.send(mutated(chance.choice(SEEDS), chance) + LAST)
             received = received_of(wire)
-            answered += bool(received)
+            responses += bool(received)
             assert not received or received.startswith(b"HTTP/1.1 "), received[:200]
             assert b"HTTP/1.1 500" not in received, received[:300]
-    assert answered > 50
+    assert responses > 50
     for seen in app.requests[before:]:
         assert seen.version == "HTTP/1.1" and seen.target.startswith(("/public/", "/open")), seen
         assert len(seen.all("host")) == 1 and "x-forwarded-user" not in seen.names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Health, metrics and status, on their own address only."""
+"""Health, metrics and status, on the operations listener only."""
 
 import re
 
@@ -13,16 +13,15 @@ PATHS = ["/livez", "/readyz", "/healthz", "/ping", "/metrics", "/status"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_operations_address_answers(path, gateway):
-    """Design §2.3."""
+def test_the_operations_listener_responds(path, gateway):
     assert gateway.operation(path).status_code == 200
 
 
 @pytest.mark.parametrize(
     "path", [*PATHS, "/debug", "/debug/pprof", "/health", "/.well-known/jwks.json", "/ready", "/startupz"]
 )
-def test_the_public_listener_has_none_of_them(path, gateway, app):
-    """A-24 A-09: there they are paths of the app, and need a sign-in."""
+def test_the_public_listener_serves_no_operations_endpoint(path, gateway, app):
+    """A-24 A-09: on the public listener they are paths of the app and need a sign-in."""
     before = len(app.requests)
     for host in ("gate.localhost", "own.localhost"):
         assert request(gateway.port, path, host=host).status == 401
@@ -30,8 +29,8 @@ def test_the_public_listener_has_none_of_them(path, gateway, app):
     assert len(app.requests) == before
 
 
-def test_the_operations_address_has_nothing_else(gateway):
-    """A-24: no app, no sign-in, no way to change anything."""
+def test_the_operations_listener_serves_nothing_else(gateway):
+    """A-24: no app, no sign-in, no write access."""
     for path in ("/", "/oauth2/sign_in", "/public/x", "/oauth2/userinfo", "/../livez/..", "/debug"):
         assert gateway.operation(path).status_code in (400, 404), path
     for method in ("POST", "DELETE", "PUT"):
@@ -44,11 +43,11 @@ LINE = re.compile(
 
 
 def test_metrics_are_the_prometheus_text_format(gateway):
-    """Scope 12: version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
-    answer = gateway.operation("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    """Version 0.0.4; one TYPE for each name, before its samples; no sample twice."""
+    response = gateway.operation("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     types, samples = {}, set()
-    for line in answer.text.splitlines():
+    for line in response.text.splitlines():
         if line.startswith("# TYPE "):
             _, _, name, kind = line.split(" ")
             assert name not in types and kind in ("counter", "gauge", "histogram", "summary"), line
@@ -63,8 +62,7 @@ def test_metrics_are_the_prometheus_text_format(gateway):
     assert samples
 
 
-def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
-    """Reliability §9."""
+def test_requests_sign_ins_and_rejections_are_counted(gateway, realm):
     def counted(prefix):
         return gateway.metric(prefix)
 
@@ -84,8 +82,8 @@ def test_requests_sign_ins_and_refusals_are_counted(gateway, realm):
     )
 
 
-def test_metrics_and_status_name_nobody(ada, gateway):
-    """Reliability §9: no user data, no tickets, no secrets."""
+def test_metrics_and_status_name_no_user(ada, gateway):
+    """No user data, no tickets, no secrets."""
     for path in ("/metrics", "/status"):
         text = gateway.operation(path).text
         for word in ("ada", ada.ticket(), "example.com", "client secret", "0123456789abcdef"):
@@ -93,19 +91,19 @@ def test_metrics_and_status_name_nobody(ada, gateway):
 
 
 def test_the_log_holds_no_secret(ada, gateway, realm):
-    """T-23 K10: neither tickets nor tokens nor codes nor the client's secret are written."""
+    """T-23 K-10: neither tickets nor tokens nor codes nor the client's secret are written."""
     token = next(one for one in realm.requests if one["path"] == "token")
     for word in (ada.ticket(), "client secret", token["form"]["code"], token["form"]["code_verifier"]):
         assert word not in gateway.log
 
 
-def test_status_says_how_the_gateway_is(gateway):
-    """Scope 12: JSON with what an operator asks first."""
+def test_status_reports_the_state_of_the_gateway(gateway):
+    """JSON with the state of the gateway."""
     status = gateway.operation("/status").json()
     assert status["draining"] is False and status["last_reload_failed"] is False and status["store_available"] is True
     assert status["providers"] == ["mock", "other", "aside"] or set(status["providers"]) == {"mock", "other", "aside"}
 
 
 def test_requests_in_flight_return_to_zero(gateway):
-    """Reliability §10: nothing is leaked by all the attacks before this test."""
+    """No request leaks in all the tests before this one."""
     eventually(lambda: gateway.metric("gatehouse_requests_in_flight") == 0, "no request is left", 20)

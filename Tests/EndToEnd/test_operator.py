@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's side: own certificates, plain HTTP beside TLS, the operations listener, loops, modes of files."""
+"""For operators: certificates, plain HTTP beside TLS, the operations listener, loops, modes of files."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def check(folder, certificate, **gateway):
     return result.returncode, "usable" in result.stdout, result.stderr
 
 
-def test_z_01_check_says_nothing_about_a_good_certificate(authority, tmp_path):
+def test_z_01_check_reports_nothing_for_a_valid_certificate(authority, tmp_path):
     assert check(tmp_path, authority.issue(*HOSTS).files(tmp_path)) == (0, True, "")
 
 
@@ -63,35 +63,35 @@ def test_z_01_check_says_nothing_about_a_good_certificate(authority, tmp_path):
 )
 def test_z_01_check_rejects_a_certificate_that_is_not_valid_now(authority, tmp_path, valid, words):
     cert, key = authority.issue(*HOSTS, valid=valid).files(tmp_path)
-    code, usable, said = check(tmp_path, (cert, key))
+    code, usable, output = check(tmp_path, (cert, key))
     assert (code, usable) == (1, False)
-    assert f"error: listener 127.0.0.1:8443: {cert} {words}" in said and said.count("\n") == 1
+    assert f"error: listener 127.0.0.1:8443: {cert} {words}" in output and output.count("\n") == 1
 
 
-def test_z_01_check_warns_of_a_certificate_that_ends_soon(authority, tmp_path):
-    code, usable, said = check(tmp_path, authority.issue(*HOSTS, valid=(-80, 10)).files(tmp_path))
+def test_z_01_check_warns_of_a_certificate_that_expires_soon(authority, tmp_path):
+    code, usable, output = check(tmp_path, authority.issue(*HOSTS, valid=(-80, 10)).files(tmp_path))
     assert (code, usable) == (0, True)
-    assert "warning: listener 127.0.0.1:8443: " in said and "expires on" in said and said.count("\n") == 1
+    assert "warning: listener 127.0.0.1:8443: " in output and "expires on" in output and output.count("\n") == 1
 
 
 def test_z_01_check_warns_of_hosts_without_a_certificate(authority, tmp_path):
-    code, usable, said = check(tmp_path, authority.issue("gate.test", "other.test").files(tmp_path))
+    code, usable, output = check(tmp_path, authority.issue("gate.test", "other.test").files(tmp_path))
     assert (code, usable) == (0, True)
-    assert "no certificate is for wiki.test, so browsers reject the connection" in said and said.count("\n") == 1
+    assert "no certificate is for wiki.test, so browsers reject the connection" in output and output.count("\n") == 1
 
 
 def test_z_01_check_warns_of_a_weak_certificate(authority, tmp_path):
     key = rsa.generate_private_key(65537, 1024)
-    code, usable, said = check(tmp_path, authority.issue(*HOSTS, key=key, usages=[CLIENT_AUTH]).files(tmp_path))
+    code, usable, output = check(tmp_path, authority.issue(*HOSTS, key=key, usages=[CLIENT_AUTH]).files(tmp_path))
     assert (code, usable) == (0, True)
-    assert "has an RSA key of 1024 bits" in said and "lacks serverAuth" in said and said.count("\n") == 2
+    assert "has an RSA key of 1024 bits" in output and "lacks serverAuth" in output and output.count("\n") == 2
 
 
 def test_z_01_check_rejects_a_key_of_another_certificate(authority, tmp_path):
     cert, _ = authority.issue(*HOSTS).files(tmp_path)
     _, key = authority.issue(*HOSTS).files(tmp_path, "other")
-    code, usable, said = check(tmp_path, (cert, key))
-    assert (code, usable) == (1, False) and f"the private key {key} does not belong to the certificate {cert}" in said
+    code, usable, output = check(tmp_path, (cert, key))
+    assert (code, usable) == (1, False) and f"the private key {key} does not belong to the certificate {cert}" in output
 
 
 class Https(Gateway):
@@ -170,10 +170,10 @@ def test_v_06_plain_http_on_the_tls_port_gets_a_hint(https, sent):
     before = https.metric(counted)
     with Wire(https.tls_port) as wire:
         wire.send(sent)
-        answer = wire.answer()
-        assert answer.status == 400 and answer.get("content-type") == "text/html; charset=utf-8"
-        assert "This port takes HTTPS only" in answer.text and answer.get("connection") == "close"
-        wire.send(b"more that is not read by anybody")
+        response = wire.response()
+        assert response.status == 400 and response.get("content-type") == "text/html; charset=utf-8"
+        assert "This port takes HTTPS only" in response.text and response.get("connection") == "close"
+        wire.send(b"more that is never read")
         assert wire.rest() == b""
     assert https.metric(counted) == before + 1
 
@@ -187,26 +187,26 @@ def test_v_06_bytes_that_are_neither_close_the_connection(https):
 def test_v_06_the_plain_listener_redirects_to_https(https, method):
     body = b"x=1" if method == "POST" else b""
     for host in HOSTS:
-        answer = request(https.plain_port, "/a%20b/c?d=e&f", f"{host}:{https.plain_port}", method, body=body)
-        assert answer.status == 308
-        assert answer.get("location") == f"https://{host}:{https.tls_port}/a%20b/c?d=e&f"
+        response = request(https.plain_port, "/a%20b/c?d=e&f", f"{host}:{https.plain_port}", method, body=body)
+        assert response.status == 308
+        assert response.get("location") == f"https://{host}:{https.tls_port}/a%20b/c?d=e&f"
     assert not https.app.seen("/a%20b/c")
 
 
 def test_v_06_the_plain_listener_leads_to_hosts_of_the_file_only(https):
-    answer = request(https.plain_port, "/x", "evil.test")
-    assert answer.status == 404 and answer.get("location") is None
+    response = request(https.plain_port, "/x", "evil.test")
+    assert response.status == 404 and response.get("location") is None
     assert request(https.plain_port, "/public/x", "gate.test").status == 308, "nothing is served there"
     assert exchange(https.plain_port, b"GET /x HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 400 ")
     with Wire(https.plain_port) as wire:
         wire.send(b"POST /x HTTP/1.1\r\nHost: gate.test\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
-        assert wire.answer().status == 308
+        assert wire.response().status == 308
 
 
 # X-16
 
 
-def test_x_16_own_responses_over_tls_have_hsts(https):
+def test_x_16_responses_of_endpoints_over_tls_have_hsts(https):
     assert https.over_tls("/oauth2/sign_in").get("strict-transport-security") == "max-age=15552000"
     assert https.over_tls("/x", "wiki.test").get("strict-transport-security") == "max-age=15552000"
     assert request(https.port, "/oauth2/sign_in", "gate.test").get("strict-transport-security") is None
@@ -214,9 +214,9 @@ def test_x_16_own_responses_over_tls_have_hsts(https):
 
 
 def test_x_16_localhost_has_no_hsts(gateway):
-    """It would reach every other program on the machine."""
-    answer = request(gateway.tls_port, "/oauth2/sign_in", tls=tls_context(), server_name="gate.localhost")
-    assert answer.status == 200 and answer.get("strict-transport-security") is None
+    """It would apply to every other program on the machine."""
+    response = request(gateway.tls_port, "/oauth2/sign_in", tls=tls_context(), server_name="gate.localhost")
+    assert response.status == 200 and response.get("strict-transport-security") is None
 
 
 @pytest.mark.parametrize(
@@ -228,10 +228,10 @@ def test_x_16_the_operations_listener_serves_its_hosts(https, host):
 
 @pytest.mark.parametrize("host", ["rebound.test", "gate.test", "localhost.test", "127.0.0.1.test", "wiki.test:80"])
 def test_x_16_the_operations_listener_rejects_any_other_host(https, host):
-    """DNS rebinding: the browser sends the name of the page, whatever address it resolves to."""
+    """DNS rebinding: the browser sends the host of the page, whatever it resolves to."""
     for path in ("/ping", "/metrics", "/status", "/none"):
-        answer = request(https.operations, path, host)
-        assert answer.status == 421 and "operations_hosts" in answer.text and "gatehouse_" not in answer.text
+        response = request(https.operations, path, host)
+        assert response.status == 421 and "operations_hosts" in response.text and "gatehouse_" not in response.text
 
 
 # Y-14
@@ -259,21 +259,21 @@ def looping(tmp_path_factory, provider_server):
 
 
 def test_y_14_a_request_that_comes_back_is_rejected(looping):
-    answer = request(looping.port, "/loop/x")
-    assert answer.status == 508 and answer.json["error"] == "upstream.loop"
+    response = request(looping.port, "/loop/x")
+    assert response.status == 508 and response.json["error"] == "upstream.loop"
     requests = looping.metric('gatehouse_requests_total{app="loop"')
     assert requests <= 4, f"{requests} requests for one"
     page = request(looping.port, "/loop/x", fields=[("Accept", "text/html"), ("Sec-Fetch-Mode", "navigate")])
     assert page.status == 508 and "upstream.loop" in page.text
 
 
-def test_y_14_an_app_may_lead_to_another_app_of_the_gateway(looping):
+def test_y_14_an_app_may_point_to_another_app_of_the_gateway(looping):
     assert request(looping.port, "/twice/x").status == 200
     seen = looping.app.seen("/twice/x")[-1]
     assert [value for name, value in seen.fields if name.lower() == "cdn-loop"] == [looping.origin[7:]] * 2
 
 
-def test_y_14_what_proxies_in_front_have_marked_is_kept(looping):
+def test_y_14_marks_of_proxies_in_front_are_kept(looping):
     marks = [("CDN-Loop", "cloudflare; loops=1, fastly")]
     assert request(looping.port, "/twice/y", "second.localhost", fields=marks).status == 200
     seen = looping.app.seen("/twice/y")[-1]
@@ -311,15 +311,15 @@ def test_x_13_check_and_start_warn_of_files_that_others_can_read_or_change(autho
     assert run("check", "--config", path).stderr == ""
     for path_of, mode in ((secret, 0o644), (key, 0o604), (database, 0o644), (path, 0o666)):
         os.chmod(path_of, mode)
-    said = run("check", "--config", path).stderr
-    assert f"'{secret}' holds a secret and has mode 644, so every user of this machine can read it" in said
-    assert f"'{key}' holds a private key and has mode 604, so every user of this machine can read it" in said
-    assert f"the session database '{database}' has mode 644, so others than its owner have access" in said
-    assert f"'{path}' has mode 666, so every user of this machine can change who may enter which app" in said
-    assert said.count("warning: ") == 4
+    output = run("check", "--config", path).stderr
+    assert f"'{secret}' holds a secret and has mode 644, so every user of this machine can read it" in output
+    assert f"'{key}' holds a private key and has mode 604, so every user of this machine can read it" in output
+    assert f"the session database '{database}' has mode 644, so others than its owner have access" in output
+    assert f"'{path}' has mode 666, so every user of this machine can change who may enter which app" in output
+    assert output.count("warning: ") == 4
     gateway = Gateway(tmp_path / "gateway", {"mock": oidc("https://id.example.com")}, {
         "a": {"path": "/", "upstream": "http://127.0.0.1:9", "allow": "signed_in"}
     }, gateway={"secret": f"${{file:{secret}}}"}, sessions={"store": f"sqlite:{database}"})
     with gateway:
-        eventually(lambda: "holds a secret" in gateway.log and "the session database" in gateway.log, "the log says so")
+        eventually(lambda: "holds a secret" in gateway.log and "the session database" in gateway.log, "the lines in the log")
     assert stat.S_IMODE(os.stat(database).st_mode) == 0o644

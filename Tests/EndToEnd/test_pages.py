@@ -15,16 +15,16 @@ from support.upstream import Upstream
 HTML = ("Accept", "text/html,*/*;q=0.8")
 
 
-def incident(answer):
+def incident(response):
     """The incident that a page or JSON shows."""
-    if answer.get("content-type").startswith("application/json"):
-        return answer.json["incident"]
-    return re.search(r"<code>[a-z_.0-9]+</code> and <code>([A-Za-z0-9_-]{12})</code>", answer.text)[1]
+    if response.get("content-type").startswith("application/json"):
+        return response.json["incident"]
+    return re.search(r"<code>[a-z_.0-9]+</code> and <code>([A-Za-z0-9_-]{12})</code>", response.text)[1]
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory, provider_server):
-    """A gateway without an app at `/` of its own host, and one provider with a sign-out of its own."""
+    """A gateway without an app at `/` of its host, and one provider with a sign-out endpoint."""
     realm = provider_server.realm("mock")
     realm.reset()
     realm.metadata = {"end_session_endpoint": f"{realm.issuer}/logout"}
@@ -55,24 +55,24 @@ def bare(tmp_path_factory, provider_server):
 )
 def test_z_05_each_rejection_is_in_the_log_with_its_incident(path, fields, status, code, bare):
     """Z-05: at info, with the reason; browsers get a page, scripts JSON."""
-    answer = request(bare.port, path, fields=fields)
-    assert answer.status == status
-    assert answer.get("content-type").startswith("text/html" if HTML in fields else "application/json")
-    mark = f"incident={incident(answer)}"
+    response = request(bare.port, path, fields=fields)
+    assert response.status == status
+    assert response.get("content-type").startswith("text/html" if HTML in fields else "application/json")
+    mark = f"incident={incident(response)}"
     line = eventually(lambda: next((line for line in bare.log.splitlines() if mark in line), None), mark)
     assert f"code={code}" in line and (" info " in line or " warning " in line), line
 
 
 @pytest.mark.parametrize("data", [b"GET / HTTP/9\r\n", b"GET  / HTTP/1.1\r\nHost: gate.localhost\r\n", b"nonsense\r\n"])
 def test_z_05_a_browser_never_sees_raw_json(data, bare):
-    """Z-05: whatever the bytes before it, a head that asks for HTML gets a page."""
-    answer = exchange(bare.port, data + b"Accept: text/html\r\n\r\n")
-    assert b"\r\ncontent-type: text/html" in answer and b"<h1>The request was not understood</h1>" in answer
+    """Z-05: a head that accepts HTML gets a page, whatever is wrong with it."""
+    response = exchange(bare.port, data + b"Accept: text/html\r\n\r\n")
+    assert b"\r\ncontent-type: text/html" in response and b"<h1>The request was not understood</h1>" in response
     assert b"\r\ncontent-type: application/json" in exchange(bare.port, data + b"Accept: */*\r\n\r\n")
 
 
 def test_z_04_the_page_of_a_rejection_names_user_and_app_and_offers_a_way_on(bare):
-    """Z-04: with a session it says so, and does not where a sign-in was rejected."""
+    """Z-04: it names the session if there is one, and none where a sign-in was rejected."""
     browser = Browser(bare)
     assert browser.sign_in("mock", "/wiki/").status == 200
     page = browser.send("GET", "/staff/report?x=1")
@@ -90,14 +90,14 @@ def test_z_03_another_account_is_asked_for_and_leads_to_the_app(bare, provider_s
     realm = provider_server.realm("mock")
     browser = Browser(bare)
     page = browser.sign_in("mock", "/staff/report?x=1")
-    realm.person = {**realm.person, "sub": "bob", "email": "bob@example.org"}
+    realm.user = {**realm.user, "sub": "bob", "email": "bob@example.org"}
     try:
-        answer = browser.visit(links(page)[0])
+        response = browser.visit(links(page)[0])
     finally:
-        realm.person = {**realm.person, "sub": "ada", "email": "ada@example.com"}
+        realm.user = {**realm.user, "sub": "ada", "email": "ada@example.com"}
     asked = [query for query in realm.requests if query["path"] == "authorize"][-1]["query"]
-    assert asked["prompt"] == "login" and answer.status == 200
-    assert answer.url == bare.origin + "/staff/report?x=1"
+    assert asked["prompt"] == "login" and response.status == 200
+    assert response.url == bare.origin + "/staff/report?x=1"
 
 
 def test_z_03_signing_in_again_never_ends_on_a_404(bare):
@@ -105,20 +105,20 @@ def test_z_03_signing_in_again_never_ends_on_a_404(bare):
     browser = Browser(bare)
     page = browser.send("GET", "/oauth2/callback/mock?code=x&state=y")
     assert page.status == 400
-    answer = browser.visit(links(page)[0])
-    assert answer.status == 200 and answer.url == bare.origin + "/" and "<h1>Your apps</h1>" in answer.text
-    assert [urlsplit(link).path for link in links(answer)] == ["/wiki", "/", "/closed", "/oauth2/sign_out"]
-    for link in links(answer)[:2]:
+    response = browser.visit(links(page)[0])
+    assert response.status == 200 and response.url == bare.origin + "/" and "<h1>Your apps</h1>" in response.text
+    assert [urlsplit(link).path for link in links(response)] == ["/wiki", "/", "/closed", "/oauth2/sign_out"]
+    for link in links(response)[:2]:
         assert browser.visit(link).status == 200
 
 
 def test_w_03_the_provider_and_the_page_after_it_know_of_the_sign_out(bare, provider_server):
-    """W-03: client_id, a registered address and a state that comes back."""
+    """W-03: client_id, a registered URL and a state that comes back."""
     browser = Browser(bare)
     browser.sign_in("mock", "/wiki/")
-    answer = browser.sign_out()
-    sent = {key: values[0] for key, values in parse_qs(urlsplit(answer.get("location")).query).items()}
-    assert answer.get("location").startswith(provider_server.realm("mock").issuer + "/logout?")
+    response = browser.sign_out()
+    sent = {key: values[0] for key, values in parse_qs(urlsplit(response.get("location")).query).items()}
+    assert response.get("location").startswith(provider_server.realm("mock").issuer + "/logout?")
     assert sent["client_id"] == "gatehouse" and sent["post_logout_redirect_uri"] == bare.origin + "/oauth2/sign_out"
     assert sent["id_token_hint"].count(".") == 2
     page = browser.send("GET", "/oauth2/sign_out?state=" + sent["state"])
@@ -126,17 +126,17 @@ def test_w_03_the_provider_and_the_page_after_it_know_of_the_sign_out(bare, prov
     assert "You may still be signed in" in browser.send("GET", "/oauth2/sign_out").text
 
 
-def test_w_03_a_sign_out_on_an_apps_own_host_carries_the_id_token(bare):
-    """W-03 X-07: though the session of that host has no copy of it."""
+def test_w_03_a_sign_out_on_an_apps_host_carries_the_id_token(bare):
+    """W-03 X-07: although the session of that host has no copy of it."""
     browser = Browser(bare)
     origin = f"http://own.localhost:{bare.port}"
     assert browser.visit(origin + "/x").status == 200
-    answer = browser.sign_out(origin=origin)
-    assert "id_token_hint=" in answer.get("location") and answer.get("clear-site-data") == '"cache"'
+    response = browser.sign_out(origin=origin)
+    assert "id_token_hint=" in response.get("location") and response.get("clear-site-data") == '"cache"'
 
 
 def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare):
-    """V-03: the session lives, so the page has the button, and using it ends the session."""
+    """V-03: the session is active, so the page has the button, and using it ends the session."""
     browser = Browser(bare)
     browser.sign_in("mock", "/wiki/")
     page = browser.visit(f"http://own.localhost:{bare.port}/oauth2/sign_out")
@@ -149,7 +149,7 @@ def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare
 @pytest.mark.parametrize("fields", [{"If-None-Match": '"a"'}, {"If-Modified-Since": "Wed, 21 Oct 2015 07:28:00 GMT"},
                                     {"Cache-Control": "max-age=0", "If-None-Match": "*"}])
 def test_v_01_a_navigation_that_revalidates_is_sent_to_sign_in(fields, bare):
-    """V-01: what the browser has cached is no session."""
-    answer = Browser(bare).send("GET", "/wiki/page", fields=fields)
-    assert answer.status == 303 and "/oauth2/start/mock?rd=" in answer.get("location")
-    assert answer.get("cache-control") == "no-store"
+    """V-01: a cached page is not a session."""
+    response = Browser(bare).send("GET", "/wiki/page", fields=fields)
+    assert response.status == 303 and "/oauth2/start/mock?rd=" in response.get("location")
+    assert response.get("cache-control") == "no-store"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins as the people who run a gateway meet them: rotation, outage, the way out, events, metrics, `gatehouse pins`."""
+"""Operating pins: rotation, outage, recovery, events, metrics, `gatehouse pins`."""
 
 import re
 import threading
@@ -58,7 +58,7 @@ def realm(server, provider_server, request):
 
 
 def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, app, apps):
-    """Add the backup, renew the certificate with the new key, remove the old pin; people sign in all the time."""
+    """Add the backup, renew the certificate with the new key, remove the old pin; users sign in all the time."""
     live = tmp_path / "live"
     live.mkdir()
     plain = ProviderServer()
@@ -70,18 +70,18 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
     provider = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
     outcomes, over = [], threading.Event()
 
-    def people(gateway):
+    def users(gateway):
         while not over.is_set():
             page, browser = sign_in(gateway)
             outcomes.append((page.status, browser.ticket() is not None))
 
     def more(count):
         wanted = len(outcomes) + count
-        eventually(lambda: len(outcomes) >= wanted, f"{count} more people have signed in", 30)
+        eventually(lambda: len(outcomes) >= wanted, f"{count} more users have signed in", 30)
 
     try:
         with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
-            crowd = [threading.Thread(target=people, args=(gateway, )) for _ in range(2)]
+            crowd = [threading.Thread(target=users, args=(gateway, )) for _ in range(2)]
             for one in crowd:
                 one.start()
             try:
@@ -92,7 +92,7 @@ def test_a_rotation_is_played_through_without_a_failed_sign_in(place, tmp_path, 
                 following.files(live, "n")
                 front.reload()
                 more(10)
-                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is told")
+                eventually(lambda: events(gateway, "pin.backup_matched"), "the use of the backup is reported")
                 fresh = place.leaf.renew(same_key=False).pin
                 provider["tls"]["pins"]["sha256"] = [following.pin, fresh]
                 reload(gateway)
@@ -120,8 +120,8 @@ def test_a_renewal_with_the_same_key_keeps_public_key_pins_and_breaks_certificat
     assert "FAIL" in check(tmp_path, by_certificate).stdout
 
 
-def test_a_server_with_two_kinds_of_keys_needs_the_pin_of_the_one_it_shows(place, tmp_path):
-    """nginx has an ECDSA and an RSA certificate; it shows the first to whoever can read it."""
+def test_a_server_with_two_kinds_of_keys_needs_the_pin_of_the_presented_one(place, tmp_path):
+    """nginx has an ECDSA and an RSA certificate; it presents the first to clients that support it."""
     plain = ProviderServer()
     rsa = place.between.issue("localhost", key="rsa")
     front = NginxFront(tmp_path, "two", plain, place.leaf.files(tmp_path, "ec"), rsa.files(tmp_path, "rsa"))
@@ -146,12 +146,12 @@ def test_sign_ins_one_after_the_other_use_a_warm_connection(place, server, realm
         assert len(server.connections) == before, [c.bytes for c in server.connections]
 
 
-# MARK: when it fails
+# MARK: failures
 
 
 @pytest.fixture
 def outage(place, server, realm, provider_server, tmp_path, apps):
-    """Ada is signed in with the provider whose key is then exchanged without a word; another provider is well."""
+    """Ada is signed in with the provider whose key then changes without notice; another provider works."""
     other = provider_server.realm("pins-other")
     other.reset()
     staff = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
@@ -167,7 +167,7 @@ def outage(place, server, realm, provider_server, tmp_path, apps):
         yield gateway
 
 
-def test_new_sign_ins_get_a_clear_page_that_offers_the_others(outage):
+def test_new_sign_ins_get_a_page_that_offers_the_other_providers(outage):
     page, browser = sign_in(outage)
     assert page.status == 503 and browser.ticket() is None and page.get("retry-after")
     assert "provider.pin_mismatch" in page.text and "not available right now" in page.text
@@ -176,23 +176,23 @@ def test_new_sign_ins_get_a_clear_page_that_offers_the_others(outage):
     assert Browser(outage).visit(other).status == 200
 
 
-def test_nobody_is_sent_to_a_provider_whose_answer_could_not_be_redeemed(outage, realm):
+def test_no_browser_is_sent_to_a_provider_whose_code_could_not_be_redeemed(outage, realm):
     sign_in(outage)
     browser = Browser(outage)
-    answer = browser.send("GET", "/oauth2/start/staff?rd=/")
-    assert answer.status == 503 and answer.get("location") is None
+    response = browser.send("GET", "/oauth2/start/staff?rd=/")
+    assert response.status == 503 and response.get("location") is None
     script = browser.send("GET", "/oauth2/start/staff?rd=/", fields={"Accept": "application/json"})
     assert script.status == 503 and b"provider.pin_mismatch" in script.body
 
 
-def test_existing_sessions_go_on_and_the_gateway_stays_ready(outage):
+def test_existing_sessions_continue_and_the_gateway_stays_ready(outage):
     sign_in(outage)
     assert outage.ada.send("GET", "/").status == 200
     assert outage.operation("/readyz").status_code == 200
     assert sign_in(outage, "other")[0].status == 200
 
 
-def test_the_event_names_who_showed_what(outage, server, place):
+def test_the_event_names_host_and_presented_pins(outage, server, place):
     sign_in(outage)
     (event, ) = events(outage, "pin.mismatch")
     assert event["severity"] == "critical" and event["provider"] == "staff"
@@ -206,7 +206,7 @@ def test_the_event_names_who_showed_what(outage, server, place):
     assert outage.metric('gatehouse_security_events_total{event="pin.mismatch"') == 1
 
 
-def test_the_way_out_is_mode_report_and_a_reload_and_it_is_told(outage, place):
+def test_report_mode_and_a_reload_restore_sign_ins_and_are_reported(outage, place):
     sign_in(outage)
     outage.staff["tls"]["pins"]["mode"] = "report"
     reload(outage)
@@ -222,7 +222,7 @@ def test_the_way_out_is_mode_report_and_a_reload_and_it_is_told(outage, place):
     assert len(events(outage, "pin.bypassed")) == 1
 
 
-def test_pins_that_are_taken_out_are_a_bypass_as_well(outage):
+def test_removed_pins_are_reported_as_a_bypass(outage):
     outage.staff["tls"].pop("pins")
     reload(outage)
     (event, ) = events(outage, "pin.bypassed")
@@ -235,7 +235,7 @@ def test_the_provider_is_back_as_soon_as_it_shows_its_key_again(outage, server, 
     assert sign_in(outage)[0].status == 200
 
 
-def test_after_a_mismatch_the_first_visitor_finds_out_that_it_is_over(outage, server, place, tmp_path):
+def test_after_a_mismatch_the_first_sign_in_finds_that_it_is_over(outage, server, place, tmp_path):
     browser = Browser(outage)
     callback = browser.authorize(browser.begin("staff"))
     assert browser.visit(callback).status == 503
@@ -245,8 +245,8 @@ def test_after_a_mismatch_the_first_visitor_finds_out_that_it_is_over(outage, se
     assert not hosts(outage, "staff")[0]["refused"]
 
 
-def test_a_probe_does_not_ask_a_connection_that_was_good_before(place, server, realm, tmp_path, apps):
-    """One bad answer of a balancer, while all connections from before are busy; then all is well again."""
+def test_a_probe_does_not_use_an_earlier_connection(place, server, realm, tmp_path, apps):
+    """One invalid response of a balancer, while all earlier connections are busy; then all works again."""
     hold = realm.holds["token"] = threading.Event()
     with Gateway(tmp_path, {"staff": pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)}, apps) as gateway:
         surveyed(gateway, "staff")
@@ -264,7 +264,7 @@ def test_a_probe_does_not_ask_a_connection_that_was_good_before(place, server, r
         assert Browser(gateway).begin("staff")
 
 
-def test_a_host_that_is_not_called_any_more_blocks_nobody(place, server, realm, provider_server, tmp_path, apps):
+def test_a_host_that_is_no_longer_called_blocks_no_sign_in(place, server, realm, provider_server, tmp_path, apps):
     server.use(*place.leaf.renew(same_key=False).files(tmp_path, "odd"))
     provider = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER)
     with SecureProviderServer(*place.leaf.files(tmp_path, "next")) as following, \
@@ -277,7 +277,7 @@ def test_a_host_that_is_not_called_any_more_blocks_nobody(place, server, realm, 
 
 
 def test_authorities_are_those_that_were_read_with_the_file_in_force(place, server, realm, tmp_path, apps):
-    """The file of authorities is exchanged together with a mistake in the other: the old configuration stays whole."""
+    """The file of authorities is replaced together with an invalid configuration: the old one stays whole."""
     ca = tmp_path / "ca.pem"
     ca.write_text(place.root.pem)
     provider = oidc(realm.issuer, tls={"ca_file": str(ca)})
@@ -295,8 +295,8 @@ def test_authorities_are_those_that_were_read_with_the_file_in_force(place, serv
 
 
 @pytest.mark.parametrize("sign", ["no pins", "a foreign key"])
-def test_a_host_that_no_sign_in_calls_keeps_nobody_out(sign, place, server, realm, tmp_path, apps):
-    """The profile is in the ID token, so userinfo is never asked; the metadata name it all the same."""
+def test_a_host_that_no_sign_in_calls_blocks_no_sign_in(sign, place, server, realm, tmp_path, apps):
+    """The profile is in the ID token, so userinfo is never called, although the metadata names it."""
     with SecureProviderServer(*place.leaf.renew(same_key=False).files(tmp_path, "u"), host="u.localhost") as userinfo:
         realm.metadata["userinfo_endpoint"] = f"{userinfo.origin}/userinfo"
         own = {"sha256": [place.leaf.pin, STRANGER]}
@@ -309,7 +309,7 @@ def test_a_host_that_no_sign_in_calls_keeps_nobody_out(sign, place, server, real
             assert userinfo.connections == []
 
 
-def test_a_start_that_is_refused_counts_as_a_failed_sign_in(outage):
+def test_a_rejected_start_counts_as_a_failed_sign_in(outage):
     sign_in(outage)
     before = outage.metric('gatehouse_sign_ins_total{provider="staff",result="provider.pin_mismatch"}')
     assert Browser(outage).send("GET", "/oauth2/start/staff?rd=/").status == 503
@@ -317,10 +317,10 @@ def test_a_start_that_is_refused_counts_as_a_failed_sign_in(outage):
     assert after == before + 1
 
 
-# MARK: what is told
+# MARK: reports
 
 
-def test_the_start_says_for_each_host_what_it_shows(place, server, realm, tmp_path, apps):
+def test_the_start_logs_what_each_host_presents(place, server, realm, tmp_path, apps):
     provider = pinned(realm.issuer, place.ca, place.between.pin, STRANGER, match="chain")
     with Gateway(tmp_path, {"staff": provider}, apps) as gateway:
         (host, ) = surveyed(gateway, "staff")
@@ -348,18 +348,18 @@ def test_the_start_says_for_each_host_what_it_shows(place, server, realm, tmp_pa
 @pytest.mark.parametrize(
     "valid, severity", [((-60, 25), "notice"), ((-80, 10), "warning"), ((-88, 2), "critical"), ((-10, 25), None)]
 )
-def test_a_certificate_that_ends_soon_is_told_by_how_soon(valid, severity, place, provider_server, tmp_path, apps):
-    """At 30, 14 and 3 days, but not while more than a third of its life is left."""
+def test_certificates_that_expire_soon_are_reported_by_the_days_left(valid, severity, place, provider_server, tmp_path, apps):
+    """At 30, 14 and 3 days, but not while more than a third of its lifetime remains."""
     with SecureProviderServer(*place.between.issue("localhost", valid=valid).files(tmp_path)) as server:
         realm = paired(server, provider_server, "pins-ending")
         with Gateway(tmp_path, {"staff": oidc(realm.issuer, tls={"ca_file": place.ca})}, apps) as gateway:
             surveyed(gateway, "staff")
             found = [event["severity"] for event in events(gateway, "pin.expiring")]
             assert found == ([severity] if severity else [])
-            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the log says so")
+            eventually(lambda: ("event=pin.expiring" in gateway.log) == (severity is not None), "the line in the log")
 
 
-def test_pins_that_have_expired_report_or_refuse_as_the_file_says(place, server, realm, tmp_path, apps):
+def test_expired_pins_report_or_reject_as_configured(place, server, realm, tmp_path, apps):
     past = pinned(realm.issuer, place.ca, STRANGER, OTHER, expires="2026-01-01")
     with Gateway(tmp_path, {"staff": past}, apps) as gateway:
         assert sign_in(gateway)[0].status == 200
@@ -375,14 +375,14 @@ def test_pins_that_have_expired_report_or_refuse_as_the_file_says(place, server,
         assert len(server.connections) == before
 
 
-def test_expired_pins_that_matched_are_a_bypass_that_is_told(place, realm, tmp_path, apps):
+def test_expired_pins_that_matched_are_reported_as_a_bypass(place, realm, tmp_path, apps):
     expired = pinned(realm.issuer, place.ca, place.leaf.pin, STRANGER, expires="2026-01-01")
     with Gateway(tmp_path, {"staff": expired}, apps) as gateway:
         surveyed(gateway, "staff")
         assert [event["severity"] for event in events(gateway, "pin.bypassed")] == ["warning"]
 
 
-def test_a_check_tells_of_pins_that_have_expired(place, server, tmp_path):
+def test_check_reports_expired_pins(place, server, tmp_path):
     issuer = server.realm("expired").issuer
     for mode, words in {"report": "a mismatch is only noted", "refuse": "every connection is refused"}.items():
         provider = pinned(issuer, place.ca, place.leaf.pin, STRANGER, expires="2020-01-01", on_expiry=mode)
@@ -395,7 +395,7 @@ def test_a_check_tells_of_pins_that_have_expired(place, server, tmp_path):
 # MARK: gatehouse pins
 
 
-def test_what_pins_prints_for_a_host_can_be_pasted_and_enforced(place, server, tmp_path):
+def test_the_output_of_pins_can_be_pasted_and_enforced(place, server, tmp_path):
     result = run("pins", f"localhost:{server.port}", "--ca-file", place.ca)
     assert result.returncode == 0, result.stderr
     for certificate in (place.leaf, place.between, place.root):
@@ -430,7 +430,7 @@ def test_hosts_below_different_roots_get_a_set_each(place, server, realm, tmp_pa
 
 
 @pytest.mark.parametrize("spelling", ["localhost:{port}", "https://localhost:{port}", "https://localhost:{port}/realms/x"])
-def test_pins_takes_a_host_or_an_address(spelling, place, server):
+def test_pins_accepts_a_host_or_a_url(spelling, place, server):
     result = run("pins", spelling.format(port=server.port), "--ca-file", place.ca)
     assert result.returncode == 0 and result.stdout.startswith(f"localhost:{server.port}\n")
 
@@ -446,7 +446,7 @@ def test_pins_called_wrongly_exits_with_2(words):
     assert result.returncode == 2 and result.stderr and not result.stdout
 
 
-def test_pins_never_shows_a_chain_that_is_not_believed(place, server):
+def test_pins_never_shows_an_untrusted_chain(place, server):
     result = run("pins", f"localhost:{server.port}")
     assert result.returncode == 1 and "unknown issuer" in result.stdout
     assert place.leaf.pin not in result.stdout + result.stderr and "sha256:" not in result.stdout
@@ -463,7 +463,7 @@ def test_pins_of_a_provider_compares_all_its_hosts_with_the_file(place, server, 
     assert result.returncode == 1
 
 
-def test_pins_of_a_provider_shows_what_it_does_not_match(place, realm, tmp_path):
+def test_pins_of_a_provider_shows_pins_that_do_not_match(place, realm, tmp_path):
     gateway = Gateway(tmp_path, {"staff": pinned(realm.issuer, place.ca, STRANGER, OTHER)}, APPS)
     gateway.write()
     result = run("pins", "--provider", "staff", "--config", gateway.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that keeps what it is sent."""
+"""The known mistakes with pins, P-01 to P-15, each against a real TLS server that records what it gets."""
 
 import json
 
@@ -17,7 +17,7 @@ MISMATCH = "none of the pins in tls.pins is among the keys that it showed"
 
 
 class Zoo:
-    """A root with an intermediate and a server, and a second root that nobody pins."""
+    """A root with an intermediate and a server, and a second root without pins."""
     def __init__(self, folder):
         self.folder = folder
         self.root = Authority("Root A")
@@ -38,7 +38,7 @@ def zoo(tmp_path_factory):
 
 
 def document(origin):
-    """An answer to discovery that would do."""
+    """A sufficient discovery document."""
     metadata = {
         "issuer": origin, "authorization_endpoint": f"{origin}/a", "token_endpoint": f"{origin}/t", "jwks_uri":
             f"{origin}/k", "response_types_supported": ["code"],
@@ -48,13 +48,13 @@ def document(origin):
 
 @pytest.fixture
 def recorder(zoo, tmp_path):
-    """A server with the good chain."""
+    """A server with the valid chain."""
     with RecordingServer(*zoo.leaf.files(tmp_path)) as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         yield server
 
 
-def was_refused(server):
+def was_rejected(server):
     """Whether the server was called, and the handshake ended before anything could be sent."""
     return server.connections and not server.handshakes and server.application_bytes == b""
 
@@ -63,7 +63,7 @@ def was_refused(server):
 
 
 @pytest.mark.parametrize("key", ["verify", "verify_peer", "insecure_skip_verify", "verify_host", "skip_verify"])
-def test_p01_no_key_turns_verification_off(key, zoo, tmp_path):
+def test_p_01_no_key_turns_verification_off(key, zoo, tmp_path):
     provider = oidc("https://localhost:1")
     provider["tls"] = {"ca_file": zoo.ca, key: False}
     gateway = Gateway(tmp_path, {"staff": provider}, APPS)
@@ -74,21 +74,21 @@ def test_p01_no_key_turns_verification_off(key, zoo, tmp_path):
 
 @pytest.mark.parametrize("mode", ["enforce", "report"])
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
-def test_p01_a_right_pin_does_not_replace_the_authority(match, mode, zoo, recorder, tmp_path):
+def test_p_01_a_right_pin_does_not_replace_the_authority(match, mode, zoo, recorder, tmp_path):
     ca = zoo.other.file(tmp_path)
     result = check(tmp_path, pinned(recorder.origin, ca, zoo.pin(match), STRANGER, match=match, mode=mode))
     assert result.returncode == 1 and "unknown issuer" in result.stdout
-    assert was_refused(recorder)
+    assert was_rejected(recorder)
 
 
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
-def test_p01_a_right_pin_does_not_replace_the_name(match, zoo, tmp_path):
+def test_p_01_a_right_pin_does_not_replace_the_name(match, zoo, tmp_path):
     leaf = zoo.between.issue("elsewhere.test")
     pin = leaf.certificate_pin if match == "certificate" else leaf.pin
     with RecordingServer(*leaf.files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, pin, STRANGER, match=match))
         assert result.returncode == 1 and "for another host name" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 ODDITIES = {
@@ -106,7 +106,7 @@ ODDITIES = {
 
 @pytest.mark.parametrize("pins", [True, False], ids=["pinned", "unpinned"])
 @pytest.mark.parametrize("oddity", ODDITIES)
-def test_p10_to_p14_odd_certificates_are_refused_whatever_the_pins(oddity, pins, zoo, tmp_path):
+def test_p_10_to_p_14_invalid_certificates_are_rejected_whatever_the_pins(oddity, pins, zoo, tmp_path):
     making, words = ODDITIES[oddity]
     making = dict(making)
     host = making.pop("host", "localhost")
@@ -115,13 +115,13 @@ def test_p10_to_p14_odd_certificates_are_refused_whatever_the_pins(oddity, pins,
         provider = oidc(server.origin, tls={"ca_file": zoo.ca})
         result = check(tmp_path, pinned(server.origin, zoo.ca, leaf.pin, STRANGER) if pins else provider)
         assert result.returncode == 1 and words in result.stdout, result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
-def test_p12_a_wildcard_is_good_for_one_label(zoo, tmp_path):
+def test_p_12_a_wildcard_matches_one_label(zoo, tmp_path):
     leaf = zoo.between.issue("*.gate.localhost")
     with RecordingServer(*leaf.files(tmp_path), host="x.gate.localhost") as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         result = check(tmp_path, pinned(server.origin, zoo.ca, leaf.pin, STRANGER))
         assert "pin 1 of 2 matches" in result.stdout, result.stdout
 
@@ -129,77 +129,77 @@ def test_p12_a_wildcard_is_good_for_one_label(zoo, tmp_path):
 # MARK: P-02: the built chain
 
 
-def test_p02_what_is_sent_beside_the_chain_does_not_count(zoo, tmp_path):
+def test_p_02_certificates_beside_the_chain_do_not_count(zoo, tmp_path):
     """The server is below another root and sends the pinned certificates as well."""
     padded = zoo.other_leaf.files(tmp_path, chain=[zoo.other, zoo.between, zoo.root])
     with RecordingServer(*padded) as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         pins = (zoo.between.pin, zoo.root.pin)
         result = check(tmp_path, pinned(server.origin, zoo.both, *pins, match="chain"))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.both, zoo.other.pin, STRANGER, match="chain"))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
 
 
-def test_p02_a_leaf_in_the_place_of_an_authority_does_not_count(zoo, tmp_path):
+def test_p_02_a_leaf_in_the_place_of_an_authority_does_not_count(zoo, tmp_path):
     """A certificate that may sign nothing makes no chain, pinned or not."""
     middle = Authority("Middle", parent=zoo.root, is_ca=False)
     with RecordingServer(*middle.issue("localhost").files(tmp_path)) as server:
         result = check(tmp_path, pinned(server.origin, zoo.ca, middle.pin, zoo.root.pin, match="chain"))
         assert result.returncode == 1 and "FAIL" in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
 
 
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
-def test_p02_each_certificate_of_a_chain_with_two_intermediates_can_be_pinned(kind, zoo, tmp_path):
+def test_p_02_each_certificate_of_a_chain_with_two_intermediates_can_be_pinned(kind, zoo, tmp_path):
     upper = Authority("Upper", key=kind, parent=zoo.root)
     lower = Authority("Lower", parent=upper)
     leaf = lower.issue("localhost", key=kind)
     with RecordingServer(*leaf.files(tmp_path)) as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         for certificate in (leaf, lower, upper, zoo.root):
             result = check(tmp_path, pinned(server.origin, zoo.ca, certificate.pin, STRANGER, match="chain"))
             assert "pin 1 of 2 matches" in result.stdout, result.stdout
 
 
 @pytest.mark.parametrize("trusted", ["old", "new"])
-def test_p02_a_cross_signed_chain_counts_as_it_is_built(trusted, zoo, tmp_path):
+def test_p_02_a_cross_signed_chain_counts_as_it_is_built(trusted, zoo, tmp_path):
     """The same server, verified by the new root or through the old one that has signed the new one's key."""
     new = Authority("Root C")
     leaf = new.issue("localhost")
     crossed = zoo.root.cross_sign(new)
     ca = zoo.ca if trusted == "old" else new.file(tmp_path)
     with RecordingServer(*leaf.files(tmp_path, chain=[crossed])) as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         both = check(tmp_path, pinned(server.origin, ca, STRANGER, new.pin, match="chain"))
         assert "pin 2 of 2 matches" in both.stdout, both.stdout
         old_only = check(tmp_path, pinned(server.origin, ca, zoo.root.pin, STRANGER, match="chain"))
         assert ("pin 1 of 2 matches" in old_only.stdout) == (trusted == "old"), old_only.stdout
 
 
-# MARK: P-15: nothing leaves before the pin has matched
+# MARK: P-15: nothing is sent before the pin has matched
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
-def test_p15_on_a_mismatch_not_a_byte_leaves(match, kind, version, zoo, tmp_path):
+def test_p_15_on_a_mismatch_no_byte_is_sent(match, kind, version, zoo, tmp_path):
     leaf = zoo.between.issue("localhost", key=kind)
     wrong = {"public_key": zoo.between.pin, "certificate": leaf.pin, "chain": leaf.certificate_pin}[match]
     right = {"public_key": leaf.pin, "certificate": leaf.certificate_pin, "chain": zoo.between.pin}[match]
     with RecordingServer(*leaf.files(tmp_path), version=version) as server:
-        server.answer = document(server.origin)
+        server.response = document(server.origin)
         result = check(tmp_path, pinned(server.origin, zoo.ca, wrong, STRANGER, match=match))
         assert result.returncode == 1 and MISMATCH in result.stdout
-        assert was_refused(server)
+        assert was_rejected(server)
         control = check(tmp_path, pinned(server.origin, zoo.ca, right, STRANGER, match=match))
         assert "pin 1 of 2 matches" in control.stdout, control.stdout
         assert b"GET /" in server.application_bytes
 
 
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
-def test_p15_openssl_as_server_sees_nothing_either(version, zoo, tmp_path):
+def test_p_15_openssl_as_server_gets_no_byte_either(version, zoo, tmp_path):
     cert, key = zoo.leaf.files(tmp_path, "s")
     server = OpenSSLServer(tmp_path, "s_server", cert, key, version, chain=bundle(tmp_path, "up", zoo.between))
     try:
@@ -214,13 +214,13 @@ def test_p15_openssl_as_server_sees_nothing_either(version, zoo, tmp_path):
 
 
 @pytest.mark.parametrize("path", [".well-known/openid-configuration", "jwks", "token", "userinfo"])
-def test_p03_a_redirect_leads_nowhere(path, zoo, tmp_path, provider_server, app):
+def test_p_03_a_redirect_is_not_followed(path, zoo, tmp_path, provider_server, app):
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server, \
             RecordingServer(*zoo.leaf.files(tmp_path, "target")) as target:
         realm = paired(server, provider_server, "redirecting")
         realm.documents = {path: (302, {"Location": target.origin + "/landed"}, b"")}
-        # Without an e-mail address in the ID token userinfo is asked.
-        realm.person = {"sub": "ada"}
+        # Without an email address in the ID token userinfo is called.
+        realm.user = {"sub": "ada"}
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
         with Gateway(tmp_path, {"staff": pinned(realm.issuer, zoo.ca, zoo.leaf.pin, STRANGER)}, apps) as gateway:
             page, browser = sign_in(gateway)
@@ -233,7 +233,7 @@ def test_p03_a_redirect_leads_nowhere(path, zoo, tmp_path, provider_server, app)
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_p04_after_a_reload_no_earlier_connection_or_session_serves(version, zoo, tmp_path, provider_server, app):
+def test_p_04_after_a_reload_no_earlier_connection_or_session_is_used(version, zoo, tmp_path, provider_server, app):
     with SecureProviderServer(*zoo.leaf.files(tmp_path), version=version) as server:
         realm = paired(server, provider_server, f"warm-{version}")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -253,8 +253,8 @@ def test_p04_after_a_reload_no_earlier_connection_or_session_serves(version, zoo
             assert not any(c.resumed for c in server.connections)
 
 
-def test_p04_a_sign_in_under_way_meets_the_new_pins(zoo, tmp_path, provider_server, app):
-    """The person is at the provider while the pins are exchanged; the code is not sent to a stranger."""
+def test_p_04_a_sign_in_in_progress_meets_the_new_pins(zoo, tmp_path, provider_server, app):
+    """The user is at the provider while the pins change; the code is not sent to another key."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "meanwhile")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -270,8 +270,8 @@ def test_p04_a_sign_in_under_way_meets_the_new_pins(zoo, tmp_path, provider_serv
             assert "token" not in asked_by_gateway(realm)
 
 
-def test_p04_a_new_certificate_on_the_server_is_met_at_the_next_handshake(zoo, tmp_path, provider_server, app):
-    """With the server's own tickets offered for resumption, the exchanged key is seen all the same."""
+def test_p_04_a_new_certificate_on_the_server_is_checked_at_the_next_handshake(zoo, tmp_path, provider_server, app):
+    """With the server's tickets offered for resumption, the new key is still seen."""
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "exchanged")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -299,7 +299,7 @@ HOSTS = {
 
 
 @pytest.mark.parametrize("case", HOSTS)
-def test_p05_each_host_has_its_own_set_or_that_for_all(case, zoo, tmp_path, provider_server, app):
+def test_p_05_each_host_has_its_own_set_or_the_common_one(case, zoo, tmp_path, provider_server, app):
     """The token endpoint is on another host than the document."""
     making, status, code = HOSTS[case]
     sets = {"leaf": {"sha256": [zoo.leaf.pin, STRANGER]}, "stranger": {"sha256": [STRANGER, zoo.root.pin]}}
@@ -317,10 +317,10 @@ def test_p05_each_host_has_its_own_set_or_that_for_all(case, zoo, tmp_path, prov
             assert (browser.ticket() is not None) == (status == 200)
 
 
-# MARK: P-06 to P-08: what is said about doubtful pins
+# MARK: P-06 to P-08: warnings about pins
 
 
-def test_p06_one_pin_on_a_young_key_is_warned_of(zoo, recorder, tmp_path):
+def test_p_06_one_pin_on_a_new_key_is_a_warning(zoo, recorder, tmp_path):
     lone = check(tmp_path, pinned(recorder.origin, zoo.ca, zoo.leaf.pin))
     line = [row for row in lone.stdout.splitlines() if " tls " in row][0]
     assert " warn " in line and "there is one pin" in line, line
@@ -335,7 +335,7 @@ def test_p06_one_pin_on_a_young_key_is_warned_of(zoo, recorder, tmp_path):
         ("AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "20"),
     ]
 )
-def test_p07_a_slip_in_a_pin_is_an_error_with_its_place(pin, words, zoo, tmp_path):
+def test_p_07_a_typing_error_in_a_pin_is_reported_with_its_position(pin, words, zoo, tmp_path):
     gateway = Gateway(tmp_path, {"staff": pinned("https://localhost:1", zoo.ca, pin, zoo.root.pin)}, APPS)
     gateway.write()
     result = run("check", "--config", gateway.path)
@@ -343,7 +343,7 @@ def test_p07_a_slip_in_a_pin_is_an_error_with_its_place(pin, words, zoo, tmp_pat
     assert f"{gateway.path}:" in result.stderr
 
 
-def test_p08_a_forgotten_report_mode_is_told_at_each_start(zoo, tmp_path, provider_server, app):
+def test_p_08_report_mode_is_logged_at_each_start(zoo, tmp_path, provider_server, app):
     with SecureProviderServer(*zoo.leaf.files(tmp_path)) as server:
         realm = paired(server, provider_server, "reported")
         apps = {"app": {"upstream": app.address, "allow": "signed_in"}}
@@ -365,7 +365,7 @@ def test_p08_a_forgotten_report_mode_is_told_at_each_start(zoo, tmp_path, provid
 
 @pytest.fixture
 def proxy(tmp_path):
-    """A proxy that others wrote, and its log."""
+    """tinyproxy, and its log."""
     port = free_port()
     conf = tmp_path / "tinyproxy.conf"
     conf.write_text(f"Port {port}\nListen 127.0.0.1\nTimeout 30\nLogLevel Connect\nMaxClients 50\n")
@@ -376,7 +376,7 @@ def proxy(tmp_path):
     process.stop()
 
 
-def test_p09_the_environment_names_no_proxy(zoo, recorder, proxy, tmp_path):
+def test_p_09_proxy_environment_variables_are_ignored(zoo, recorder, proxy, tmp_path):
     address = f"http://127.0.0.1:{proxy.port}"
     names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
     env = {**dict.fromkeys(names, address), "NO_PROXY": "", "no_proxy": ""}
@@ -385,7 +385,7 @@ def test_p09_the_environment_names_no_proxy(zoo, recorder, proxy, tmp_path):
     assert "CONNECT localhost" not in proxy.log
 
 
-def test_p09_through_a_proxy_of_the_file_the_pins_hold(zoo, recorder, proxy, tmp_path):
+def test_p_09_pins_hold_through_a_configured_proxy(zoo, recorder, proxy, tmp_path):
     good = pinned(recorder.origin, zoo.ca, zoo.leaf.pin, STRANGER)
     good["proxy"] = f"http://127.0.0.1:{proxy.port}"
     assert "pin 1 of 2 matches" in check(tmp_path, good).stdout
@@ -399,8 +399,8 @@ def test_p09_through_a_proxy_of_the_file_the_pins_hold(zoo, recorder, proxy, tmp
     assert recorder.application_bytes == sent
 
 
-def test_p09_a_proxy_that_makes_no_tunnel_is_named(zoo, recorder, proxy, tmp_path):
+def test_p_09_a_proxy_that_opens_no_tunnel_is_named(zoo, recorder, proxy, tmp_path):
     provider = pinned(f"https://localhost:{free_port()}", zoo.ca, zoo.leaf.pin, STRANGER)
     provider["proxy"] = f"http://127.0.0.1:{proxy.port}"
     result = check(tmp_path, provider)
-    assert result.returncode == 1 and "the proxy answered 5" in result.stdout, result.stdout
+    assert result.returncode == 1 and "the proxy responded 5" in result.stdout, result.stdout

@@ -27,8 +27,8 @@ def v2(source="198.51.100.7", command=0x21, extensions=b""):
 
 
 @pytest.fixture(scope="module")
-def stand(tmp_path_factory, provider_server):
-    """A gateway with four listeners: plain and TLS behind a balancer, one that listens to another, one without any."""
+def own_gateway(tmp_path_factory, provider_server):
+    """A gateway with four listeners: plain and TLS behind a balancer, one that trusts another peer, one without."""
     folder = tmp_path_factory.mktemp("balanced")
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
@@ -56,16 +56,16 @@ def stand(tmp_path_factory, provider_server):
     app.close()
 
 
-def client(answer):
-    """Whom the app was told of."""
-    assert answer is not None and answer.status == 200, answer
-    return dict((name.lower(), value) for name, value in answer.json["fields"])["x-forwarded-for"]
+def client(response):
+    """The client IP that the app got."""
+    assert response is not None and response.status == 200, response
+    return dict((name.lower(), value) for name, value in response.json["fields"])["x-forwarded-for"]
 
 
 def ask(port, header, rest=GET):
     with Wire(port) as wire:
         wire.send(header + rest)
-        return wire.answer()
+        return wire.response()
 
 
 HEADERS = [
@@ -77,21 +77,21 @@ HEADERS = [
 
 
 @pytest.mark.parametrize("header,expected", HEADERS)
-def test_the_client_of_the_header_is_the_client(header, expected, stand):
-    assert client(ask(stand.behind, header)) == expected
+def test_the_client_of_the_header_is_the_client(header, expected, own_gateway):
+    assert client(ask(own_gateway.behind, header)) == expected
 
 
 @pytest.mark.parametrize("header", [V1, v2("2001:db8::7")], ids=["v1", "v2"])
-def test_a_header_may_come_byte_by_byte(header, stand):
-    with Wire(stand.behind) as wire:
+def test_a_header_may_come_byte_by_byte(header, own_gateway):
+    with Wire(own_gateway.behind) as wire:
         for byte in header + GET:
             wire.send(bytes([byte]))
-        assert client(wire.answer()) == ("198.51.100.7" if header is V1 else "2001:db8::7")
+        assert client(wire.response()) == ("198.51.100.7" if header is V1 else "2001:db8::7")
 
 
-def test_the_header_stands_before_the_handshake(stand):
+def test_the_header_precedes_the_tls_handshake(own_gateway):
     """The header is outside of TLS."""
-    with socket.create_connection(("127.0.0.1", stand.behind_tls), timeout=10) as plain:
+    with socket.create_connection(("127.0.0.1", own_gateway.behind_tls), timeout=10) as plain:
         plain.sendall(v2())
         with tls_context().wrap_socket(plain, server_hostname="gate.localhost") as secure:
             secure.sendall(GET)
@@ -102,8 +102,8 @@ def test_the_header_stands_before_the_handshake(stand):
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_curl_speaks_it(tls, stand):
-    port = stand.behind_tls if tls else stand.behind
+def test_curl_speaks_it(tls, own_gateway):
+    port = own_gateway.behind_tls if tls else own_gateway.behind
     name = f"{'https' if tls else 'http'}://gate.localhost:{port}/public/curl"
     result = subprocess.run(
         ["curl", "-sk", "--haproxy-protocol", "--resolve", f"gate.localhost:{port}:127.0.0.1", name],
@@ -123,53 +123,53 @@ def test_curl_speaks_it(tls, stand):
     ],
     ids=["none", "tls", "short v1", "long v1", "short v2", "udp", "long v2"],
 )
-def test_a_balancer_that_sends_no_header_gets_no_answer(data, stand):
-    """What is no header is not taken for a request either."""
-    before, seen = stand.metric(REFUSED), len(stand.app.requests)
-    with Wire(stand.behind) as wire:
+def test_a_balancer_that_sends_no_header_gets_no_response(data, own_gateway):
+    """Bytes other than a header are not read as a request either."""
+    before, seen = own_gateway.metric(REFUSED), len(own_gateway.app.requests)
+    with Wire(own_gateway.behind) as wire:
         wire.send(data)
         assert wire.rest() == b""
-    eventually(lambda: stand.metric(REFUSED) == before + 1, "it is counted")
-    assert len(stand.app.requests) == seen
+    eventually(lambda: own_gateway.metric(REFUSED) == before + 1, "it is counted")
+    assert len(own_gateway.app.requests) == seen
 
 
 @pytest.mark.parametrize("start", [b"", V1[:20], v2()[:14]])
-def test_a_header_has_the_time_of_a_handshake(start, stand):
-    with Wire(stand.behind) as wire:
+def test_a_header_has_the_time_of_a_handshake(start, own_gateway):
+    with Wire(own_gateway.behind) as wire:
         wire.send(start)
         assert wire.is_closed(4)
 
 
 @pytest.mark.parametrize("header", [V1, v2()], ids=["v1", "v2"])
 @pytest.mark.parametrize("name", ["port", "elsewhere"])
-def test_nobody_else_may_name_a_client(name, header, stand):
-    """From others a header is just a bad request."""
-    answer = ask(getattr(stand, name), header)
-    assert answer.status == 400
-    assert request(getattr(stand, name), "/public/x").status == 200
+def test_a_proxy_header_from_another_peer_is_rejected(name, header, own_gateway):
+    """From other peers a header is an invalid request."""
+    response = ask(getattr(own_gateway, name), header)
+    assert response.status == 400
+    assert request(getattr(own_gateway, name), "/public/x").status == 200
 
 
-def test_the_address_of_the_header_is_counted(stand):
-    """Connections per address: the balancer has as many as it needs, each client of it has its three."""
+def test_the_client_ip_of_the_header_is_counted(own_gateway):
+    """Connections per client IP: the balancer has no limit, each of its clients has three."""
     wires = []
     try:
         for number in range(12):
-            wire = Wire(stand.behind)
+            wire = Wire(own_gateway.behind)
             wires.append(wire)
             wire.send(v2(f"198.51.100.{50 + number % 4}"))
             wire.send(GET.replace(b"close", b"keep-alive"))
-            assert client(wire.answer()) == f"198.51.100.{50 + number % 4}"
-        with Wire(stand.behind) as wire:
+            assert client(wire.response()) == f"198.51.100.{50 + number % 4}"
+        with Wire(own_gateway.behind) as wire:
             wire.send(v2("198.51.100.50") + GET)
             assert wire.rest() == b""
         wires.pop(0).close()
 
         def again():
-            with Wire(stand.behind) as wire:
+            with Wire(own_gateway.behind) as wire:
                 wire.send(v2("198.51.100.50") + GET)
                 return wire.rest()
 
-        eventually(again, "there is room again")
+        eventually(again, "connections are accepted again")
     finally:
         for wire in wires:
             wire.close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each quirk of the simulated providers in the demo: who comes in, as whom, and what the provider was not asked for.
+"""Each quirk of the simulated providers in the demo: the resulting user, and the calls that were not made.
 
 One row for one line of the list that `gatehouse demo --quirk list` prints. The expected values come from the providers'
-documentation and the standards, as the comments of the simulators say.
+documentation and the standards, as the comments of the simulators explain.
 """
 
 import re
@@ -26,42 +26,42 @@ KEYS = "GET /oauth2/v3/certs"
 GROUPS = "GET /v1/groups/-/memberships:search"
 
 
-def refused(status, code):
+def rejected(status, code):
     return (status, code)
 
 
 @dataclass
 class Row:
-    """One quirk: who signs in, and what comes of it each time."""
+    """One quirk: the accounts that sign in, and the results."""
     quirk: str
     provider: str = "google"
-    person: str = "ada"
+    account: str = "ada"
     outcomes: list = field(default_factory=lambda: [IN])
     profile: dict = field(default_factory=dict)
     counts: dict = field(default_factory=dict)
     seconds: float = 20
-    # How many groups were found, where a session has no room for all of them.
+    # How many groups were found, where a session cannot hold all of them.
     found: int = 0
 
     def __str__(self):
-        return f"{self.quirk}-{self.person}"
+        return f"{self.quirk}-{self.account}"
 
 
 def bad_callback(quirk, status, code):
     """RFC 9207 §2.4 and RFC 6749 §3.1: the code of such a callback is not redeemed."""
-    return Row(quirk, outcomes=[refused(status, code)], counts={"POST /token": None})
+    return Row(quirk, outcomes=[rejected(status, code)], counts={"POST /token": None})
 
 
 def bad_token(quirk, rule):
     """OpenID Connect Core §3.1.3.7."""
-    return Row(quirk, outcomes=[refused(502, f"id_token.{rule}")], counts={"POST /token": 1})
+    return Row(quirk, outcomes=[rejected(502, f"id_token.{rule}")], counts={"POST /token": 1})
 
 
 GOOGLE = [
     Row("google-short-issuer", profile={"issuer": re.compile(r"https://localhost:\d+")}),
     Row("google-no-hd", profile={"tenant": None, "email_verified": True, "email_authoritative": False}),
     Row("google-hosted-domain", profile={"tenant": "example.org", "email_authoritative": True}),
-    Row("google-hosted-domain", person="katherine", outcomes=[refused(403, "provider.hosted_domain")]),
+    Row("google-hosted-domain", account="katherine", outcomes=[rejected(403, "provider.hosted_domain")]),
     Row("google-email-verified-text", profile={"email": "ada@example.org", "email_verified": True}),
     Row("google-email-verified-absent", profile={"email": "ada@example.org", "email_verified": False}),
     Row("google-no-callback-issuer", profile={"user": "google:104729384756102938475"}),
@@ -90,8 +90,8 @@ GOOGLE = [
         "google-groups-failing-page",
         profile={"groups": ["all@example.org", "engineering@example.org"], "groups_complete": False},
     ),
-    # A consumer account has no groups, and Cloud Identity says 403: nothing is known.
-    Row("google-groups", person="katherine", profile={"groups": [], "groups_complete": False}),
+    # A consumer account has no groups, and Cloud Identity returns 403: nothing is known.
+    Row("google-groups", account="katherine", profile={"groups": [], "groups_complete": False}),
 ]
 
 TEAMS = ["example-org", "example-org/on-call", "example-org/platform-eng"]
@@ -99,23 +99,23 @@ MANY = 250 + 250
 
 GITHUB = [
     Row("github-form-answer", "github", profile={"user": "github:73205511", "email": "ada@example.org"}),
-    Row("github-xml-answer", "github", outcomes=[refused(502, "openid.token_response")]),
-    Row("github-error-with-200", "github", outcomes=[refused(400, "openid.code_refused")]),
+    Row("github-xml-answer", "github", outcomes=[rejected(502, "openid.token_response")]),
+    Row("github-error-with-200", "github", outcomes=[rejected(400, "openid.code_refused")]),
     Row("github-expiring-tokens", "github", profile={"user": "github:73205511"}),
     Row("github-no-callback-issuer", "github", profile={"user": "github:73205511"}),
-    # The id is one that a double cannot hold, and the e-mail was never verified.
+    # The id is one that a double cannot hold, and the email address was never verified.
     Row("github-no-callback-issuer", "github", "grace", profile={"user": "github:9007199254740993"}),
     Row("github-no-callback-issuer", "github", "margaret", profile={"email": None, "email_verified": False}),
     Row(
         "github-wrong-host",
         "github",
-        outcomes=[refused(502, "provider.refused")],
+        outcomes=[rejected(502, "provider.refused")],
         counts={"POST /login/oauth/access_token": None},
     ),
     Row(
         "github-api-redirects",
         "github",
-        outcomes=[refused(502, "provider.redirected")],
+        outcomes=[rejected(502, "provider.redirected")],
         counts={"GET /elsewhere": None},
     ),
     Row("github-app", "github", profile={"user": "github:73205511", "email": None, "email_verified": False}),
@@ -150,7 +150,7 @@ MICROSOFT = [
     ),
     Row("microsoft-common", "microsoft", "katherine", profile={"tenant": CONSUMERS, "email_verified": True}),
     Row("microsoft-common", "microsoft", "grace", profile={"email": "grace@contoso.example", "email_verified": False}),
-    # nOAuth: the administrator of a tenant has written somebody else's address into it.
+    # nOAuth: the administrator of a tenant has entered another user's email address.
     Row(
         "microsoft-common",
         "microsoft",
@@ -160,12 +160,12 @@ MICROSOFT = [
     Row("microsoft-organizations", "microsoft", profile={"tenant": TENANT}),
     Row("microsoft-consumers", "microsoft", "katherine", profile={"tenant": CONSUMERS}),
     Row("microsoft-tenant-list", "microsoft", profile={"tenant": TENANT}),
-    Row("microsoft-tenant-list", "microsoft", "katherine", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-tenant-list", "microsoft", "mallory", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-other-tenant", "microsoft", outcomes=[refused(403, "provider.tenant")]),
-    Row("microsoft-tenant-no-guid", "microsoft", outcomes=[refused(502, "id_token.issuer")]),
-    Row("microsoft-consumer-key", "microsoft", outcomes=[refused(502, "id_token.key_issuer")]),
-    # The third token is signed by a key that the second answer did not have any more.
+    Row("microsoft-tenant-list", "microsoft", "katherine", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-tenant-list", "microsoft", "mallory", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-other-tenant", "microsoft", outcomes=[rejected(403, "provider.tenant")]),
+    Row("microsoft-tenant-no-guid", "microsoft", outcomes=[rejected(502, "id_token.issuer")]),
+    Row("microsoft-consumer-key", "microsoft", outcomes=[rejected(502, "id_token.key_issuer")]),
+    # The third token is signed by a key that the second response no longer had.
     Row(
         "microsoft-alternating-keys",
         "microsoft",
@@ -174,7 +174,7 @@ MICROSOFT = [
     ),
     Row("microsoft-text-expiry", "microsoft", profile={"tenant": TENANT}),
     Row("microsoft-no-mail", "microsoft", profile={"email": None, "username": "ada@contoso.example"}),
-    # A guest's principal name is shown to nobody and is no address.
+    # A guest's principal name is never shown and is not an email address.
     Row("microsoft-no-mail", "microsoft", "margaret", profile={"email": None, "username": None}),
     Row("microsoft-form-post", "microsoft", profile={"tenant": TENANT}),
     Row(
@@ -228,22 +228,22 @@ WRONG = [
     bad_token("token-bad-signature", "signature"),
     bad_token("token-critical-header", "critical_header"),
     # One fetch at the first sign-in and one for the first unknown key; no third within half a minute.
-    Row("token-unknown-keys", outcomes=[refused(502, "id_token.key_unknown")] * 4, counts={KEYS: 2}),
-    Row("discovery-wrong-issuer", outcomes=[refused(502, "openid.issuer_mismatch")]),
-    Row("wrong-pin", outcomes=[refused(503, "provider.pin_mismatch")]),
+    Row("token-unknown-keys", outcomes=[rejected(502, "id_token.key_unknown")] * 4, counts={KEYS: 2}),
+    Row("discovery-wrong-issuer", outcomes=[rejected(502, "openid.issuer_mismatch")]),
+    Row("wrong-pin", outcomes=[rejected(503, "provider.pin_mismatch")]),
     Row("backup-pin"),
-    Row("discovery-down", outcomes=[refused(502, "provider.unavailable")]),
-    Row("keys-too-large", outcomes=[refused(502, "provider.answer_too_large")]),
+    Row("discovery-down", outcomes=[rejected(502, "provider.unavailable")]),
+    Row("keys-too-large", outcomes=[rejected(502, "provider.answer_too_large")]),
     Row("keys-repeated-id"),
-    Row("keys-for-encryption", outcomes=[refused(502, "openid.key_set")]),
-    Row("keys-down-later", outcomes=[IN, refused(502, "id_token.key_unknown"), IN], counts={KEYS: 2}),
-    Row("userinfo-other-subject", "microsoft", outcomes=[refused(502, "openid.userinfo_subject")]),
-    Row("token-endpoint-down", outcomes=[refused(502, "provider.unavailable")], counts={"POST /token": 1}),
-    Row("token-endpoint-slow", outcomes=[refused(502, "provider.timeout")], counts={"POST /token": 1}, seconds=15),
-    Row("token-endpoint-redirects", outcomes=[refused(502, "provider.redirected")], counts={"POST /elsewhere": None}),
-    Row("verifier-mismatch", outcomes=[refused(400, "openid.code_refused")], counts={"POST /token": 1}),
-    Row("verifier-mismatch", "github", outcomes=[refused(400, "openid.code_refused")]),
-    Row("verifier-mismatch", "microsoft", outcomes=[refused(400, "openid.code_refused")]),
+    Row("keys-for-encryption", outcomes=[rejected(502, "openid.key_set")]),
+    Row("keys-down-later", outcomes=[IN, rejected(502, "id_token.key_unknown"), IN], counts={KEYS: 2}),
+    Row("userinfo-other-subject", "microsoft", outcomes=[rejected(502, "openid.userinfo_subject")]),
+    Row("token-endpoint-down", outcomes=[rejected(502, "provider.unavailable")], counts={"POST /token": 1}),
+    Row("token-endpoint-slow", outcomes=[rejected(502, "provider.timeout")], counts={"POST /token": 1}, seconds=15),
+    Row("token-endpoint-redirects", outcomes=[rejected(502, "provider.redirected")], counts={"POST /elsewhere": None}),
+    Row("verifier-mismatch", outcomes=[rejected(400, "openid.code_refused")], counts={"POST /token": 1}),
+    Row("verifier-mismatch", "github", outcomes=[rejected(400, "openid.code_refused")]),
+    Row("verifier-mismatch", "microsoft", outcomes=[rejected(400, "openid.code_refused")]),
 ]
 
 ROWS = GOOGLE + GITHUB + MICROSOFT + WRONG
@@ -267,12 +267,11 @@ def differences(profile, expected):
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_the_gateway_knows_the_quirk(row, tmp_path):
-    """providers.md §9."""
     with Demo(tmp_path, "--provider", row.provider, "--quirk", row.quirk) as running:
         assert row.quirk in running.process.log
         for status, code in row.outcomes:
             began = time.monotonic()
-            browser = running.sign_in(row.provider, row.person)
+            browser = running.sign_in(row.provider, row.account)
             assert time.monotonic() - began < row.seconds
             page = browser.page
             assert page.status == status, (page, page.text[-1500:], running.process.log)
@@ -291,16 +290,16 @@ def test_the_gateway_knows_the_quirk(row, tmp_path):
 
 def cut(running, provider):
     """How many groups were found and not kept, as the metric counts them."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
-        text = answer.read().decode()
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as response:
+        text = response.read().decode()
     return int(re.search(rf'^gatehouse_groups_cut_total{{provider="{provider}"}} (\d+)', text, re.M)[1])
 
 
 @pytest.mark.parametrize(
     "group, status", [("example-org", 200), ("example-org/platform-eng", 200), ("other-org", 403), ("example", 403)]
 )
-def test_people_of_another_organization_do_not_enter(group, status, tmp_path):
-    """providers.md §9, "org not allowed": an organization or team of GitHub in `allow`."""
+def test_users_of_another_organization_are_denied(group, status, tmp_path):
+    """An organization or team of GitHub in `allow`."""
     with Demo(tmp_path, "--provider", "github", "--quirk", "github-groups") as running:
         file = re.search(r"/\S+/providers\.yaml", running.process.log)[0]
         with open(file) as text:
@@ -315,8 +314,8 @@ def test_people_of_another_organization_do_not_enter(group, status, tmp_path):
 
 
 def reloads(running):
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as answer:
-        found = re.search(r'^gatehouse_reloads_total{result="ok"} (\d+)', answer.read().decode(), re.M)
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.operations}/metrics", timeout=10) as response:
+        found = re.search(r'^gatehouse_reloads_total{result="ok"} (\d+)', response.read().decode(), re.M)
     return int(found[1]) if found else 0
 
 
@@ -335,8 +334,8 @@ def listed():
     return quirks
 
 
-def test_each_quirk_has_a_row():
-    """A quirk without a test would be a promise that nobody keeps."""
+def test_each_quirk_has_a_test():
+    """Every quirk of the list has a row here."""
     quirks = listed()
     wanted = [name for provider in ("google", "github", "microsoft", "any") for name in quirks[provider]]
     assert len(wanted) == len(set(wanted))
@@ -349,7 +348,7 @@ def test_each_quirk_has_a_row():
         (["--provider", "gogle"], "did you mean 'google'?"),
     ]
 )
-def test_a_mistyped_name_is_told(options, hint):
+def test_a_mistyped_name_is_reported(options, hint):
     result = demo(*options)
     assert result.returncode == 2 and hint in result.stderr, result.stderr
 
@@ -362,8 +361,8 @@ def test_a_quirk_brings_its_provider_along(tmp_path):
         assert "Quirks that are on" in running.process.log
 
 
-def test_a_person_who_says_no_to_microsoft_leaves_no_line_end_in_the_log(tmp_path):
-    """providers.md §4b: the description of the error has line ends, which must not make lines of the log."""
+def test_a_denial_at_microsoft_leaves_no_line_end_in_the_log(tmp_path):
+    """The description of the error has line ends, which must not become lines of the log."""
     with Demo(tmp_path, "--provider", "microsoft", "--verbose") as running:
         browser = running.sign_in("microsoft", "")
         assert browser.page.status == 403 and "<code>provider.denied</code>" in browser.page.text
@@ -372,8 +371,8 @@ def test_a_person_who_says_no_to_microsoft_leaves_no_line_end_in_the_log(tmp_pat
         assert not any(line.startswith("Trace ID") for line in running.process.log.splitlines())
 
 
-def test_many_first_sign_ins_ask_once(tmp_path):
-    """Issue 3: simultaneous first sign-ins lead to one discovery and one key fetch."""
+def test_many_first_sign_ins_fetch_each_document_once(tmp_path):
+    """Simultaneous first sign-ins lead to one discovery and one key fetch."""
     with Demo(tmp_path, "--provider", "google") as running, ThreadPoolExecutor(40) as pool:
         browsers = list(pool.map(lambda _: running.sign_in("google", "ada"), range(40)))
         assert [browser.page.status for browser in browsers] == [200] * 40
@@ -382,8 +381,8 @@ def test_many_first_sign_ins_ask_once(tmp_path):
         assert counts["POST /token"] == 40
 
 
-def test_the_same_address_at_two_providers_is_two_people(tmp_path):
-    """Issue 3: an e-mail address is no key."""
+def test_the_same_email_address_at_two_providers_is_two_users(tmp_path):
+    """An email address does not identify a user."""
     with Demo(tmp_path, "--provider", "google", "--provider", "github") as running:
         profiles = [
             running.sign_in(provider, "ada").send("GET", "/oauth2/userinfo").json for provider in ("google", "github")
@@ -399,9 +398,9 @@ def test_the_same_address_at_two_providers_is_two_people(tmp_path):
     ]
 )
 def test_a_refresh_token_that_comes_along_is_not_used(provider, quirk, path, tmp_path):
-    """providers.md §9: of a pair that dies with its first use nobody makes a second, since nobody makes a first."""
+    """Rotating refresh tokens are never used."""
     with Demo(tmp_path, "--provider", provider, "--quirk", quirk) as running, ThreadPoolExecutor(20) as pool:
         browser = running.sign_in(provider, "ada")
-        answers = list(pool.map(lambda _: browser.send("GET", "/again"), range(100)))
-        assert [answer.status for answer in answers] == [200] * 100
+        responses = list(pool.map(lambda _: browser.send("GET", "/again"), range(100)))
+        assert [response.status for response in responses] == [200] * 100
         assert requests_at(browser.pages)[path] == 1

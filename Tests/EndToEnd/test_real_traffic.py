@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that real clients sent to real apps, replayed: what arrives and what comes back is what was sent.
+"""Requests that real clients sent to real apps, replayed: both sides get what was sent.
 
 `make test-apps` records them (`--record=FOLDER`), see Tests/Apps. Tests/Fixtures/traffic has one file for each app.
 """
@@ -19,7 +19,7 @@ from support.upstream import Upstream
 from support.wirelog import Message, exchanges
 
 HOST = "app.localhost"
-#: Fields of HTTP/1.1 that HTTP/2 has no room for.
+#: Fields of HTTP/1.1 that HTTP/2 does not have.
 HOP_BY_HOP = {"host", "connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "http2-settings"}
 APPS = sorted(path.stem for path in (REPOSITORY / "Tests/Fixtures/traffic").glob("*.json"))
 SAMPLES = {app: json.loads((REPOSITORY / f"Tests/Fixtures/traffic/{app}.json").read_text()) for app in APPS}
@@ -33,7 +33,7 @@ def samples():
 
 
 class Playback(Upstream):
-    """An app that responds with what is in `next`, a response as bytes; requests are recorded as messages."""
+    """An app that responds with `next`, recorded bytes; requests are recorded as messages."""
     def __init__(self):
         super().__init__()
         self.next = b""
@@ -92,15 +92,15 @@ def prepared(playback, app, number):
     return request, one["response"]
 
 
-def check(playback, sent, response, answer):
+def check(playback, sent, recorded, response):
     """What arrived at the app is what was sent, and what arrived at the client is what the app sent."""
     found = playback.app.requests[playback.app.before:]
-    assert len(found) == 1, f"{len(found)} requests arrived; the client got {answer}"
+    assert len(found) == 1, f"{len(found)} requests arrived; the client got {response}"
     there = Message(found[0].line, found[0].fields, found[0].body)
     played = exchanges(
         b"GET / HTTP/1.1\r\n\r\n" if sent.method != "HEAD" else b"HEAD / HTTP/1.1\r\n\r\n", playback.app.next
     )
-    got = Message(f"HTTP/1.1 {answer.status} ", answer.fields, answer.body)
+    got = Message(f"HTTP/1.1 {response.status} ", response.fields, response.body)
     lines = [*request_differences(sent, there), *response_differences(played[0].response, got)]
     assert not lines, "\n".join(lines)
 
@@ -108,18 +108,18 @@ def check(playback, sent, response, answer):
 @pytest.mark.parametrize("app, number", list(samples()))
 def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http1(playback, app, number):
     """Sent as the client sent it, with a session."""
-    (start, fields, framing, body), response = prepared(playback, app, number)
+    (start, fields, framing, body), recorded = prepared(playback, app, number)
     with Wire(playback.port) as wire:
         wire.send(written(start, fields, framing, body))
-        answer = wire.answer(start.split(" ")[0])
-    assert answer is not None
-    check(playback, Message(start, fields, body.encode("latin-1")), response, answer)
+        response = wire.response(start.split(" ")[0])
+    assert response is not None
+    check(playback, Message(start, fields, body.encode("latin-1")), recorded, response)
 
 
 @pytest.mark.parametrize("app, number", list(samples()))
 def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http2(playback, app, number):
     """The same request as a stream of HTTP/2."""
-    (start, fields, framing, body), response = prepared(playback, app, number)
+    (start, fields, framing, body), recorded = prepared(playback, app, number)
     method, target = start.split(" ")[:2]
     data = body.encode("latin-1")
     lower = [(name.lower(), value) for name, value in fields if name.lower() not in HOP_BY_HOP]
@@ -127,9 +127,9 @@ def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http2(playback, a
         lower.append(("content-length", str(len(data))))
     client, playback.http2 = playback.http2 or Client(playback.tls_port, HOST), None
     playback.stream = playback.stream + 2 if playback.stream and client.streams else 1
-    answer = client.exchange(
+    response = client.exchange(
         playback.stream, get(target, *lower, method=method, authority=playback.authority), None if framing == "none" else data
     )
     if not client.is_closed and not client.goaways:
         playback.http2 = client
-    check(playback, Message(start, fields, data), response, answer)
+    check(playback, Message(start, fields, data), recorded, response)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reload under load: reliability §1, R-01 to R-05."""
+"""Reload under load: R-01 to R-05."""
 
 import os
 import shutil
@@ -21,8 +21,8 @@ FAILED = 'gatehouse_reloads_total{result="failed"}'
 
 
 @pytest.fixture
-def stand(tmp_path, provider_server, realm):
-    """A gateway of the test's own with a plain and a TLS listener; everything below /public/ is open."""
+def own_gateway(tmp_path, provider_server, realm):
+    """A gateway for one test with a plain and a TLS listener; everything below /public/ is public."""
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
@@ -44,74 +44,74 @@ def reloads(gateway):
 
 
 def reload(gateway, result=OK):
-    """One reload by signal, waited for."""
+    """One reload by signal, awaited."""
     before = gateway.metric(result)
     gateway.reload()
     eventually(lambda: gateway.metric(result) > before, "the reload", 20)
 
 
 def logged_reload(gateway, log):
-    """One reload, waited for by its line in the log, which costs the gateway nothing."""
+    """One reload, awaited by its line in the log, which does not load the gateway."""
     gateway.reload()
     eventually(lambda: any("configuration reloaded" in line for line in log.readlines()), "the reload", 20)
 
 
-def test_a_thousand_reloads_under_load(stand):
-    """R-01: under 2,000 requests a second no answer but 200, as many descriptors afterwards, no more memory."""
-    stand.start()
-    load = SteadyLoad(stand.port, 2000)
+def test_a_thousand_reloads_under_load(own_gateway):
+    """R-01: under 2,000 requests a second only 200; descriptors and memory do not grow."""
+    own_gateway.start()
+    load = SteadyLoad(own_gateway.port, 2000)
     began = time.monotonic()
-    with open(stand.process.log_path, encoding="utf-8") as log:
+    with open(own_gateway.process.log_path, encoding="utf-8") as log:
         try:
             for _ in range(200):
-                logged_reload(stand, log)
-            before, files = stand.memory_kib(), descriptors(stand)
+                logged_reload(own_gateway, log)
+            before, files = own_gateway.memory_kib(), descriptors(own_gateway)
             done = 200
-            # A slow machine gets fewer, so that the test ends.
+            # A slow machine does fewer, so that the test ends.
             while done < 1000 and time.monotonic() - began < 50:
-                logged_reload(stand, log)
+                logged_reload(own_gateway, log)
                 done += 1
         finally:
             load.end()
     assert load.failed == [] and load.count >= 6000
     assert done >= 400, f"only {done} reloads in 50 s"
-    assert reloads(stand) == done + 1, "each signal is one reload"
-    grown = stand.memory_kib() - before
+    assert reloads(own_gateway) == done + 1, "each signal is one reload"
+    grown = own_gateway.memory_kib() - before
     assert grown < 4 * 1024, f"{grown} KiB more after {done - 200} reloads"
-    assert descriptors(stand) <= files + 4
+    assert descriptors(own_gateway) <= files + 4
 
 
-def test_a_storm_of_signals_is_worked_off(stand):
-    """R-01: many signals at once are few reloads, one after the other, and the gateway is there for everybody."""
-    stand.start()
-    load = Load(stand.port, clients=2)
+def test_many_signals_at_once_are_worked_off(own_gateway):
+    """R-01: many signals at once are few reloads, one after the other, and requests are served."""
+    own_gateway.start()
+    load = Load(own_gateway.port, clients=2)
     try:
-        before = reloads(stand)
+        before = reloads(own_gateway)
         for _ in range(500):
-            os.kill(stand.process.pid, signal.SIGHUP)
-        eventually(lambda: reloads(stand) > before, "a reload")
-        reload(stand)
-        assert reloads(stand) - before <= 501
+            os.kill(own_gateway.process.pid, signal.SIGHUP)
+        eventually(lambda: reloads(own_gateway) > before, "a reload")
+        reload(own_gateway)
+        assert reloads(own_gateway) - before <= 501
     finally:
         load.end()
     assert load.failed == []
 
 
-def test_one_edit_is_read_once(stand):
-    """R-01: neither a signal after an edit nor the look at the files alone reads the same edit twice."""
-    stand.start()
-    start = reloads(stand)
+def test_one_edit_is_read_once(own_gateway):
+    """R-01: neither a signal after an edit nor the periodic check reads the same edit twice."""
+    own_gateway.start()
+    start = reloads(own_gateway)
     for number in range(2):
-        stand.configuration["apps"]["echo"]["headers"] = {f"X-Edit-{number}": "user"}
-        stand.write()
-        reload(stand)
-    stand.configuration["apps"]["echo"]["headers"] = {"X-Edit-9": "user"}
-    stand.write()
-    eventually(lambda: reloads(stand) == start + 3, "the edit is noticed without a signal")
-    # Three looks at the files later nothing has been read again.
+        own_gateway.configuration["apps"]["echo"]["headers"] = {f"X-Edit-{number}": "user"}
+        own_gateway.write()
+        reload(own_gateway)
+    own_gateway.configuration["apps"]["echo"]["headers"] = {"X-Edit-9": "user"}
+    own_gateway.write()
+    eventually(lambda: reloads(own_gateway) == start + 3, "the edit is noticed without a signal")
+    # After three further checks of the files nothing has been read again.
     looked = time.monotonic() + 2
-    eventually(lambda: time.monotonic() > looked or reloads(stand) != start + 3, "time passes")
-    assert reloads(stand) == start + 3
+    eventually(lambda: time.monotonic() > looked or reloads(own_gateway) != start + 3, "time passes")
+    assert reloads(own_gateway) == start + 3
 
 
 BROKEN = [
@@ -122,62 +122,62 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("name,text,said", BROKEN, ids=[name for name, *_ in BROKEN])
-def test_a_broken_file_leaves_traffic_alone(name, text, said, stand):
-    """R-02: the first error is in the log with its place, and the old configuration goes on."""
-    stand.start()
-    load = Load(stand.port, clients=2)
+@pytest.mark.parametrize("name,text,expected", BROKEN, ids=[name for name, *_ in BROKEN])
+def test_an_invalid_file_does_not_disturb_traffic(name, text, expected, own_gateway):
+    """R-02: the first error is in the log with its position, and the old configuration stays."""
+    own_gateway.start()
+    load = Load(own_gateway.port, clients=2)
     try:
-        broken = {**stand.configuration, "nonsense": 1} if name == "unknown key" else dict(stand.configuration)
+        broken = {**own_gateway.configuration, "nonsense": 1} if name == "unknown key" else dict(own_gateway.configuration)
         if name == "no provider":
             broken["providers"] = {}
         if text is None:
-            stand.write(broken)
+            own_gateway.write(broken)
         else:
-            stand.path.write_text(text)
-        reload(stand, FAILED)
-        line = next(line for line in stand.log.splitlines() if "reload failed" in line)
-        assert said in line, line
-        assert request(stand.port, "/public/x").status == 200
-        assert stand.operation("/readyz").status_code == 200
-        assert stand.metric("gatehouse_config_last_reload_success") == 0
-        stand.write()
-        reload(stand)
+            own_gateway.path.write_text(text)
+        reload(own_gateway, FAILED)
+        line = next(line for line in own_gateway.log.splitlines() if "reload failed" in line)
+        assert expected in line, line
+        assert request(own_gateway.port, "/public/x").status == 200
+        assert own_gateway.operation("/readyz").status_code == 200
+        assert own_gateway.metric("gatehouse_config_last_reload_success") == 0
+        own_gateway.write()
+        reload(own_gateway)
     finally:
         load.end()
     assert load.failed == []
 
 
 @pytest.mark.parametrize("what", ["missing", "no PEM", "another's key", "half"])
-def test_a_broken_certificate_leaves_traffic_alone(what, stand, tmp_path):
-    """R-02: the pair is read as one; what does not belong together is not shown to anybody."""
-    stand.start()
-    shown = presented(stand)
+def test_an_invalid_certificate_does_not_disturb_traffic(what, own_gateway, tmp_path):
+    """R-02: the pair is read together; a mismatched pair is never presented."""
+    own_gateway.start()
+    shown = presented(own_gateway)
     other_cert, other_key = certificate(tmp_path, "other", "gate.localhost")
     match what:
-        case "missing": os.remove(stand.key)
-        case "no PEM": open(stand.cert, "w").write("no certificate\n")
-        case "another's key": shutil.copy(other_key, stand.key)
-        case "half": shutil.copy(other_cert, stand.cert)
-    reload(stand, FAILED)
-    assert presented(stand) == shown
-    assert request(stand.tls_port, "/public/x", tls=tls_context(), server_name="gate.localhost").status == 200
-    shutil.copy(other_cert, stand.cert)
-    shutil.copy(other_key, stand.key)
-    eventually(lambda: presented(stand) != shown, "the whole pair is taken without a signal", 15)
+        case "missing": os.remove(own_gateway.key)
+        case "no PEM": open(own_gateway.cert, "w").write("no certificate\n")
+        case "another's key": shutil.copy(other_key, own_gateway.key)
+        case "half": shutil.copy(other_cert, own_gateway.cert)
+    reload(own_gateway, FAILED)
+    assert presented(own_gateway) == shown
+    assert request(own_gateway.tls_port, "/public/x", tls=tls_context(), server_name="gate.localhost").status == 200
+    shutil.copy(other_cert, own_gateway.cert)
+    shutil.copy(other_key, own_gateway.key)
+    eventually(lambda: presented(own_gateway) != shown, "the whole pair is taken without a signal", 15)
 
 
-def test_reloads_during_sign_ins(stand, realm):
-    """R-03: whoever is on the way to or back from the provider arrives."""
-    stand.start()
+def test_reloads_during_sign_ins(own_gateway, realm):
+    """R-03: sign-ins in progress succeed."""
+    own_gateway.start()
     for _ in range(5):
-        browser = Browser(stand)
+        browser = Browser(own_gateway)
         address = browser.begin("mock", "/x")
-        reload(stand)
+        reload(own_gateway)
         landing = browser.authorize(address)
-        reload(stand)
+        reload(own_gateway)
         assert browser.send("GET", landing).status == 303
-        reload(stand)
+        reload(own_gateway)
         assert browser.send("GET", "/x").status == 200
 
 
@@ -186,36 +186,36 @@ def presented(gateway):
         return wire.socket.getpeercert(binary_form=True)
 
 
-def test_a_new_certificate_is_for_new_connections(stand, tmp_path):
-    """R-05: new handshakes see it, old connections live."""
-    stand.start()
+def test_a_new_certificate_is_for_new_connections(own_gateway, tmp_path):
+    """R-05: new handshakes get it, old connections stay open."""
+    own_gateway.start()
     get = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
-    with Wire(stand.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+    with Wire(own_gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
         wire.send(get)
-        assert wire.answer().status == 200
-        old = presented(stand)
+        assert wire.response().status == 200
+        old = presented(own_gateway)
         cert, key = certificate(tmp_path, "next", "gate.localhost")
-        shutil.copy(cert, stand.cert)
-        shutil.copy(key, stand.key)
-        reload(stand)
-        assert presented(stand) != old
-        assert ssl.PEM_cert_to_DER_cert(open(cert).read()) == presented(stand)
+        shutil.copy(cert, own_gateway.cert)
+        shutil.copy(key, own_gateway.key)
+        reload(own_gateway)
+        assert presented(own_gateway) != old
+        assert ssl.PEM_cert_to_DER_cert(open(cert).read()) == presented(own_gateway)
         wire.send(get)
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
 
 
-def test_limits_of_a_reload_hold_for_new_connections(stand):
-    """Scope 4: a connection keeps the bounds it was opened with."""
-    stand.start()
+def test_limits_of_a_reload_hold_for_new_connections(own_gateway):
+    """A connection keeps the limits it was opened with."""
+    own_gateway.start()
     long = b"GET /public/" + b"x" * 3000 + b" HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
-    with Wire(stand.port) as old:
+    with Wire(own_gateway.port) as old:
         old.send(long)
-        assert old.answer().status == 200
-        stand.configuration["gateway"]["limits"] = {**NO_LIMITS, "url_bytes": "1KiB"}
-        stand.write()
-        reload(stand)
+        assert old.response().status == 200
+        own_gateway.configuration["gateway"]["limits"] = {**NO_LIMITS, "url_bytes": "1KiB"}
+        own_gateway.write()
+        reload(own_gateway)
         old.send(long)
-        assert old.answer().status == 200
-    with Wire(stand.port) as new:
+        assert old.response().status == 200
+    with Wire(own_gateway.port) as new:
         new.send(long)
-        assert new.answer().status == 414
+        assert new.response().status == 414

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53, security.md §1.12)."""
+"""After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53)."""
 
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -29,31 +29,31 @@ def same_site(location, browser):
 
 
 @pytest.mark.parametrize("target", MUST_FAIL, ids=lambda text: ascii(text[:40]))
-def test_a_foreign_target_becomes_the_front_page_after_sign_in(target, gateway, realm):
-    """A-01 A-02 A-03 A-04 A-05: whatever `rd` says, the last redirect leads to this site."""
+def test_an_off_site_target_becomes_the_front_page_after_sign_in(target, gateway, realm):
+    """A-01 A-02 A-03 A-04 A-05: whatever `rd` is, the last redirect leads to this site."""
     browser = Browser(gateway)
     address = browser.begin("mock", target)
-    answer = browser.send("GET", browser.authorize(address))
-    assert answer.status == 303
-    location = answer.get("location")
+    response = browser.send("GET", browser.authorize(address))
+    assert response.status == 303
+    location = response.get("location")
     assert same_site(location, browser), location
     assert urlsplit(location).path in ("/", "/a") and "evil" not in location, location
 
 
 @pytest.mark.parametrize("target", WELL_FORMED)
-def test_a_place_on_this_site_is_where_the_person_lands(target, gateway, realm):
-    """A-01: the target that was asked for survives the whole way."""
+def test_a_target_on_this_site_is_reached_after_sign_in(target, gateway, realm):
+    """A-01: the requested target is reached."""
     browser = Browser(gateway)
-    answer = browser.send("GET", browser.authorize(browser.begin("mock", target)))
-    assert answer.get("location") == gateway.origin + target
+    response = browser.send("GET", browser.authorize(browser.begin("mock", target)))
+    assert response.get("location") == gateway.origin + target
 
 
 @pytest.mark.parametrize("target", MUST_FAIL, ids=lambda text: ascii(text[:40]))
-def test_a_foreign_target_is_ignored_at_sign_out_and_on_the_page(target, gateway):
+def test_an_off_site_target_is_ignored_at_sign_out_and_on_the_page(target, gateway):
     """A-53: sign-out and the sign-in page do not lead away either."""
     browser = Browser(gateway)
-    answer = browser.send("POST", "/oauth2/sign_out?" + urlencode({"rd": target}), body={})
-    assert answer.status == 303 and same_site(answer.get("location"), browser), answer.get("location")
+    response = browser.send("POST", "/oauth2/sign_out?" + urlencode({"rd": target}), body={})
+    assert response.status == 303 and same_site(response.get("location"), browser), response.get("location")
     page = browser.send("GET", "/oauth2/sign_in?" + urlencode({"rd": target}))
     assert page.status == 200 and "evil" not in page.text
     assert f"rd={quote(target, safe='')}" not in page.text or target in ("/a", "")
@@ -62,41 +62,41 @@ def test_a_foreign_target_is_ignored_at_sign_out_and_on_the_page(target, gateway
 @pytest.mark.parametrize(
     "query", ["rd=/a&rd=//evil", "rd=//evil&rd=/a", "rd", "rd=&rd=", "url=//evil", "rd=/%252f%252fevil"]
 )
-def test_a_strange_query_leads_to_this_site(query, gateway, realm):
+def test_a_malformed_query_leads_to_this_site(query, gateway, realm):
     """A-01: repeated, empty and doubly escaped parameters."""
     browser = Browser(gateway)
-    answer = browser.send("GET", f"/oauth2/start/mock?{query}")
-    if answer.status == 303 and answer.get("location").startswith(realm.issuer):
-        answer = browser.send("GET", browser.authorize(answer.get("location")))
-        assert same_site(answer.get("location"), browser) and "//evil" not in answer.get("location")
+    response = browser.send("GET", f"/oauth2/start/mock?{query}")
+    if response.status == 303 and response.get("location").startswith(realm.issuer):
+        response = browser.send("GET", browser.authorize(response.get("location")))
+        assert same_site(response.get("location"), browser) and "//evil" not in response.get("location")
     else:
-        assert answer.status == 400
+        assert response.status == 400
 
 
 @pytest.mark.parametrize("host", ["evil.example", "gate.localhost.evil", "127.0.0.1", "localhost"])
 def test_the_host_of_a_request_is_in_no_redirect(host, gateway, realm):
-    """K4 K8: a host that is none of ours gets no sign-in at all."""
+    """K-04 K-08: an unknown host gets no sign-in at all."""
     browser = Browser(gateway)
     for path in ("/", "/oauth2/start/mock", "/oauth2/sign_in", "/oauth2/callback/mock?state=x&code=y"):
-        answer = browser.send("GET", path, fields={"Host": host})
-        assert answer.status == 404 and not answer.all("location") and not answer.all("set-cookie"), answer
+        response = browser.send("GET", path, fields={"Host": host})
+        assert response.status == 404 and not response.all("location") and not response.all("set-cookie"), response
 
 
 def test_the_port_of_a_request_is_in_no_redirect(gateway):
-    """A-34 K4: the address comes from the configuration."""
-    answer = Browser(gateway).send("GET", "/protected", fields={"Host": "gate.localhost:1"})
-    assert answer.status == 303 and answer.get("location").startswith(gateway.origin + "/")
+    """A-34 K-04: the URL comes from the configuration."""
+    response = Browser(gateway).send("GET", "/protected", fields={"Host": "gate.localhost:1"})
+    assert response.status == 303 and response.get("location").startswith(gateway.origin + "/")
 
 
 @pytest.mark.parametrize("length", [512, 1280, 1281, 4000, 8000])
-def test_w_06_a_long_address_is_reached_after_the_sign_in(length, gateway, realm, app):
+def test_w_06_a_long_url_is_reached_after_the_sign_in(length, gateway, realm, app):
     """W-06: links of Kibana and Grafana; characters that percent-encoding triples, on both kinds of host."""
     for origin in (gateway.origin, f"http://own.localhost:{gateway.port}"):
         path = "/w06?q=" + ("(a:'b',c:!t)%22|" * 600).replace("|", "!")[:length - 7].rstrip("%2")
         browser = Browser(gateway)
-        answer = browser.visit(origin + path, stop=lambda url: "/oauth2/sign_in" in url)
-        if answer.status == 303:
-            query = dict(part.split("=", 1) for part in urlsplit(answer.next).query.split("&"))
-            answer = browser.visit(f"/oauth2/start/mock?rd={query['rd']}")
-        assert answer.status == 200 and answer.url == origin + path, browser.history
+        response = browser.visit(origin + path, stop=lambda url: "/oauth2/sign_in" in url)
+        if response.status == 303:
+            query = dict(part.split("=", 1) for part in urlsplit(response.next).query.split("&"))
+            response = browser.visit(f"/oauth2/start/mock?rd={query['rd']}")
+        assert response.status == 200 and response.url == origin + path, browser.history
         assert app.seen(path)[-1].get("X-Forwarded-User") == "mock:ada"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an app's entry says of its traffic, over HTTP/1.1 and HTTP/2: paths, hosts, fields, bodies, answers of the route."""
+"""Settings of an app's traffic, over HTTP/1.1 and HTTP/2: paths, hosts, fields, bodies, fixed responses."""
 
 import gzip
 import os
@@ -16,7 +16,7 @@ from support.h2_server import H2Server
 from support.http2 import WINDOW_UPDATE, Client, get
 from support.processes import certificate, eventually, free_port, nginx
 from support.raw import Wire, tls_context
-from support.upstream import Upstream, says
+from support.upstream import Upstream, responds
 
 MIB = 1 << 20
 BIG = 300 * MIB
@@ -43,12 +43,12 @@ def h2_app():
 def hinted(connection, stream):
     if stream.get(":path").startswith("/hints"):
         connection.h2.send_headers(stream.number, [(":status", "103"), ("link", "</h2.css>"), ("x-secret", "1")])
-    connection.answer(stream, fields=[("x-path", stream.get(":path"))], body=b"ok")
+    connection.response(stream, fields=[("x-path", stream.get(":path"))], body=b"ok")
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """An nginx with files, compression and an address that takes files."""
+    """An nginx with files, compression and a path that accepts uploads."""
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "www").mkdir()
     (folder / "www/text.txt").write_bytes(b"0123456789" * 1000)
@@ -104,7 +104,7 @@ def entries(recorder, h2_app, files):
 
 
 @pytest.fixture(scope="module")
-def gate(tmp_path_factory, provider_server, recorder, h2_app, files):
+def own_gateway(tmp_path_factory, provider_server, recorder, h2_app, files):
     folder = tmp_path_factory.mktemp("routes")
     cert, key = certificate(folder, "gate", "gate.localhost")
     tls_port = free_port()
@@ -118,18 +118,18 @@ def gate(tmp_path_factory, provider_server, recorder, h2_app, files):
 
 
 @pytest.fixture(params=["HTTP/1.1", "HTTP/2"])
-def client(request, gate):
+def client(request, own_gateway):
     """A real client of one protocol, over TLS."""
     with httpx.Client(
-        http2=request.param == "HTTP/2", verify=False, base_url=f"https://localhost:{gate.tls_port}", timeout=60,
+        http2=request.param == "HTTP/2", verify=False, base_url=f"https://localhost:{own_gateway.tls_port}", timeout=60,
         headers={"Host": "gate.localhost"},
     ) as client:
         client.protocol = request.param
 
         def ask(method, path, **more):
-            answer = client.request(method, path, extensions={"sni_hostname": "gate.localhost"}, **more)
-            assert answer.http_version == request.param
-            return answer
+            response = client.request(method, path, extensions={"sni_hostname": "gate.localhost"}, **more)
+            assert response.http_version == request.param
+            return response
 
         client.ask = ask
         yield client
@@ -137,7 +137,7 @@ def client(request, gate):
 
 @pytest.fixture
 def script(recorder):
-    """Lets the app answer below a path."""
+    """Lets the app respond below a path."""
     yield recorder.script
     recorder.scripts.clear()
 
@@ -151,30 +151,30 @@ def script(recorder):
         ("/wiki//wiki//strip-d/", "/wiki/strip-d/"), ("/x/../wiki/strip-e", "/strip-e"),
     ]
 )
-def test_the_prefix_is_taken_off_the_canonical_path(sent, seen, gate, recorder):
-    """K3: routes and public rules see the canonical path, the app what is left of it; nothing is looked at twice."""
+def test_the_prefix_is_taken_off_the_canonical_path(sent, seen, own_gateway, recorder):
+    """K-03: routes and public rules use the canonical path, the app gets the rest of it; nothing is decoded twice."""
     before = len(recorder.requests)
     fields = ("x-forwarded-prefix", "/evil")
-    with Client(gate.tls_port) as client:
+    with Client(own_gateway.tls_port) as client:
         assert client.exchange(1, get(sent, fields)).status == 200
-    with Wire(gate.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(f"GET {sent} HTTP/1.1\r\nHost: gate.localhost\r\nX-Forwarded-Prefix: /evil\r\n\r\n".encode())
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
     two = recorder.requests[before:]
     assert [request.target for request in two] == [seen, seen]
     assert [request.all("x-forwarded-prefix") for request in two] == [["/wiki"], ["/wiki"]]
 
 
-def test_a_stripped_path_cannot_leave_the_app(gate):
-    """K3: what the app would see takes no part in the decision; what leads elsewhere is another app's or refused."""
-    with Wire(gate.port) as wire:
+def test_a_stripped_path_cannot_leave_the_app(own_gateway):
+    """K-03: the stripped path plays no part in the decision; a path that leads elsewhere is another app's or rejected."""
+    with Wire(own_gateway.port) as wire:
         for path, status in (("/wiki", 401), ("/wiki/../files", 401), ("/wiki/%2e%2e/moved/x", 401), ("/wikis", 200)):
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
-            assert wire.answer().status == status, path
+            assert wire.response().status == status, path
     for path in ("/wiki/..;/x", "/wiki/..%2fmoved/x", "/wiki/%2e%2e%5cmoved"):
-        with Wire(gate.port) as wire:
+        with Wire(own_gateway.port) as wire:
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
-            assert wire.answer().status == 400, path
+            assert wire.response().status == 400, path
 
 
 def test_without_strip_prefix_nothing_is_added(client, recorder):
@@ -183,7 +183,7 @@ def test_without_strip_prefix_nothing_is_added(client, recorder):
     assert seen.target == "/free/whole" and "x-forwarded-prefix" not in seen.names
 
 
-def test_host_and_fields_of_a_request_are_changed(client, gate, recorder):
+def test_host_and_fields_of_a_request_are_changed(client, own_gateway, recorder):
     """`upstream_host`, `request_headers`: what is set replaces all of its name, what is removed is gone."""
     fields = [
         ("X-Team", "red"), ("x-team", "green"), ("X-Debug", "1"), ("Authorization", "Basic eA=="), ("X-Kept", "1"),
@@ -191,46 +191,46 @@ def test_host_and_fields_of_a_request_are_changed(client, gate, recorder):
     ]
     assert client.ask("GET", "/wiki/fields", headers=fields).status_code == 200
     seen = recorder.seen("/fields")[-1]
-    assert seen.all("host") == ["wiki.internal:81"] and seen.all("x-forwarded-host") == [gate.authority]
+    assert seen.all("host") == ["wiki.internal:81"] and seen.all("x-forwarded-host") == [own_gateway.authority]
     assert seen.all("x-team") == ["blue"] and seen.all("x-kept") == ["1"] and seen.all("cookie") == ["mine=1"]
     assert not {"x-debug", "authorization"} & set(seen.names) and seen.get("accept-encoding") == "br;q=0.5"
 
 
-def test_host_and_fields_are_changed_for_an_app_over_http_2(client, gate, h2_app):
-    answer = client.ask("GET", "/h2/fields?a", headers=[("X-Team", "red"), ("X-Debug", "1")])
-    assert answer.status_code == 200 and answer.headers["x-path"] == "/fields?a" and answer.headers["x-frame-options"] == "DENY"
+def test_host_and_fields_are_changed_for_an_app_over_http_2(client, own_gateway, h2_app):
+    response = client.ask("GET", "/h2/fields?a", headers=[("X-Team", "red"), ("X-Debug", "1")])
+    assert response.status_code == 200 and response.headers["x-path"] == "/fields?a" and response.headers["x-frame-options"] == "DENY"
     fields = h2_app.requests[-1].fields
     assert [value for name, value in fields if name in (":authority", "host")] == ["h2.internal"]
-    assert dict(fields)["x-forwarded-host"] == gate.authority and dict(fields)["x-forwarded-prefix"] == "/h2"
+    assert dict(fields)["x-forwarded-host"] == own_gateway.authority and dict(fields)["x-forwarded-prefix"] == "/h2"
     assert [value for name, value in fields if name == "x-team"] == ["blue"] and "x-debug" not in dict(fields)
 
 
-def test_fields_of_answers_are_changed(client, script):
-    said = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
-    script("/answered", says(said, close=False))
-    answer = client.ask("GET", "/wiki/answered")
-    assert answer.headers.get_list("x-frame-options") == ["DENY"] and answer.headers["x-a"] == "1"
-    assert "server" not in answer.headers and answer.text == "ok"
-    script("/plain", says(said, close=False))
+def test_fields_of_responses_are_changed(client, script):
+    sent = b"HTTP/1.1 200 OK\r\nServer: secret/1\r\nX-Frame-Options: ALLOWALL\r\nx-frame-options: b\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
+    script("/fields", responds(sent, close=False))
+    response = client.ask("GET", "/wiki/fields")
+    assert response.headers.get_list("x-frame-options") == ["DENY"] and response.headers["x-a"] == "1"
+    assert "server" not in response.headers and response.text == "ok"
+    script("/plain", responds(sent, close=False))
     assert client.ask("GET", "/plain").headers["server"] == "secret/1"
 
 
 # Bodies
 
 
-def test_a_body_that_is_too_long_does_not_reach_the_app(client, gate, recorder):
-    """`max_body`: by its length at once."""
+def test_a_body_that_is_too_long_does_not_reach_the_app(client, own_gateway, recorder):
+    """`max_body`: rejected by its length at once."""
     assert client.ask("PUT", "/small/fits", content=b"x" * 65536).status_code == 200
     assert recorder.seen("/small/fits")[-1].length == 65536
-    long = put(gate, client.protocol, "/small/long", 65537)
+    long = put(own_gateway, client.protocol, "/small/long", 65537)
     assert long.status == 413 and long.json["error"] == "route.body_too_large"
     assert not recorder.seen("/small/long")
 
 
-def put(gate, protocol, path, *length):
-    """An upload of more than 64 KiB, as far as it is taken, with its length or without."""
+def put(own_gateway, protocol, path, *length):
+    """An upload of more than 64 KiB, as far as it is read, with a length or without."""
     if protocol == "HTTP/2":
-        with Client(gate.tls_port) as client:
+        with Client(own_gateway.tls_port) as client:
             fields = [("content-length", str(size)) for size in length]
             client.request(1, get(path, *fields, method="PUT"), end=False)
             client.data(1, b"x" * 16000)
@@ -239,21 +239,21 @@ def put(gate, protocol, path, *length):
             client.wait(lambda: client.stream(1).is_over or (WINDOW_UPDATE, 1) in {one[::2] for one in client.frames})
             client.data(1, b"x" * 16000)
             client.data(1, b"x" * 16000)
-            return client.answer(1)
-    with Wire(gate.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
+            return client.response(1)
+    with Wire(own_gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
         framing = f"Content-Length: {length[0]}" if length else "Transfer-Encoding: chunked"
         wire.send(f"PUT {path} HTTP/1.1\r\nHost: gate.localhost\r\n{framing}\r\n\r\n".encode())
         for _ in range(5):
             wire.send((b"" if length else b"4000\r\n") + b"x" * 16384 + (b"" if length else b"\r\n"))
-        return wire.answer()
+        return wire.response()
 
 
-def test_a_client_that_asks_first_is_refused_first(gate, recorder):
-    with Wire(gate.port) as wire:
+def test_a_client_that_expects_100_is_rejected_before_its_body(own_gateway, recorder):
+    with Wire(own_gateway.port) as wire:
         wire.send(b"PUT /small/asks HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 65537\r\nExpect: 100-continue\r\n\r\n")
         interim = []
-        answer = wire.answer(interim=interim)
-        assert answer.status == 413 and interim == [] and answer.get("connection") == "close"
+        response = wire.response(interim=interim)
+        assert response.status == 413 and interim == [] and response.get("connection") == "close"
     assert not recorder.seen("/small/asks")
 
 
@@ -262,35 +262,35 @@ def parts(count, size=8192):
         yield b"x" * size
 
 
-def test_a_body_without_a_length_is_counted(client, recorder, gate):
-    """`max_body`: 413 while it passes; the connection to the app is not used again."""
+def test_a_body_without_a_length_is_counted(client, recorder, own_gateway):
+    """`max_body`: 413 while it passes; the connection to the app is not reused."""
     assert client.ask("PUT", "/small/chunks", content=parts(8)).status_code == 200
     recorder.requests.clear()
-    answer = put(gate, client.protocol, "/small/more-chunks")
-    assert answer.status == 413 and answer.json["error"] == "route.body_too_large"
+    response = put(own_gateway, client.protocol, "/small/more-chunks")
+    assert response.status == 413 and response.json["error"] == "route.body_too_large"
     began = recorder.seen("/small/more-chunks")
-    # What the head says is counted before the bytes that follow it.
+    # The declared length is checked before the bytes that follow.
     assert all(len(request.body) <= 65536 for request in began)
     for _ in range(8):
         assert client.ask("GET", "/small/after").status_code == 200
     assert not {one.connection for one in began} & {one.connection for one in recorder.seen("/small/after")}
 
 
-def test_a_chunked_body_that_is_too_long_is_answered(gate, recorder):
-    """HTTP/1.1: whoever reads gets 413 and the end of the connection; what follows is no request."""
-    with Wire(gate.port) as wire:
+def test_a_chunked_body_that_is_too_long_gets_413(own_gateway, recorder):
+    """HTTP/1.1: the client gets 413 and the end of the connection; what follows is not a request."""
+    with Wire(own_gateway.port) as wire:
         wire.send(b"PUT /small/raw HTTP/1.1\r\nHost: gate.localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
         eventually(lambda: recorder.seen("/small/raw"), "the app sees the request")
         wire.send(b"1\r\nx\r\n0\r\n\r\nGET /small/raw-smuggled HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        answer = wire.answer()
-        assert answer.status == 413 and answer.get("connection") == "close"
+        response = wire.response()
+        assert response.status == 413 and response.get("connection") == "close"
         assert wire.rest() == b""
     assert not recorder.seen("/small/raw-smuggled")
 
 
 @pytest.mark.parametrize("over_http2", [False, True])
-def test_an_answer_that_has_begun_is_cut_when_the_body_is_too_long(over_http2, gate, script):
+def test_a_response_in_progress_is_cancelled_when_the_body_is_too_long(over_http2, own_gateway, script):
     begun = threading.Event()
 
     def early(connection, request):
@@ -301,73 +301,73 @@ def test_an_answer_that_has_begun_is_cut_when_the_body_is_too_long(over_http2, g
 
     script("/small/begun", early)
     if over_http2:
-        with Client(gate.tls_port) as client:
+        with Client(own_gateway.tls_port) as client:
             client.request(1, get("/small/begun", method="PUT"), end=False)
             client.data(1, b"x" * 1000)
             client.wait(lambda: client.stream(1).body == b"begun")
             for _ in range(8):
                 client.data(1, b"x" * 8192)
             client.wait(lambda: client.stream(1).is_over)
-            assert client.stream(1).reset not in (None, 0) and client.stream(1).answer.status == 200
+            assert client.stream(1).reset not in (None, 0) and client.stream(1).response.status == 200
         return
-    with Wire(gate.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(b"PUT /small/begun HTTP/1.1\r\nHost: gate.localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
         assert begun.wait(10)
         wire._until(b"begun")
         wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
-        assert b"0\r\n" not in wire.rest(), "the answer looks complete"
+        assert b"0\r\n" not in wire.rest(), "the response looks complete"
 
 
-def test_zero_is_no_limit(client, recorder):
+def test_zero_means_unlimited(client, recorder):
     assert client.ask("PUT", "/free/body", content=parts(200)).status_code == 200
     assert recorder.seen("/free/body")[-1].length == 200 * 8192
 
 
-# Instead of an app
+# Routes without an app
 
 
 def test_redirects(client):
-    answer = client.ask("GET", "/moved/open/a%2Db?x=/y")
-    assert answer.status_code == 308 and answer.headers["location"] == "https://new.example.com/old/moved/open/a-b?x=/y"
-    assert answer.headers["cache-control"] == "max-age=3600" and answer.content == b""
-    answer = client.ask("POST", "/shifted/a", content=b"x")
-    assert answer.status_code == 307 and answer.headers["location"] == "https://new.example.com/old/a"
-    assert answer.headers["cache-control"] == "no-store" and answer.headers["x-frame-options"] == "DENY"
+    response = client.ask("GET", "/moved/open/a%2Db?x=/y")
+    assert response.status_code == 308 and response.headers["location"] == "https://new.example.com/old/moved/open/a-b?x=/y"
+    assert response.headers["cache-control"] == "max-age=3600" and response.content == b""
+    response = client.ask("POST", "/shifted/a", content=b"x")
+    assert response.status_code == 307 and response.headers["location"] == "https://new.example.com/old/a"
+    assert response.headers["cache-control"] == "no-store" and response.headers["x-frame-options"] == "DENY"
     assert client.ask("GET", "/shifted//evil.example/").headers["location"] == "https://new.example.com/old/evil.example/"
-    answer = client.ask("HEAD", "/one/a?c")
-    assert answer.status_code == 303 and answer.headers["location"] == "https://new.example.com/?a=b"
+    response = client.ask("HEAD", "/one/a?c")
+    assert response.status_code == 303 and response.headers["location"] == "https://new.example.com/?a=b"
 
 
-def test_a_fixed_answer(client):
-    answer = client.ask("GET", "/fixed/open/x")
-    assert answer.status_code == 410 and answer.text == "<p>Gone fishing"
-    assert answer.headers["content-type"] == "text/html; charset=utf-8" and answer.headers["cache-control"] == "no-store"
-    assert answer.headers["x-frame-options"] == "DENY"
-    answer = client.ask("HEAD", "/fixed/open/x")
-    assert answer.status_code == 410 and answer.headers["content-length"] == "15" and answer.content == b""
+def test_a_fixed_response(client):
+    response = client.ask("GET", "/fixed/open/x")
+    assert response.status_code == 410 and response.text == "<p>Gone fishing"
+    assert response.headers["content-type"] == "text/html; charset=utf-8" and response.headers["cache-control"] == "no-store"
+    assert response.headers["x-frame-options"] == "DENY"
+    response = client.ask("HEAD", "/fixed/open/x")
+    assert response.status_code == 410 and response.headers["content-length"] == "15" and response.content == b""
     assert client.ask("GET", "/small/next").status_code == 200
 
 
-def test_they_are_for_those_who_may_enter(client, gate, realm):
+def test_redirects_and_fixed_responses_need_access(client, own_gateway, realm):
     for path in ("/moved/x", "/fixed/x"):
-        answer = client.ask("GET", path)
-        assert answer.status_code == 401 and "new.example.com" not in answer.headers.get("location", "")
-    browser = Browser(gate)
+        response = client.ask("GET", path)
+        assert response.status_code == 401 and "new.example.com" not in response.headers.get("location", "")
+    browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/fixed/x").status == 410
-    answer = browser.send("GET", "/moved/x?y")
-    assert answer.status == 308 and answer.get("location") == "https://new.example.com/old/moved/x?y"
-    assert answer.get("cache-control") == "no-store"
+    response = browser.send("GET", "/moved/x?y")
+    assert response.status == 308 and response.get("location") == "https://new.example.com/old/moved/x?y"
+    assert response.get("cache-control") == "no-store"
 
 
-def test_maintenance(client, gate, realm):
-    """Everybody gets 503, also on open paths and with a session; the gateway's own addresses and other apps go on."""
+def test_maintenance(client, own_gateway, realm):
+    """Every request gets 503, also on public paths and with a session; endpoints and other apps work."""
     for path in ("/down/x", "/down/open/x"):
-        answer = client.ask("GET", path, headers={"Accept": "text/html"})
-        assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
-        assert "being worked on" in answer.text and "route.maintenance" in answer.text
+        response = client.ask("GET", path, headers={"Accept": "text/html"})
+        assert response.status_code == 503 and int(response.headers["retry-after"]) > 0
+        assert "being worked on" in response.text and "route.maintenance" in response.text
     assert client.ask("GET", "/down/x").json()["error"] == "route.maintenance"
     assert client.ask("GET", "/oauth2/sign_in?rd=/down/", headers={"Accept": "text/html"}).status_code != 503
-    browser = Browser(gate)
+    browser = Browser(own_gateway)
     assert browser.sign_in("mock", "/down/x").status == 503
     assert browser.send("GET", "/oauth2/userinfo").status == 200
     assert browser.send("GET", "/fixed/x").status == 410
@@ -379,31 +379,31 @@ HINT = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Secret: 1\
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-def raw_heads(gate, path, version="1.1"):
-    with Wire(gate.port) as wire:
+def raw_heads(own_gateway, path, version="1.1"):
+    with Wire(own_gateway.port) as wire:
         wire.send(f"GET {path} HTTP/{version}\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n".encode())
         return wire.rest()
 
 
-def h2_heads(gate, path):
-    with Client(gate.tls_port) as client:
+def h2_heads(own_gateway, path):
+    with Client(own_gateway.tls_port) as client:
         assert client.exchange(1, get(path)).status == 200
         return client.stream(1).heads
 
 
-def test_early_hints_are_passed_on(gate, script):
-    """R-40: the links and nothing else, before the answer; twice if the app does."""
-    script("/hints/x", says(HINT + HINT + OK, close=False))
-    text = raw_heads(gate, "/hints/x")
+def test_early_hints_are_passed_on(own_gateway, script):
+    """The links and nothing else, before the response; twice if the app does."""
+    script("/hints/x", responds(HINT + HINT + OK, close=False))
+    text = raw_heads(own_gateway, "/hints/x")
     hint = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     assert text.startswith(hint + hint + b"HTTP/1.1 200 OK\r\n") and text.endswith(b"ok")
-    heads = h2_heads(gate, "/hints/x")
+    heads = h2_heads(own_gateway, "/hints/x")
     assert [dict(head)[":status"] for head in heads] == ["103", "103", "200"]
     assert heads[0] == [(":status", "103"), ("link", "</a.css>; rel=preload")]
 
 
-def test_early_hints_come_before_the_answer(gate, script):
-    """A hint is sent when it comes, not with the answer."""
+def test_early_hints_come_before_the_response(own_gateway, script):
+    """A hint is sent when it comes, not with the response."""
     seen = threading.Event()
 
     def waits(connection, request):
@@ -413,34 +413,34 @@ def test_early_hints_come_before_the_answer(gate, script):
         return True
 
     script("/hints/early", waits)
-    with Wire(gate.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(b"GET /hints/early HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         assert wire._until(b"\r\n\r\n").startswith(b"HTTP/1.1 103 ")
         seen.set()
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
 
 
-def test_early_hints_of_an_app_over_http_2_are_passed_on(gate):
-    assert raw_heads(gate, "/h2/hints").startswith(b"HTTP/1.1 103 Early Hints\r\nlink: </h2.css>\r\n\r\nHTTP/1.1 200 OK\r\n")
-    assert h2_heads(gate, "/h2/hints")[0] == [(":status", "103"), ("link", "</h2.css>")]
+def test_early_hints_of_an_app_over_http_2_are_passed_on(own_gateway):
+    assert raw_heads(own_gateway, "/h2/hints").startswith(b"HTTP/1.1 103 Early Hints\r\nlink: </h2.css>\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert h2_heads(own_gateway, "/h2/hints")[0] == [(":status", "103"), ("link", "</h2.css>")]
 
 
-def test_early_hints_are_dropped_unless_asked_for(gate, script):
-    script("/plain-hints", says(HINT + OK, close=False))
-    script("/hints/old", says(HINT + OK, close=False))
-    assert raw_heads(gate, "/plain-hints").startswith(b"HTTP/1.1 200 OK\r\n")
-    assert len(h2_heads(gate, "/plain-hints")) == 1
-    assert raw_heads(gate, "/hints/old", "1.0").startswith(b"HTTP/1.1 200 OK\r\n")
+def test_early_hints_are_dropped_unless_asked_for(own_gateway, script):
+    script("/plain-hints", responds(HINT + OK, close=False))
+    script("/hints/old", responds(HINT + OK, close=False))
+    assert raw_heads(own_gateway, "/plain-hints").startswith(b"HTTP/1.1 200 OK\r\n")
+    assert len(h2_heads(own_gateway, "/plain-hints")) == 1
+    assert raw_heads(own_gateway, "/hints/old", "1.0").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-def test_more_interim_answers_than_eight_are_no_answer(gate, script):
-    script("/hints/nine", says(HINT * 9 + OK))
-    text = raw_heads(gate, "/hints/nine")
+def test_more_than_eight_interim_responses_are_a_502(own_gateway, script):
+    script("/hints/nine", responds(HINT * 9 + OK))
+    text = raw_heads(own_gateway, "/hints/nine")
     assert text.count(b"HTTP/1.1 103 ") == 8 and b"HTTP/1.1 502 " in text
 
 
-def test_an_answer_may_be_silent_only_where_the_file_says_so(client, script):
-    """`streaming`: longer than the time-outs of the app before the answer and within it."""
+def test_a_response_may_pause_only_on_a_streaming_route(client, script):
+    """`streaming`: longer than the timeouts of the app before and within the response."""
     def slowly(connection, request):
         threading.Event().wait(1.6)
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst")
@@ -454,7 +454,7 @@ def test_an_answer_may_be_silent_only_where_the_file_says_so(client, script):
     assert client.ask("GET", "/slow/x").status_code == 504
 
 
-# What is between browser and app: nginx with files
+# Files: nginx as the app
 
 
 def test_ranges_and_conditions_are_the_apps(client):
@@ -478,18 +478,18 @@ def test_ranges_and_conditions_are_the_apps(client):
 
 
 def test_compression_is_the_apps(client):
-    """Accept-Encoding gets there, and what comes is not touched."""
+    """`Accept-Encoding` reaches the app, and its response is unchanged."""
     with client.stream(
         "GET", "/files/text.txt", headers={"Accept-Encoding": "gzip"}, extensions={"sni_hostname": "gate.localhost"}
-    ) as answer:
-        raw = b"".join(answer.iter_raw())
-    assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding"
+    ) as response:
+        raw = b"".join(response.iter_raw())
+    assert response.headers["content-encoding"] == "gzip" and response.headers["vary"] == "Accept-Encoding"
     assert len(raw) < 1000 and gzip.decompress(raw) == b"0123456789" * 1000
     plain = client.ask("GET", "/files/text.txt", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers and len(plain.content) == 10000
 
 
-def test_files_come_and_go_whole(client):
+def test_files_are_served_and_stored_whole(client):
     blob = client.ask("GET", "/files/blob.bin").content
     assert len(blob) == 3 * MIB
     assert client.ask("PUT", "/files/put/blob", content=blob).status_code in (201, 204)
@@ -502,18 +502,18 @@ def status_kib(pid, name):
     return int(re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1))
 
 
-def test_bodies_of_any_size_take_no_memory(client, gate):
+def test_bodies_of_any_size_use_bounded_memory(client, own_gateway):
     """R-35: 300 MiB down and up, and at no time 32 MiB more than before."""
-    pid = gate.process.pid
+    pid = own_gateway.process.pid
     assert client.ask("GET", "/files/text.txt").status_code == 200
     before = status_kib(pid, "VmRSS")
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak counts from here
     sni = {"sni_hostname": "gate.localhost"}
-    with client.stream("GET", "/files/big.bin", extensions=sni) as answer:
-        assert sum(len(part) for part in answer.iter_raw(MIB)) == BIG
+    with client.stream("GET", "/files/big.bin", extensions=sni) as response:
+        assert sum(len(part) for part in response.iter_raw(MIB)) == BIG
     size = str(BIG)
-    answer = client.ask("PUT", "/files/put/big", content=parts(300, MIB), headers={"Content-Length": size})
-    assert answer.status_code in (201, 204)
+    response = client.ask("PUT", "/files/put/big", content=parts(300, MIB), headers={"Content-Length": size})
+    assert response.status_code in (201, 204)
     assert client.ask("HEAD", "/files/put/big").headers["content-length"] == size
     grown = status_kib(pid, "VmHWM") - before
     assert grown < 32 * 1024, f"{grown} KiB"

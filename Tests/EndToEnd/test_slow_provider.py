@@ -15,7 +15,7 @@ HELD = 2.2
 
 
 class Slow:
-    """Makes an endpoint of a realm take its time, until it is let go."""
+    """Makes an endpoint of a realm slow, until it is released."""
 
     def __init__(self):
         self.is_over = threading.Event()
@@ -53,8 +53,8 @@ def callback(gateway):
     return browser, browser.authorize(browser.begin("slow"))
 
 
-def test_u_04_those_who_cannot_be_served_in_time_hear_so_at_once_and_the_others_sign_in(slow, realm):
-    """Of nine at a provider that takes 2.2 s and one connection, five can be served within ten seconds."""
+def test_u_04_sign_ins_that_cannot_be_served_in_time_get_503_at_once(slow, realm):
+    """Of nine at a provider that needs 2.2 s and has one connection, five can be served within ten seconds."""
     first, landing = callback(slow)
     others = [callback(slow) for _ in range(9)]
     realm.holds["token"] = held = Slow()
@@ -63,8 +63,8 @@ def test_u_04_those_who_cannot_be_served_in_time_hear_so_at_once_and_the_others_
 
     def come_back(number):
         began = time.monotonic()
-        answer = others[number][0].send("GET", others[number][1])
-        results[number] = answer, time.monotonic() - began
+        response = others[number][0].send("GET", others[number][1])
+        results[number] = response, time.monotonic() - began
 
     threads = [threading.Thread(target=come_back, args=(number,)) for number in range(len(others))]
     for thread in threads:
@@ -76,18 +76,18 @@ def test_u_04_those_who_cannot_be_served_in_time_hear_so_at_once_and_the_others_
     held.is_over.set()
     for thread in threads:
         thread.join(20)
-    assert sorted(answer.status for answer, _ in results.values()) == [303] * 5 + [503] * 4
-    for number, (answer, took) in rejected.items():
-        assert answer.status == 503 and took < 1 and "provider.busy" in answer.text
-        assert 1 <= int(answer.get("retry-after")) <= 60
+    assert sorted(response.status for response, _ in results.values()) == [303] * 5 + [503] * 4
+    for number, (response, took) in rejected.items():
+        assert response.status == 503 and took < 1 and "provider.busy" in response.text
+        assert 1 <= int(response.get("retry-after")) <= 60
     # The callback of one that was rejected is still good.
     browser, landing = others[next(iter(rejected))]
     assert browser.send("GET", landing).status == 303 and browser.ticket()
     assert realm.count("token") == 7
 
 
-def test_w_11_userinfo_that_is_down_leaves_unknown_what_only_it_says(slow, realm):
-    """The user signs in by the ID token; a rule on groups refuses what it cannot know; the log and a metric tell."""
+def test_w_11_claims_of_userinfo_that_is_down_are_unknown(slow, realm):
+    """The user signs in by the ID token; a rule on unknown groups denies; the log and a metric report it."""
     realm.claims = lambda claims: {name: value for name, value in claims.items() if name not in ("email", "name")}
     realm.documents["userinfo"] = (503, {"Content-Type": "text/plain"}, b"down")
     before = slow.metric("gatehouse_userinfo_unavailable_total")
@@ -101,7 +101,7 @@ def test_w_11_userinfo_that_is_down_leaves_unknown_what_only_it_says(slow, realm
     assert slow.metric("gatehouse_userinfo_unavailable_total") == before + 1
     assert "provider.userinfo_unavailable" in slow.log
     del realm.documents["userinfo"]
-    realm.userinfo = lambda person: {**person, "sub": "eve"}
+    realm.userinfo = lambda user: {**user, "sub": "eve"}
     browser, landing = callback(slow)
     assert browser.send("GET", landing).status == 502 and browser.ticket() is None
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from support.gateway import BINARY, ENVIRONMENT, Gateway, oidc
+from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
 from support.load import Load
 from support.processes import Process, eventually, free_port
 from support.raw import request
@@ -44,7 +44,7 @@ class Handed(Process):
         self._log = open(self.log_path, "ab")
         numbers = [str(sock.fileno()) for sock in sockets]
         command = [
-            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(BINARY), "serve", "--config",
+            sys.executable, "-c", HAND_OVER, str(len(numbers)), *numbers, str(PROGRAM), "serve", "--config",
             str(gateway.path), "--listen-fds", *more,
         ]
         self.child = subprocess.Popen(
@@ -59,7 +59,7 @@ class Handed(Process):
 
 
 @pytest.fixture
-def stand(tmp_path, provider_server, realm):
+def own_gateway(tmp_path, provider_server, realm):
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
@@ -81,50 +81,50 @@ def serve(gateway, name="gateway", **more):
     return gateway.process
 
 
-def test_sockets_find_their_listeners_by_address(stand):
-    """Issue: inherited sockets are matched by address, in whatever order they come; the operations address too."""
-    serve(stand)
-    assert request(stand.port, "/public/x").status == 200
-    assert stand.operation("/status").json()["draining"] is False
-    assert stand.process.stop() == 0
-    stand.process = None
+def test_sockets_find_their_listeners_by_address(own_gateway):
+    """Inherited sockets are matched by address in any order; the operations listener's too."""
+    serve(own_gateway)
+    assert request(own_gateway.port, "/public/x").status == 200
+    assert own_gateway.operation("/status").json()["draining"] is False
+    assert own_gateway.process.stop() == 0
+    own_gateway.process = None
 
 
-def test_a_restart_refuses_nobody(stand):
-    """Issue: with the sockets held by somebody else, new connections wait while one process ends and the next begins."""
-    first = serve(stand, "first")
-    load = Load(stand.port, clients=8, each=1)
-    kept = Load(stand.port, clients=4)
+def test_a_restart_rejects_no_client(own_gateway):
+    """With the sockets held by another process, new connections wait while one gateway ends and the next begins."""
+    first = serve(own_gateway, "first")
+    load = Load(own_gateway.port, clients=8, each=1)
+    kept = Load(own_gateway.port, clients=4)
     eventually(lambda: load.count > 50, "the load runs")
     for name in ("second", "third"):
         os.kill(first.pid, signal.SIGTERM)
         assert first.child.wait(25) == 0, first.log[-2000:]
-        first = serve(stand, name)
+        first = serve(own_gateway, name)
         done = load.count
         eventually(lambda: load.count > done + 50, "the load goes on", 20)
     load.end()
     kept.end()
     assert load.failed == [] and kept.failed == []
-    assert load.refused == kept.refused == 0, "somebody was refused"
+    assert load.refused == kept.refused == 0, "a connection was refused"
 
 
-def test_systemds_own_tool_starts_it(stand):
+def test_systemds_own_tool_starts_it(own_gateway):
     """sd_listen_fds(3) as systemd speaks it."""
     tool = shutil.which("systemd-socket-activate")
     if not tool:
         pytest.skip("systemd is not installed")
-    for sock in stand.sockets:
+    for sock in own_gateway.sockets:
         sock.close()
     names = [f"--setenv={name}" for name in ENVIRONMENT]
     command = [
-        tool, *names, "-l", f"127.0.0.1:{stand.port}", "-l", f"127.0.0.1:{stand.operations}", BINARY, "serve",
-        "--listen-fds", "--drain-delay", "0", "--config", stand.path,
+        tool, *names, "-l", f"127.0.0.1:{own_gateway.port}", "-l", f"127.0.0.1:{own_gateway.operations}", PROGRAM, "serve",
+        "--listen-fds", "--drain-delay", "0", "--config", own_gateway.path,
     ]
-    stand.process = Process(command, stand.folder, "activated", ENVIRONMENT)
+    own_gateway.process = Process(command, own_gateway.folder, "activated", ENVIRONMENT)
     # The first connection is what makes systemd start it.
-    eventually(lambda: request(stand.port, "/public/x").status == 200, "it answers", 20)
-    assert stand.process.stop() == 0
-    stand.process = None
+    eventually(lambda: request(own_gateway.port, "/public/x").status == 200, "it responds", 20)
+    assert own_gateway.process.stop() == 0
+    own_gateway.process = None
 
 
 def failure(gateway, sockets, env=None):
@@ -133,32 +133,32 @@ def failure(gateway, sockets, env=None):
     return code, process.log
 
 
-def test_a_listener_without_a_socket_is_an_error(stand):
-    code, log = failure(stand, stand.sockets[:1])
-    assert code == 1 and "listener.no_socket" in log and f":{stand.port}" in log, log
+def test_a_listener_without_a_socket_is_an_error(own_gateway):
+    code, log = failure(own_gateway, own_gateway.sockets[:1])
+    assert code == 1 and "listener.no_socket" in log and f":{own_gateway.port}" in log, log
 
 
-def test_a_socket_that_nobody_wants_is_an_error(stand):
+def test_an_unused_socket_is_an_error(own_gateway):
     port = free_port()
     with listening(port) as extra:
-        code, log = failure(stand, [*stand.sockets, extra])
+        code, log = failure(own_gateway, [*own_gateway.sockets, extra])
     assert code == 1 and "listener.unwanted_socket" in log, log
     assert f"socket-2) at 127.0.0.1:{port}" in log, log
 
 
-def test_another_address_is_not_the_same(stand):
+def test_another_address_is_not_the_same(own_gateway):
     """A socket for all addresses is not the one for loopback that the file names."""
-    stand.sockets[1].close()
-    with eventually(lambda: listening(stand.port, "0.0.0.0"), "the port is free") as other:
-        code, log = failure(stand, [stand.sockets[0], other])
-    assert code == 1 and "listener.no_socket" in log and f"0.0.0.0:{stand.port}" in log, log
+    own_gateway.sockets[1].close()
+    with eventually(lambda: listening(own_gateway.port, "0.0.0.0"), "the port is free") as other:
+        code, log = failure(own_gateway, [own_gateway.sockets[0], other])
+    assert code == 1 and "listener.no_socket" in log and f"0.0.0.0:{own_gateway.port}" in log, log
 
 
 @pytest.mark.parametrize("env", [{}, {"LISTEN_FDS": "2", "LISTEN_PID": "1"}, {"LISTEN_FDS": "x", "LISTEN_PID": "1"}])
-def test_without_sockets_the_flag_is_an_error(env, stand):
+def test_without_sockets_the_flag_is_an_error(env, own_gateway):
     """Sockets of another process are not ours."""
     result = subprocess.run(
-        [BINARY, "serve", "--config", stand.path, "--listen-fds"],
+        [PROGRAM, "serve", "--config", own_gateway.path, "--listen-fds"],
         env={**os.environ, **ENVIRONMENT, **env},
         capture_output=True,
         text=True,
@@ -168,20 +168,20 @@ def test_without_sockets_the_flag_is_an_error(env, stand):
 
 
 @pytest.mark.parametrize("abstract", [False, True])
-def test_the_service_manager_is_told(abstract, stand, tmp_path):
+def test_the_service_manager_is_notified(abstract, own_gateway, tmp_path):
     """sd_notify(3): ready, reloading with the time, ready again, stopping."""
     name = f"\0gate-{os.getpid()}-{free_port()}" if abstract else f"/tmp/gate-notify-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(name)
         manager.settimeout(15)
-        serve(stand, env={"NOTIFY_SOCKET": name.replace("\0", "@")})
+        serve(own_gateway, env={"NOTIFY_SOCKET": name.replace("\0", "@")})
         assert manager.recv(200) == b"READY=1"
-        stand.reload()
+        own_gateway.reload()
         reloading = manager.recv(200).decode()
         assert reloading.startswith("RELOADING=1\nMONOTONIC_USEC=") and reloading.split("=")[2].isdigit()
         assert manager.recv(200) == b"READY=1"
-        os.kill(stand.process.pid, signal.SIGTERM)
+        os.kill(own_gateway.process.pid, signal.SIGTERM)
         assert manager.recv(200) == b"STOPPING=1"
-        assert stand.process.child.wait(20) == 0
+        assert own_gateway.process.child.wait(20) == 0
     if not abstract:
         os.remove(name)

@@ -22,29 +22,29 @@ def s_client(port, *arguments, text=""):
 @pytest.mark.parametrize("flag, name", [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
 def test_tls_1_2_and_1_3_are_spoken(flag, name, gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, flag, "-servername", "gate.localhost")
-    assert f"New, {name}" in said or f"Protocol  : {name}" in said, said[-1500:]
+    output = s_client(gateway.tls_port, flag, "-servername", "gate.localhost")
+    assert f"New, {name}" in output or f"Protocol  : {name}" in output, output[-1500:]
 
 
 @pytest.mark.parametrize("flag", ["-tls1_1", "-tls1"])
-def test_older_versions_are_refused(flag, gateway):
+def test_older_tls_versions_are_rejected(flag, gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, flag, "-cipher", "ALL:@SECLEVEL=0", "-servername", "gate.localhost")
-    assert "Cipher is (NONE)" in said or "alert" in said, said[-1500:]
+    output = s_client(gateway.tls_port, flag, "-cipher", "ALL:@SECLEVEL=0", "-servername", "gate.localhost")
+    assert "Cipher is (NONE)" in output or "alert" in output, output[-1500:]
 
 
 def test_there_is_no_renegotiation(gateway):
     """S-57: a client that asks for a new handshake is not given one."""
-    said = s_client(gateway.tls_port, "-tls1_2", "-servername", "gate.localhost", text="R\n")
-    assert "RENEGOTIATING" in said
-    assert any(word in said for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), said[-1500:]
+    output = s_client(gateway.tls_port, "-tls1_2", "-servername", "gate.localhost", text="R\n")
+    assert "RENEGOTIATING" in output
+    assert any(word in output for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), output[-1500:]
     assert request(gateway.port, "/public/x").status == 200
 
 
 def test_there_is_no_early_data(gateway):
     """S-57."""
-    said = s_client(gateway.tls_port, "-tls1_3", "-servername", "gate.localhost")
-    assert "Max Early Data: 0" in said or "Max Early Data" not in said
+    output = s_client(gateway.tls_port, "-tls1_3", "-servername", "gate.localhost")
+    assert "Max Early Data: 0" in output or "Max Early Data" not in output
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_there_is_no_early_data(gateway):
     ],
 )
 def test_the_server_name_picks_the_certificate(name, shown, gateway, certificates, tmp_path):
-    """S-57 K12: by name in any case of letters; the first certificate is for everybody else."""
+    """S-57 K-12: by name in any case of letters; the first certificate is the default."""
     with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
         with tls_context().wrap_socket(plain, server_hostname=name) as wire:
             der = wire.getpeercert(binary_form=True)
@@ -67,21 +67,21 @@ def test_a_host_that_the_certificate_does_not_cover_is_misdirected(gateway, app)
     before = len(app.requests)
     with Wire(gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
         wire.send(b"GET /public/s58 HTTP/1.1\r\nHost: own.localhost\r\n\r\n")
-        assert wire.answer().status == 421
+        assert wire.response().status == 421
     with Wire(gateway.tls_port, tls=tls_context(), server_name="own.localhost") as wire:
         wire.send(b"GET /public/s58 HTTP/1.1\r\n" + HOST + b"\r\n")
-        assert wire.answer().status == 421
+        assert wire.response().status == 421
     assert len(app.requests) == before
     with Wire(gateway.tls_port, tls=tls_context(), server_name="own.localhost") as wire:
         wire.send(b"GET /public/s58 HTTP/1.1\r\nHost: own.localhost\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
 
 
 def test_several_listeners_serve_the_same_apps(gateway, app):
-    """Every listener of the file takes requests."""
+    """Every listener of the file serves requests."""
     assert request(gateway.port, "/public/listener").status == 200
-    answer = request(gateway.tls_port, "/public/listener", tls=tls_context(), server_name="gate.localhost")
-    assert answer.status == 200
+    response = request(gateway.tls_port, "/public/listener", tls=tls_context(), server_name="gate.localhost")
+    assert response.status == 200
     assert [one.get("x-forwarded-proto") for one in app.seen("/public/listener")[-2:]] == ["http", "https"]
 
 
@@ -94,7 +94,7 @@ def test_plain_http_on_a_tls_port_ends_at_once(gateway):
 
 
 def test_a_hello_in_pieces_picks_the_same_certificate(gateway, certificates):
-    """A-94: the name is read from the whole ClientHello, however it is cut."""
+    """A-94: the name is read from the whole ClientHello, however it is split."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     wire = tls_context().wrap_bio(incoming, outgoing, server_hostname="own.localhost")
     with socket.create_connection(("127.0.0.1", gateway.tls_port), timeout=10) as plain:
@@ -110,8 +110,8 @@ def test_a_hello_in_pieces_picks_the_same_certificate(gateway, certificates):
     assert wire.getpeercert(binary_form=True) == ssl.PEM_cert_to_DER_cert(open(certificates["own"][0]).read())
 
 
-def test_a_reload_shows_a_new_certificate(tmp_path, provider_server, app):
-    """Scope 12: a certificate that was renewed in place is used for the next handshake, and no connection is lost."""
+def test_a_reload_presents_a_new_certificate(tmp_path, provider_server, app):
+    """A certificate that was renewed in place is used for the next handshake, and no connection is lost."""
     cert, key = certificate(tmp_path, "one", "gate.localhost")
     port = free_port()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
@@ -127,9 +127,9 @@ def test_a_reload_shows_a_new_certificate(tmp_path, provider_server, app):
         with Wire(port, tls=tls_context(), server_name="gate.localhost") as wire:
             get = b"GET /public/x HTTP/1.1\r\n" + HOST + b"\r\n"
             wire.send(get)
-            assert wire.answer().status == 200
+            assert wire.response().status == 200
             certificate(tmp_path, "one", "gate.localhost")
             gateway.reload()
             eventually(lambda: shown() == open(cert).read().strip() != first, "the new certificate is shown")
             wire.send(get)
-            assert wire.answer().status == 200
+            assert wire.response().status == 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apps that misbehave, and what their connections are worth afterwards (S-59 to S-66, R-30, R-31)."""
+"""Apps that misbehave, and the reuse of their connections (S-59 to S-66, R-30, R-31)."""
 
 import threading
 
@@ -7,11 +7,11 @@ import pytest
 
 from support.gateway import Gateway, oidc
 from support.raw import Wire, request
-from support.upstream import Upstream, echo, says, socket_folder
+from support.upstream import Upstream, echo, responds, socket_folder
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-REFUSED = {
+REJECTED = {
     "S-60 length and coding":
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "S-60 two lengths":
             b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "S-60 a list of lengths":
@@ -27,7 +27,7 @@ REFUSED = {
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nx", "S-61 gzip, chunked":
                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "S-62 101 unasked":
                         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: foo\r\nConnection: upgrade\r\n\r\nraw bytes",
-    "S-62 nine interim answers": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 1000":
+    "S-62 nine interim responses": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 9 + OK, "S-63 status 1000":
         b"HTTP/1.1 1000 What\r\nContent-Length: 2\r\n\r\nok", "S-63 status 20":
             b"HTTP/1.1 20 OK\r\n\r\n", "S-63 control byte in the reason":
                 b"HTTP/1.1 200 a\x01b\r\nContent-Length: 2\r\n\r\nok", "no HTTP": b"hello\r\n\r\n", "HTTP/2":
@@ -38,12 +38,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_an_answer_that_is_none_is_a_502(name, scripted, gateway, app):
-    """S-60 S-61 S-62 S-63: 502 with a page of ours, nothing of the answer passed on, the connection not used again."""
-    scripted("/public/bad", says(REFUSED[name]))
-    answer = request(gateway.port, "/public/bad", fields=[("Accept", "text/html")])
-    assert answer.status == 502 and answer.get("content-type").startswith("text/html"), answer
+@pytest.mark.parametrize("name", REJECTED)
+def test_an_invalid_response_is_a_502(name, scripted, gateway, app):
+    """S-60 S-61 S-62 S-63: 502 with an error page, nothing of the response passed on, the connection not reused."""
+    scripted("/public/bad", responds(REJECTED[name]))
+    response = request(gateway.port, "/public/bad", fields=[("Accept", "text/html")])
+    assert response.status == 502 and response.get("content-type").startswith("text/html"), response
     assert request(gateway.port, "/public/good").status == 200
 
 
@@ -57,9 +57,9 @@ CUT = {
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_an_answer_that_breaks_off_is_seen_to_break_off(name, scripted, gateway):
-    """S-60 A-48: the client can tell that the body is not complete."""
-    scripted("/public/cut", says(CUT[name]))
+def test_a_truncated_response_is_visibly_truncated(name, scripted, gateway):
+    """S-60 A-48: the client sees that the body is not complete."""
+    scripted("/public/cut", responds(CUT[name]))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/cut HTTP/1.1\r\nHost: gate.localhost\r\nConnection: close\r\n\r\n")
         received = wire.rest()
@@ -71,53 +71,53 @@ def test_an_answer_that_breaks_off_is_seen_to_break_off(name, scripted, gateway)
     assert b"content-length: 10" in head or b"chunked" in head
 
 
-def test_interim_answers_are_not_passed_on(scripted, gateway):
+def test_interim_responses_are_not_passed_on(scripted, gateway):
     """S-62: up to eight are read and dropped."""
     interim = b"HTTP/1.1 100 Continue\r\n\r\n" + b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 3
-    scripted("/public/interim", says(interim + OK))
+    scripted("/public/interim", responds(interim + OK))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/interim HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         seen = []
-        assert wire.answer(interim=seen).body == b"ok" and seen == []
+        assert wire.response(interim=seen).body == b"ok" and seen == []
 
 
 @pytest.mark.parametrize("status", [204, 304])
-def test_an_answer_without_a_body_stays_without(status, scripted, gateway):
-    """S-63: bytes after a 204 or 304 reach nobody."""
+def test_a_response_without_a_body_stays_without(status, scripted, gateway):
+    """S-63: bytes after a 204 or 304 are discarded."""
     evil = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-    scripted("/public/empty", says(f"HTTP/1.1 {status} x\r\nContent-Length: 9\r\n\r\n".encode() + evil))
+    scripted("/public/empty", responds(f"HTTP/1.1 {status} x\r\nContent-Length: 9\r\n\r\n".encode() + evil))
     with Wire(gateway.port) as wire:
         for _ in range(3):
             wire.send(b"GET /public/empty HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            assert wire.answer().status == status
+            assert wire.response().status == status
         wire.send(b"GET /public/next HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert "/public/next" in wire.answer().text
+        assert "/public/next" in wire.response().text
         assert b"evil" not in wire.buffer
 
 
 def test_head_gets_the_length_and_no_body(scripted, gateway):
-    """RFC 9110 §9.3.2: `HEAD` is passed on as `HEAD`; what the app sends after it reaches nobody."""
-    scripted("/public/head", says(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"))
+    """RFC 9110 §9.3.2: `HEAD` is passed on as `HEAD`; what the app sends after it is discarded."""
+    scripted("/public/head", responds(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"))
     with Wire(gateway.port) as wire:
         wire.send(b"HEAD /public/head HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        answer = wire.answer("HEAD")
-        assert answer.get("content-length") == "4"
+        response = wire.response("HEAD")
+        assert response.get("content-length") == "4"
         wire.send(b"GET /public/next HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert "/public/next" in wire.answer().text
+        assert "/public/next" in wire.response().text
 
 
-def test_a_second_answer_reaches_nobody(scripted, gateway, app):
-    """S-64: response queue poisoning: the connection with bytes left over is closed, never handed out again."""
+def test_a_second_response_is_discarded(scripted, gateway, app):
+    """S-64: response queue poisoning: a connection with surplus bytes is closed, never reused."""
     poison = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-    scripted("/public/poison", says(OK + poison, close=False))
+    scripted("/public/poison", responds(OK + poison, close=False))
     for index in range(10):
         assert request(gateway.port, "/public/poison").body == b"ok"
-        answer = request(gateway.port, f"/public/after-{index}")
-        assert f"/public/after-{index}" in answer.text
+        response = request(gateway.port, f"/public/after-{index}")
+        assert f"/public/after-{index}" in response.text
 
 
-def test_bytes_on_an_idle_connection_end_it(scripted, gateway, app):
-    """S-64: what comes before the next request belongs to nobody."""
+def test_bytes_on_an_idle_connection_close_it(scripted, gateway, app):
+    """S-64: bytes before the next request close the connection."""
     done = threading.Event()
     held = []
 
@@ -138,16 +138,16 @@ def test_bytes_on_an_idle_connection_end_it(scripted, gateway, app):
         assert "evil" not in request(gateway.port, "/public/next").text
 
 
-def test_an_early_answer_ends_the_connection_to_the_app(scripted, gateway, app):
-    """S-59: the app answers before the body is read: the rest of the body is never taken for a request."""
+def test_an_early_response_ends_the_connection_to_the_app(scripted, gateway, app):
+    """S-59: the app responds before the body is read: the rest of the body is never read as a request."""
     scripted("/public/early", lambda connection, request: connection.send(OK) or True)
     body = b"GET /public/early-smuggled HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
     for _ in range(5):
         head = f"POST /public/early HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         with Wire(gateway.port) as wire:
             wire.send(head)
-            answer = wire.answer()
-            assert answer.status == 200
+            response = wire.response()
+            assert response.status == 200
             try:
                 wire.send(body)
                 wire.rest()
@@ -157,11 +157,11 @@ def test_an_early_answer_ends_the_connection_to_the_app(scripted, gateway, app):
     assert not app.seen("early-smuggled")
 
 
-def test_an_answer_until_close_is_passed_on_whole(scripted, gateway):
+def test_a_response_until_close_is_passed_on_whole(scripted, gateway):
     """RFC 9112 §6.3: without a length the close ends the body; the client gets chunks."""
-    scripted("/public/close", says(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 100_000))
-    answer = request(gateway.port, "/public/close")
-    assert answer.body == b"x" * 100_000
+    scripted("/public/close", responds(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 100_000))
+    response = request(gateway.port, "/public/close")
+    assert response.body == b"x" * 100_000
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/close HTTP/1.0\r\nHost: gate.localhost\r\n\r\n")
         received = wire.rest()
@@ -172,34 +172,34 @@ def test_the_reason_phrase_is_ours_and_hop_by_hop_fields_are_removed(scripted, g
     """S-62 S-63 RFC 9110 §7.6.1."""
     fields = "Connection: X-Hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
     fields += "Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\n"
-    scripted("/public/hop", says(f"HTTP/1.1 200 Sneaky Words\r\n{fields}Content-Length: 0\r\n\r\n".encode()))
+    scripted("/public/hop", responds(f"HTTP/1.1 200 Sneaky Words\r\n{fields}Content-Length: 0\r\n\r\n".encode()))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /public/hop HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        answer = wire.answer()
-        names = [name.lower() for name, _ in answer.fields]
-        assert answer.reason == "OK" and "x-kept" in names
+        response = wire.response()
+        names = [name.lower() for name, _ in response.fields]
+        assert response.reason == "OK" and "x-kept" in names
         assert not {"x-hop", "keep-alive", "proxy-authenticate", "upgrade"} & set(names)
         wire.send(b"GET /public/next HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 200, "the app's close is not the client's"
+        assert wire.response().status == 200, "the app's close is not the client's"
 
 
-def test_addresses_in_answers_stay_as_they_are(scripted, gateway):
+def test_urls_in_responses_stay_as_they_are(scripted, gateway):
     """S-66: the gateway rewrites nothing that is not configured."""
     head = "HTTP/1.1 302 x\r\nLocation: http://internal:8080/a\r\nContent-Location: /b\r\n"
     head += "Refresh: 0;url=/c\r\nContent-Length: 0\r\n\r\n"
-    scripted("/public/moved", says(head.encode()))
-    answer = request(gateway.port, "/public/moved")
-    assert answer.status == 302 and answer.get("location") == "http://internal:8080/a"
-    assert answer.get("content-location") == "/b" and answer.get("refresh") == "0;url=/c"
+    scripted("/public/moved", responds(head.encode()))
+    response = request(gateway.port, "/public/moved")
+    assert response.status == 302 and response.get("location") == "http://internal:8080/a"
+    assert response.get("content-location") == "/b" and response.get("refresh") == "0;url=/c"
 
 
-def test_an_app_that_is_not_there_is_a_502(gateway):
-    """Style §3: refused connections are the app's fault, and told at once."""
+def test_an_app_that_is_down_is_a_502(gateway):
+    """Refused connections are reported at once."""
     assert request(gateway.port, "/dead/x").status == 502
 
 
 def test_chunks_pass_both_ways(scripted, gateway):
-    """RFC 9112 §7.1: chunked in, chunked out, sizes of our own."""
+    """RFC 9112 §7.1: chunked in, chunked out, with the gateway's chunk sizes."""
     def act(connection, request):
         connection.body(request)
         connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -215,23 +215,23 @@ def test_chunks_pass_both_ways(scripted, gateway):
         for part in (b"hello ", b"big ", b"world"):
             wire.send(b"%x\r\n%s\r\n" % (len(part), part))
         wire.send(b"0\r\n\r\n")
-        assert wire.answer().body == b"hello big world"
+        assert wire.response().body == b"hello big world"
         assert b"evil" not in wire.buffer
 
 
 def test_connections_to_the_app_are_kept(gateway, app):
-    """GateProxy: requests in a row use few connections."""
+    """Requests in a row use few connections."""
     before = app.connections
     with Wire(gateway.port) as wire:
         for index in range(100):
             wire.send(b"GET /public/kept HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            assert wire.answer().status == 200
+            assert wire.response().status == 200
     assert app.connections - before <= 3
 
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory, provider_server):
-    """A gateway whose only app may be told to end connections; and one behind a socket file."""
+    """A gateway whose app can be made to close connections, and one behind a Unix socket."""
     app = Upstream()
     local = Upstream(f"{socket_folder()}/app.sock")
     apps = {
@@ -247,13 +247,13 @@ def single(tmp_path_factory, provider_server):
 
 def test_an_app_behind_a_socket_file_is_reached(single):
     """`unix:` upstreams."""
-    answer = request(single.port, "/local/x", method="POST", body=b"abc")
-    assert answer.status == 200 and answer.json["length"] == 3
+    response = request(single.port, "/local/x", method="POST", body=b"abc")
+    assert response.status == 200 and response.json["length"] == 3
     assert single.local.requests[-1].get("host") == single.authority
 
 
 def reused_then_closed(single, marker):
-    """Makes the app keep a connection and end it when the next request arrives on it."""
+    """Makes the app keep a connection and close it when the next request arrives on it."""
     ended = []
 
     def act(connection, request):
@@ -270,30 +270,30 @@ def reused_then_closed(single, marker):
     return ended
 
 
-def test_a_get_on_a_connection_that_died_is_repeated_once(single):
-    """R-31: a kept connection closes under a request that only reads."""
+def test_a_get_on_a_kept_connection_that_closed_is_retried_once(single):
+    """R-31: a kept connection closes under a safe request."""
     ended = reused_then_closed(single, "r31")
     with Wire(single.port) as wire:
         for index in range(4):
             wire.send(f"GET /r31/{index} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
-            assert wire.answer().status == 200
+            assert wire.response().status == 200
     assert len(ended) == 1
     assert len(single.app.seen(ended[0].target + " ")) == 2
 
 
-def test_a_post_on_a_connection_that_died_is_not_repeated(single):
-    """R-30: whether the app has acted cannot be known."""
+def test_a_post_on_a_kept_connection_that_closed_is_not_retried(single):
+    """R-30: whether the app has acted is unknown."""
     ended = reused_then_closed(single, "r30")
     statuses = []
     with Wire(single.port) as wire:
         for index in range(4):
             wire.send(f"POST /r30/{index} HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 1\r\n\r\nx".encode())
-            statuses.append(wire.answer().status)
+            statuses.append(wire.response().status)
     assert statuses.count(502) == 1 and statuses.count(200) == 3
     assert len(single.app.seen(ended[0].target + " ")) == 1
 
 
-def test_a_get_that_was_answered_by_a_close_on_a_fresh_connection_is_not_repeated(single):
+def test_a_get_on_a_new_connection_that_closed_is_not_retried(single):
     """R-30: only a kept connection may have raced."""
     single.app.script("/fresh", lambda connection, request: connection.reset() or False)
     kept = single.app.connections
@@ -301,8 +301,8 @@ def test_a_get_that_was_answered_by_a_close_on_a_fresh_connection_is_not_repeate
     assert len(single.app.seen("/fresh")) <= 2 * kept + 10, "each kept connection may race once, a fresh one never"
 
 
-def test_a_client_that_leaves_ends_the_request_at_the_app(single):
-    """K11: the app sees the end of a request that nobody waits for."""
+def test_a_client_that_disconnects_ends_the_request_at_the_app(single):
+    """K-11: the app sees that the request is cancelled."""
     gone = threading.Event()
 
     def act(connection, request):

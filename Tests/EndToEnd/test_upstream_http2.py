@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apps over HTTP/2: in the clear and over TLS, good ones and hostile ones (S-59 to S-66, H-19, R-30)."""
+"""Apps over HTTP/2: in the clear and over TLS, correct ones and hostile ones (S-59 to S-66, H-19, R-30)."""
 
 import struct
 import threading
@@ -20,7 +20,7 @@ def provider(provider_server):
 
 
 @pytest.fixture
-def gate(tmp_path, provider):
+def start_gateway(tmp_path, provider):
     """Makes a gateway whose app at `/` has this `upstream`."""
     made = []
 
@@ -47,15 +47,15 @@ def server():
         one.close()
 
 
-def test_many_requests_share_a_connection(gate, server):
+def test_many_requests_share_a_connection(start_gateway, server):
     """`h2c://`: streams of one connection; the request is complete and in HTTP/2's form."""
     app = server()
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     with Wire(gateway.port) as wire:
         for index in range(20):
             wire.send(f"GET /a?b={index} HTTP/1.1\r\nHost: gate.localhost\r\nX-Kept: 1\r\nTE: gzip\r\n\r\n".encode())
-            answer = wire.answer()
-            assert answer.status == 200 and answer.get("x-path") == f"/a?b={index}" and answer.body == b"ok"
+            response = wire.response()
+            assert response.status == 200 and response.get("x-path") == f"/a?b={index}" and response.body == b"ok"
     assert len(app.connections) == 1
     fields = dict(app.requests[-1].fields)
     assert fields[":method"] == "GET" and fields[":scheme"] == "http" and fields[":authority"] == gateway.authority
@@ -63,26 +63,26 @@ def test_many_requests_share_a_connection(gate, server):
     assert not {"host", "connection", "transfer-encoding", "te"} & set(fields)
 
 
-def test_requests_at_the_same_time(gate, server):
-    """One stream that waits holds up no other."""
+def test_requests_at_the_same_time(start_gateway, server):
+    """One stream that waits delays no other."""
     held = []
     app = server(lambda connection, stream: held.append((connection, stream)) if stream.get(":path") == "/slow"
                  else echo(connection, stream))
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     with Wire(gateway.port) as slow:
         slow.send(b"GET /slow HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         eventually(lambda: held, "the slow one is there")
         for _ in range(5):
             assert request(gateway.port, "/fast").status == 200
-        held[0][0].answer(held[0][1], body=b"late")
-        assert slow.answer().body == b"late"
+        held[0][0].response(held[0][1], body=b"late")
+        assert slow.response().body == b"late"
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_large_bodies_pass_both_ways(chunked, gate, server):
-    """Windows open as bodies are taken: 3 MiB up, 3 MiB back, byte for byte."""
+def test_large_bodies_pass_both_ways(chunked, start_gateway, server):
+    """Windows open as bodies are read: 3 MiB up, 3 MiB back, byte for byte."""
     app = server()
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     body = bytes(range(256)) * 4096 * 3
     with Wire(gateway.port, timeout=30) as wire:
         if chunked:
@@ -93,14 +93,14 @@ def test_large_bodies_pass_both_ways(chunked, gate, server):
             wire.send(b"0\r\n\r\n")
         else:
             wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        assert wire.answer().body == body
+        assert wire.response().body == body
 
 
-def test_an_app_that_takes_no_body_stops_the_client(gate, server):
-    """Flow control: what the app does not take is not piled up in the gateway."""
+def test_an_app_that_does_not_read_stops_the_client(start_gateway, server):
+    """Flow control: what the app does not read is not buffered in the gateway."""
     app = server()
     app.takes_bodies = False
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     before = gateway.memory_kib()
     with Wire(gateway.port, timeout=1) as wire:
         wire.send(b"POST /x HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100000000\r\n\r\n")
@@ -112,14 +112,14 @@ def test_an_app_that_takes_no_body_stops_the_client(gate, server):
     assert gateway.memory_kib() - before < 30_000
 
 
-def test_a_client_that_takes_nothing_stops_the_app(gate, server):
-    """Flow control: the window is given back as the client takes the answer."""
+def test_a_client_that_does_not_read_stops_the_app(start_gateway, server):
+    """Flow control: the window opens as the client reads the response."""
     done = threading.Event()
 
     def act(connection, stream):
         def send():
             try:
-                connection.answer(stream, fields=[("content-length", "20000000")], body=b"x" * 20_000_000)
+                connection.response(stream, fields=[("content-length", "20000000")], body=b"x" * 20_000_000)
             except Exception:
                 pass
             done.set()
@@ -127,27 +127,27 @@ def test_a_client_that_takes_nothing_stops_the_app(gate, server):
         send()
 
     app = server(act)
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     before = gateway.memory_kib()
     with Wire(gateway.port) as wire:
         wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         eventually(lambda: app.requests, "the request is there")
         assert not done.wait(1)
         assert gateway.memory_kib() - before < 30_000
-        assert len(wire.answer().body) == 20_000_000
+        assert len(wire.response().body) == 20_000_000
 
 
-def test_the_app_bounds_the_streams(gate, server):
+def test_the_app_limits_the_streams(start_gateway, server):
     """SETTINGS_MAX_CONCURRENT_STREAMS is kept; further requests go over another connection or wait."""
     held, most = [], []
 
     def act(connection, stream):
         held.append((connection, stream))
-        most.append(sum(1 for one in connection.streams.values() if one.number not in answered))
+        most.append(sum(1 for one in connection.streams.values() if one.number not in finished))
 
-    answered = set()
+    finished = set()
     app = server(act, streams=2)
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     assert_first = Wire(gateway.port)
     assert_first.send(b"GET /0 HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
     eventually(lambda: held, "the first is there")
@@ -157,9 +157,9 @@ def test_the_app_bounds_the_streams(gate, server):
     eventually(lambda: len(held) == 8, "all are there")
     assert max(most) <= 2 and len(app.connections) >= 4
     for connection, stream in held:
-        connection.answer(stream, body=b"ok")
+        connection.response(stream, body=b"ok")
     for wire in [assert_first, *wires]:
-        assert wire.answer().body == b"ok"
+        assert wire.response().body == b"ok"
         wire.close()
 
 
@@ -176,25 +176,25 @@ def refuse(code):
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_refused_stream_is_repeated(method, gate, server):
-    """R-30: REFUSED_STREAM means that nobody has looked at the request, so any method is safe to repeat."""
+def test_a_refused_stream_is_retried(method, start_gateway, server):
+    """R-30: REFUSED_STREAM means that the app has not processed the request, so any method can be retried."""
     app = server(refuse(7))
-    assert request(gate(app.address).port, "/again", method=method).status == 200
+    assert request(start_gateway(app.address).port, "/again", method=method).status == 200
     assert len(app.requests) == 2
 
 
-def test_a_reset_stream_is_not_repeated(gate, server):
+def test_a_reset_stream_is_not_retried(start_gateway, server):
     """R-30: any other code may mean that the app has acted."""
     app = server(refuse(2))
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     assert request(gateway.port, "/again", method="DELETE").status == 502
     assert len(app.requests) == 1
     assert request(gateway.port, "/x").status == 200
-    assert app.requests[0].reset is None, "a reset is not answered with one, RFC 9113 §5.4.2"
+    assert app.requests[0].reset is None, "a reset causes no reset, RFC 9113 §5.4.2"
 
 
-def test_streams_beyond_goaway_are_repeated_elsewhere(gate, server):
-    """RFC 9113 §6.8: what is beyond the last stream has not been looked at."""
+def test_streams_beyond_goaway_are_repeated_elsewhere(start_gateway, server):
+    """RFC 9113 §6.8: streams beyond the last one have not been processed."""
     def act(connection, stream):
         if len(connection.server.connections) == 1:
             connection.send(b"\x00\x00\x08\x07\x00" + struct.pack(">III", 0, 0, 0))
@@ -202,7 +202,7 @@ def test_streams_beyond_goaway_are_repeated_elsewhere(gate, server):
             echo(connection, stream)
 
     app = server(act)
-    assert request(gate(app.address).port, "/x", method="DELETE").status == 200
+    assert request(start_gateway(app.address).port, "/x", method="DELETE").status == 200
     assert len(app.connections) == 2
 
 
@@ -214,8 +214,8 @@ def literal(name, value):
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-def says(*fields, flags=5):
-    """Answers a block of fields written by hand."""
+def responds(*fields, flags=5):
+    """Responds with a field section written by hand."""
     def act(connection, stream):
         block = b"".join(literal(name, value) for name, value in fields)
         connection.send(frame(1, flags, stream.number, block))
@@ -225,15 +225,15 @@ def says(*fields, flags=5):
 
 OK = (b":status", b"200")
 REFUSED = {
-    "no status": says((b"x", b"y")), "S-63 status 1000": says((b":status", b"1000")), "S-63 status 20":
-        says((b":status", b"20")), "S-62 101": says((b":status", b"101")), "two statuses": says(OK, OK),
-    "a pseudo-field of requests": says(OK, (b":path", b"/")), "a pseudo-field behind others":
-        says((b"x", b"y"), OK), "S-61 coding": says(OK, (b"transfer-encoding", b"chunked")), "connection":
-            says(OK, (b"connection", b"close")), "upper case": says(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
-                says(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": says(OK, (b"x", b"a\x00b")), "S-60 two lengths":
-                    says(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
-                        says(OK, (b"content-length", b"5")), "interim that ends": says((b":status", b"103")),
-    "empty name": says(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
+    "no status": responds((b"x", b"y")), "S-63 status 1000": responds((b":status", b"1000")), "S-63 status 20":
+        responds((b":status", b"20")), "S-62 101": responds((b":status", b"101")), "two statuses": responds(OK, OK),
+    "a pseudo-field of requests": responds(OK, (b":path", b"/")), "a pseudo-field behind others":
+        responds((b"x", b"y"), OK), "S-61 coding": responds(OK, (b"transfer-encoding", b"chunked")), "connection":
+            responds(OK, (b"connection", b"close")), "upper case": responds(OK, (b"X-Up", b"y")), "S-60 CR LF in a value":
+                responds(OK, (b"x", b"a\r\nb: c")), "S-60 NUL": responds(OK, (b"x", b"a\x00b")), "S-60 two lengths":
+                    responds(OK, (b"content-length", b"1"), (b"content-length", b"2")), "a length without a body":
+                        responds(OK, (b"content-length", b"5")), "interim that ends": responds((b":status", b"103")),
+    "empty name": responds(OK, (b"", b"y")), "head on another stream": lambda connection, stream: connection.send(
         frame(1, 5, 99, literal(*OK))
     ), "data without a head": lambda connection, stream: connection.send(frame(0, 1, stream.number, b"x")),
     "a frame that is too long": lambda connection, stream: connection.send(b"\xff\xff\xff\x00\x00" + b"\x00" * 4),
@@ -245,52 +245,52 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_answer_that_is_none_is_a_502(name, gate, server):
-    """S-60 to S-64 over HTTP/2: nothing of it reaches the client, and the next request is well."""
+def test_an_invalid_response_is_a_502(name, start_gateway, server):
+    """S-60 to S-64 over HTTP/2: nothing of it reaches the client, and the next request works."""
     act = REFUSED[name]
     app = server(lambda connection, stream: act(connection, stream) if stream.get(":path") == "/bad"
                  else echo(connection, stream))
-    gateway = gate({"targets": [app.address], "timeouts": {"answer": "2s"}})
-    answer = request(gateway.port, "/bad", fields=[("Accept", "text/html")])
-    assert answer.status in (502, 504) and answer.get("content-type").startswith("text/html")
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"answer": "2s"}})
+    response = request(gateway.port, "/bad", fields=[("Accept", "text/html")])
+    assert response.status in (502, 504) and response.get("content-type").startswith("text/html")
     assert request(gateway.port, "/good").status == 200
 
 
-def test_our_names_are_dropped(gate, server):
-    """S-65 S-66: the gateway's cookie and fields are its own; addresses stay as they are."""
-    app = server(says(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
+def test_our_names_are_dropped(start_gateway, server):
+    """S-65 S-66: the gateway's cookie and fields are dropped; URLs stay as they are."""
+    app = server(responds(OK, (b"set-cookie", b"gatehouse=evil"), (b"set-cookie", b"theirs=1"), (b"x-gatehouse-x", b"1"),
                       (b"location", b"http://internal/")))
-    answer = request(gate(app.address).port, "/x")
-    assert [value for name, value in answer.fields if name.lower() == "set-cookie"] == ["theirs=1"]
-    assert not answer.get("x-gatehouse-x") and answer.get("location") == "http://internal/"
+    response = request(start_gateway(app.address).port, "/x")
+    assert [value for name, value in response.fields if name.lower() == "set-cookie"] == ["theirs=1"]
+    assert not response.get("x-gatehouse-x") and response.get("location") == "http://internal/"
 
 
-def test_interim_answers_are_not_passed_on(gate, server):
+def test_interim_responses_are_not_passed_on(start_gateway, server):
     """S-62: up to eight."""
     def act(connection, stream):
         for _ in range(8 if stream.get(":path") == "/eight" else 9):
             connection.send(frame(1, 4, stream.number, literal(b":status", b"103")))
         connection.send(frame(1, 5, stream.number, literal(*OK)))
 
-    gateway = gate(server(act).address)
+    gateway = start_gateway(server(act).address)
     assert request(gateway.port, "/eight").status == 200
     assert request(gateway.port, "/nine").status == 502
 
 
-def test_an_early_answer_stops_the_upload(gate, server):
-    """S-59: the rest of the body is not wanted: the stream is reset, the connection goes on."""
+def test_an_early_response_stops_the_upload(start_gateway, server):
+    """S-59: the rest of the body is not sent: the stream is reset, the connection stays."""
     app = server()
     app.requests = Early(app)
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     with Wire(gateway.port) as wire:
         wire.send(b"POST /early HTTP/1.1\r\nHost: gate.localhost\r\nContent-Length: 100\r\n\r\nx")
-        assert wire.answer().status == 413
+        assert wire.response().status == 413
     eventually(lambda: app.requests[0].reset == 0, "the stream is reset without an error")
     assert request(gateway.port, "/x").status == 200
 
 
 class Early(list):
-    """Answers `/early` as soon as its head is there."""
+    """Responds to `/early` as soon as its head is there."""
     def __init__(self, app):
         super().__init__()
         self.app = app
@@ -298,7 +298,7 @@ class Early(list):
     def append(self, stream):
         super().append(stream)
         if stream.get(":path") == "/early":
-            self.app.connections[-1].answer(stream, 413)
+            self.app.connections[-1].response(stream, 413)
 
 
 FLOODS = {
@@ -309,8 +309,8 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_h19_a_flood_ends_the_connection(name, gate, server):
-    """H-19: an app that sends frames which only cost work is cut off; others go on."""
+def test_h_19_a_flood_ends_the_connection(name, start_gateway, server):
+    """H-19: an app that floods frames is disconnected; others work."""
     ended = threading.Event()
 
     def act(connection, stream):
@@ -324,15 +324,15 @@ def test_h19_a_flood_ends_the_connection(name, gate, server):
         except OSError:
             ended.set()
 
-    gateway = gate(server(act).address)
+    gateway = start_gateway(server(act).address)
     with Wire(gateway.port) as wire:
         wire.send(b"GET /flood HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         eventually(ended.is_set, "the flood is cut off", 20)
     assert request(gateway.port, "/x").status == 200
 
 
-def test_h19_endless_heads_end_the_connection(gate, server):
-    """H-19: CONTINUATION without end, and small bytes that unpack to much."""
+def test_h_19_endless_heads_end_the_connection(start_gateway, server):
+    """H-19: CONTINUATION without end, and an HPACK bomb."""
     def act(connection, stream):
         if stream.get(":path") != "/bomb":
             return echo(connection, stream)
@@ -343,12 +343,12 @@ def test_h19_endless_heads_end_the_connection(gate, server):
         except OSError:
             pass
 
-    gateway = gate(server(act).address)
+    gateway = start_gateway(server(act).address)
     assert request(gateway.port, "/bomb").status == 502
     assert request(gateway.port, "/x").status == 200
 
 
-def test_hypercorn_over_h2c(gate, tmp_path):
+def test_hypercorn_over_h2c(start_gateway, tmp_path):
     """A real app server with prior knowledge."""
     (tmp_path / "hello.py").write_text(
         "async def app(scope, receive, send):\n"
@@ -367,13 +367,13 @@ def test_hypercorn_over_h2c(gate, tmp_path):
     app = Process([sys.executable, "-m", "hypercorn", "-b", f"127.0.0.1:{port}", "hello:app"], tmp_path, "hypercorn",
                   cwd=tmp_path)
     app.wait_listening(port)
-    gateway = gate(f"h2c://127.0.0.1:{port}")
+    gateway = start_gateway(f"h2c://127.0.0.1:{port}")
     assert request(gateway.port, "/x", method="POST", body=b"z" * 300_000).text == "2 /x 300000"
     app.stop()
 
 
-def test_nginx_over_h2(gate, tmp_path):
-    """`h2://`: ALPN over TLS with nginx; a server that speaks HTTP/1.1 only is refused."""
+def test_nginx_over_h2(start_gateway, tmp_path):
+    """`h2://`: ALPN over TLS with nginx; a server with HTTP/1.1 only is rejected."""
     root = Authority("h2 root")
     cert, key = root.issue("localhost").files(tmp_path, "server")
     port, other = free_port(), free_port()
@@ -384,26 +384,26 @@ def test_nginx_over_h2(gate, tmp_path):
     app = nginx(tmp_path, "h2", servers)
     app.wait_listening(port)
     tls = {"ca_file": root.file(tmp_path)}
-    gateway = gate({"targets": [f"h2://localhost:{port}"], "tls": tls})
+    gateway = start_gateway({"targets": [f"h2://localhost:{port}"], "tls": tls})
     for _ in range(5):
         assert request(gateway.port, "/x").text == "HTTP/2.0"
-    assert request(gate({"targets": [f"h2://localhost:{other}"], "tls": tls}).port, "/x").status == 502
+    assert request(start_gateway({"targets": [f"h2://localhost:{other}"], "tls": tls}).port, "/x").status == 502
     app.stop()
 
 
-def test_a_late_answer_is_given_up(gate, server):
-    """`timeouts.answer` holds for each stream; the app is told CANCEL."""
+def test_a_late_response_is_cancelled(start_gateway, server):
+    """`timeouts.answer` applies to each stream; the app gets CANCEL."""
     app = server(lambda connection, stream: None)
-    gateway = gate({"targets": [app.address], "timeouts": {"answer": "1s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"answer": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/x").status == 504 and time.monotonic() - began < 4
     eventually(lambda: app.requests[0].reset == 8, "the stream is cancelled")
 
 
-def test_a_client_that_leaves_cancels_its_stream(gate, server):
-    """K11: the app is told that nobody waits."""
+def test_a_client_that_disconnects_cancels_its_upstream_stream(start_gateway, server):
+    """K-11: the app gets CANCEL."""
     app = server(lambda connection, stream: None)
-    gateway = gate(app.address)
+    gateway = start_gateway(app.address)
     wire = Wire(gateway.port)
     wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
     eventually(lambda: app.requests, "the request is there")

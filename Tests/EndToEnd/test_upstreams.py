@@ -2,7 +2,6 @@
 """Apps with several targets: balancing, ejection, health, circuit limits, retries, TLS, names (R-30 to R-33)."""
 
 import os
-import http.server
 import socket
 import threading
 import time
@@ -16,7 +15,7 @@ from support.gateway import Gateway, oidc
 from support.processes import eventually, free_port, nginx
 from support.raw import Wire, request
 from support.tls_servers import OpenSSLServer, RecordingServer
-from support.upstream import Upstream, echo, says
+from support.upstream import Upstream, echo, responds
 
 BUSY = b"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"
 
@@ -27,7 +26,7 @@ def provider(provider_server):
 
 
 @pytest.fixture
-def gate(tmp_path, provider):
+def start_gateway(tmp_path, provider):
     """Makes a gateway whose app at `/` has this `upstream`; further apps by name."""
     made = []
 
@@ -57,30 +56,30 @@ def apps():
         app.close()
 
 
-def answered_by(gateway, apps, count, path="/x", **more):
+def distribution(gateway, apps, count, path="/x", **more):
     """How many of some requests each app got."""
     before = [len(app.requests) for app in apps]
     statuses = [request(gateway.port, path, **more).status for _ in range(count)]
     return statuses, [len(app.requests) - seen for app, seen in zip(apps, before)]
 
 
-def test_requests_go_round(gate, apps):
-    """`round_robin`: each target of a loop gets the same; over all loops nobody is left out."""
+def test_requests_are_balanced_in_turn(start_gateway, apps):
+    """`round_robin`: each target of a loop gets the same number; over all loops each gets some."""
     three = apps(3)
-    gateway = gate([app.address for app in three])
+    gateway = start_gateway([app.address for app in three])
     with Wire(gateway.port) as wire:
         for _ in range(30):
             wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            assert wire.answer().status == 200
+            assert wire.response().status == 200
     assert [len(app.requests) for app in three] == [10, 10, 10]
 
 
-def test_the_fewest_requests_decide(gate, apps):
-    """`least_requests`: a target that is slow gets no more while it has requests under way."""
+def test_the_target_with_the_fewest_requests_is_chosen(start_gateway, apps):
+    """`least_requests`: a slow target gets no more while it has requests in progress."""
     slow, fast = apps(2)
     going = threading.Event()
     slow.script("/", lambda connection, request: going.wait(10) and connection.send(echo(request)) is None)
-    gateway = gate({"targets": [slow.address, fast.address], "balance": "least_requests"})
+    gateway = start_gateway({"targets": [slow.address, fast.address], "balance": "least_requests"})
     waiting = []
     for index in range(12):
         sender = Wire(gateway.port)
@@ -89,49 +88,49 @@ def test_the_fewest_requests_decide(gate, apps):
         if len(slow.requests) > len(waiting):
             waiting.append(sender)
             continue
-        assert sender.answer().status == 200
+        assert sender.response().status == 200
         sender.close()
     # Each event loop decides for itself.
     assert len(slow.requests) <= len(os.sched_getaffinity(0))
     going.set()
     for sender in waiting:
-        assert sender.answer().status == 200
+        assert sender.response().status == 200
         sender.close()
 
 
-def test_a_session_stays_at_its_target(gate, apps, realm):
-    """`sticky`: the same target for all requests of a session, on every loop, and no cookie of its own."""
+def test_a_sticky_session_stays_at_its_target(start_gateway, apps, realm):
+    """`sticky`: the same target for all requests of a session, on every loop, and no further cookie."""
     five = apps(5)
-    gateway = gate({"targets": [app.address for app in five], "balance": "sticky"}, public=["/open"])
+    gateway = start_gateway({"targets": [app.address for app in five], "balance": "sticky"}, public=["/open"])
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/welcome").status == 200
     before = [len(app.requests) for app in five]
     cookie = ("Cookie", f"gatehouse={browser.ticket()}")
     for index in range(20):
-        answer = request(gateway.port, f"/{index}", fields=[cookie])
-        assert answer.status == 200 and not answer.get("set-cookie")
+        response = request(gateway.port, f"/{index}", fields=[cookie])
+        assert response.status == 200 and not response.get("set-cookie")
     assert sorted(len(app.requests) - seen for app, seen in zip(five, before)) == [0, 0, 0, 0, 20]
 
 
-def test_a_target_that_is_gone_costs_nobody_a_request(gate, apps):
-    """§5 retry (a): no connection was made, so another target gets the request, whatever its method."""
+def test_a_target_that_is_down_fails_no_request(start_gateway, apps):
+    """No connection was made, so another target gets the request, whatever its method."""
     (app, ) = apps(1)
-    gateway = gate({"targets": [f"http://127.0.0.1:{free_port()}", app.address], "retry": {"budget": 100}})
+    gateway = start_gateway({"targets": [f"http://127.0.0.1:{free_port()}", app.address], "retry": {"budget": 100}})
     for method in ("GET", "POST", "DELETE") * 3:
         assert request(gateway.port, "/x", method=method).status == 200
     assert len(app.requests) == 9
 
 
-def test_r33_a_flapping_target_is_ejected_and_comes_back(gate, apps):
-    """R-33: after five failures in a row a target is left out for a while; it is back after it."""
+def test_r_33_a_flapping_target_is_ejected_and_comes_back(start_gateway, apps):
+    """R-33: after five failures in a row a target is ejected for a while and returns."""
     good, bad = apps(2)
-    bad.script("/", says(BUSY, close=False))
-    gateway = gate({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
+    bad.script("/", responds(BUSY, close=False))
+    gateway = start_gateway({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
     with Wire(gateway.port) as wire:
 
         def get():
             wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            return wire.answer().status
+            return wire.response().status
 
         statuses = [get() for _ in range(20)]
         assert statuses.count(503) == 5 and statuses[10:] == [200] * 10
@@ -144,29 +143,29 @@ def test_r33_a_flapping_target_is_ejected_and_comes_back(gate, apps):
     assert gateway.metric("gatehouse_upstream_ejections_total") >= 1
 
 
-def test_r33_the_last_target_is_never_ejected(gate, apps):
+def test_r_33_the_last_target_is_never_ejected(start_gateway, apps):
     """R-33: with one target left every request still goes there."""
     one, two = apps(2)
     for app in (one, two):
-        app.script("/", says(BUSY, close=False))
-    gateway = gate([one.address, two.address])
-    statuses, seen = answered_by(gateway, [one, two], 60)
+        app.script("/", responds(BUSY, close=False))
+    gateway = start_gateway([one.address, two.address])
+    statuses, seen = distribution(gateway, [one, two], 60)
     assert set(statuses) == {503} and sum(seen) == 60 and max(seen) > 30
 
 
-def test_r30_a_request_whose_connection_was_reset_is_not_sent_to_another_target(gate, apps):
-    """R-30: RST after the request line: whether the app has acted cannot be known, so a POST is never repeated."""
+def test_r_30_a_request_whose_connection_was_reset_is_not_sent_to_another_target(start_gateway, apps):
+    """R-30: RST after the request line: whether the app has acted is unknown, so a POST is never retried."""
     pair = apps(2)
     for app in pair:
         app.script("/", lambda connection, request: connection.reset() or False)
-    gateway = gate([app.address for app in pair])
+    gateway = start_gateway([app.address for app in pair])
     for index in range(4):
         assert request(gateway.port, f"/r30-{index}", method="POST", body=b"x").status == 502
         assert sum(len(app.seen(f"/r30-{index} ")) for app in pair) == 1
 
 
-def test_r31_a_get_whose_kept_connection_died_goes_elsewhere_once(gate, apps):
-    """R-31: a kept connection closes under a GET: it is repeated; under a POST: 502."""
+def test_r_31_a_get_whose_kept_connection_closed_is_retried_once(start_gateway, apps):
+    """R-31: a kept connection closes under a GET: it is retried; under a POST: 502."""
     pair = apps(2)
     ended = Counter()
 
@@ -183,20 +182,20 @@ def test_r31_a_get_whose_kept_connection_died_goes_elsewhere_once(gate, apps):
 
     for app in pair:
         app.script("/", act)
-    gateway = gate({"targets": [app.address for app in pair], "retry": {"budget": 100}})
+    gateway = start_gateway({"targets": [app.address for app in pair], "retry": {"budget": 100}})
     statuses = {"GET": [], "POST": []}
     with Wire(gateway.port) as wire:
         for index in range(12):
             method = "GET" if index % 3 else "POST"
             body = b"Content-Length: 1\r\n\r\nx" if method == "POST" else b"\r\n"
             wire.send(f"{method} /{index} HTTP/1.1\r\nHost: gate.localhost\r\n".encode() + body)
-            statuses[method].append(wire.answer().status)
+            statuses[method].append(wire.response().status)
     assert set(statuses["GET"]) == {200} and ended["GET"] > 0
     assert statuses["POST"].count(502) == ended["POST"]
 
 
-def test_a_second_try_is_signed_anew(gate, apps, realm):
-    """Reliability §5: the assertion of a second try has a `jti` of its own."""
+def test_a_retried_request_gets_a_new_assertion(start_gateway, apps, realm):
+    """The assertion of a retry has another `jti`."""
     (app, ) = apps(1)
     seen = []
 
@@ -210,7 +209,7 @@ def test_a_second_try_is_signed_anew(gate, apps, realm):
         return True
 
     app.script("/", act)
-    gateway = gate(app.address, public=["/open"])
+    gateway = start_gateway(app.address, public=["/open"])
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/welcome").status == 200
     with Wire(gateway.port) as wire:
@@ -219,7 +218,7 @@ def test_a_second_try_is_signed_anew(gate, apps, realm):
                 f"GET /again-{index} HTTP/1.1\r\nHost: gate.localhost\r\n"
                 f"Cookie: gatehouse={browser.ticket()}\r\n\r\n".encode()
             )
-            assert wire.answer().status == 200
+            assert wire.response().status == 200
     pairs = [app.seen(target + " ") for target in {one.target for one in seen}]
     pairs = [pair for pair in pairs if len(pair) == 2]
     assert pairs
@@ -229,20 +228,20 @@ def test_a_second_try_is_signed_anew(gate, apps, realm):
         assert first.get("x-forwarded-user") == second.get("x-forwarded-user") == "mock:ada"
 
 
-def test_the_retry_budget_ends(gate, apps):
-    """§5: second tries are a tenth of the requests, and three."""
+def test_the_retry_budget_ends(start_gateway, apps):
+    """Retries are limited to a tenth of the requests, and three."""
     gone = [f"http://127.0.0.1:{free_port()}" for _ in range(2)]
-    gateway = gate({"targets": gone, "eject": {"failures": 0}, "retry": {"budget": 0}})
+    gateway = start_gateway({"targets": gone, "eject": {"failures": 0}, "retry": {"budget": 0}})
     for _ in range(30):
         assert request(gateway.port, "/x").status == 502
 
 
-def test_r32_a_full_app_is_told_at_once_and_others_work(gate, apps):
-    """R-32: connections and line are full: 503 with Retry-After, quickly; the other app has nothing of it."""
+def test_r_32_a_full_app_returns_503_at_once_and_others_work(start_gateway, apps):
+    """R-32: connections and queue are full: 503 with Retry-After, quickly; the other app is not affected."""
     slow, other = apps(2)
     going = threading.Event()
     slow.script("/", lambda connection, request: going.wait(20) and connection.send(echo(request)) is None)
-    gateway = gate(
+    gateway = start_gateway(
         {"targets": [slow.address], "limits": {"connections": 2, "pending": 2}}, other=other.address
     )
     waiting = [Wire(gateway.port) for _ in range(40)]
@@ -267,10 +266,10 @@ def test_r32_a_full_app_is_told_at_once_and_others_work(gate, apps):
         wire.close()
 
 
-def test_sick_targets_are_found_by_asking(gate, apps):
-    """Active checks: `unhealthy` failures take a target out, `healthy` successes bring it back; one checker each."""
+def test_unhealthy_targets_are_found_by_health_checks(start_gateway, apps):
+    """Health checks: `unhealthy` failures remove a target, `healthy` successes restore it; one checker each."""
     one, two = apps(2)
-    gateway = gate(
+    gateway = start_gateway(
         {
             "targets": [one.address, two.address],
             "health": {"path": "/healthz?x=1", "interval": "1s", "host": "app.internal", "status": [200]},
@@ -279,7 +278,7 @@ def test_sick_targets_are_found_by_asking(gate, apps):
     eventually(lambda: two.seen("/healthz?x=1 "), "the checks begin")
     check = two.seen("/healthz?x=1 ")[0]
     assert check.method == "GET" and check.get("host") == "app.internal"
-    two.script("/healthz", says(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
+    two.script("/healthz", responds(b"HTTP/1.1 302 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
 
     def healthy():
         found = {one["target"]: one["healthy"] for one in gateway.operation("/status").json()["upstreams"]}
@@ -287,7 +286,7 @@ def test_sick_targets_are_found_by_asking(gate, apps):
 
     eventually(lambda: not healthy(), "the target is taken out", 15)
     assert not two.seen("/elsewhere"), "redirects are not followed"
-    statuses, seen = answered_by(gateway, [one], 20)
+    statuses, seen = distribution(gateway, [one], 20)
     assert set(statuses) == {200} and seen[0] >= 20
     assert gateway.metrics()[f'gatehouse_upstream_healthy{{app="app",target="{two.address}"}}'] == 0
     two.scripts.clear()
@@ -295,21 +294,21 @@ def test_sick_targets_are_found_by_asking(gate, apps):
     assert gateway.log.count("upstream unhealthy") == 1 and gateway.log.count("upstream healthy") == 1
 
 
-def test_when_all_are_sick_all_are_used(gate, apps):
-    """The panic rule: checks that fail everywhere must not be worse than no checks."""
+def test_when_all_targets_are_unhealthy_all_are_used(start_gateway, apps):
+    """The panic rule: health checks that fail everywhere must not be worse than none."""
     pair = apps(2)
     for app in pair:
-        app.script("/healthz", says(BUSY))
-    gateway = gate({"targets": [app.address for app in pair], "health": {"path": "/healthz", "interval": "1s"}})
+        app.script("/healthz", responds(BUSY))
+    gateway = start_gateway({"targets": [app.address for app in pair], "health": {"path": "/healthz", "interval": "1s"}})
     eventually(
         lambda: not any(one["healthy"] for one in gateway.operation("/status").json()["upstreams"]), "both are out", 15
     )
-    statuses, _ = answered_by(gateway, pair, 10)
+    statuses, _ = distribution(gateway, pair, 10)
     assert set(statuses) == {200}
 
 
-def test_events_come_as_they_are_sent(gate, apps):
-    """Server-sent events: each is passed on at once, and silence does not end them."""
+def test_events_come_as_they_are_sent(start_gateway, apps):
+    """Server-sent events: each is passed on at once, and pauses do not end them."""
     (app, ) = apps(1)
     step = threading.Semaphore(0)
 
@@ -323,7 +322,7 @@ def test_events_come_as_they_are_sent(gate, apps):
         return True
 
     app.script("/", act)
-    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "5s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "5s"}})
     with Wire(gateway.port, timeout=5) as wire:
         wire.send(b"GET /events HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         for index in range(3):
@@ -334,8 +333,8 @@ def test_events_come_as_they_are_sent(gate, apps):
             wire._until(b"data: %d\n\n" % index)
 
 
-def test_other_answers_may_not_be_silent(gate, apps):
-    """`timeouts.idle` and `timeouts.answer` end an answer that stops, unless the app is `streaming`."""
+def test_other_responses_may_not_pause(start_gateway, apps):
+    """`timeouts.idle` and `timeouts.answer` cancel a response that stops, unless the app is `streaming`."""
     (app, ) = apps(1)
     held = threading.Event()
     app.script("/never", lambda connection, request: held.wait(20) and False)
@@ -344,7 +343,7 @@ def test_other_answers_may_not_be_silent(gate, apps):
         lambda connection, request: connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         or (held.wait(20) and False),
     )
-    gateway = gate({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "1s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/never").status == 504
     with Wire(gateway.port) as wire:
@@ -358,24 +357,24 @@ def test_other_answers_may_not_be_silent(gate, apps):
     with Wire(gateway.port, timeout=2.5) as wire:
         wire.send(b"GET /never HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         with pytest.raises(OSError):
-            wire.answer()
+            wire.response()
     held.set()
 
 
-def test_a_name_is_looked_up_and_all_its_addresses_are_tried(gate, apps):
-    """DNS: `localhost` may be ::1 first, where nobody listens."""
+def test_a_name_is_resolved_and_all_its_addresses_are_tried(start_gateway, apps):
+    """DNS: `localhost` may be ::1 first, where no app listens."""
     (app, ) = apps(1)
     port = app.address.rpartition(":")[2]
-    gateway = gate(f"http://localhost:{port}")
+    gateway = start_gateway(f"http://localhost:{port}")
     for _ in range(3):
         assert request(gateway.port, "/x").status == 200
     assert app.requests[-1].get("host") == gateway.authority
 
 
-def test_a_name_that_does_not_exist_is_a_502(gate, apps):
-    """A look-up that fails is told as such, and stops no other app."""
+def test_a_name_that_does_not_exist_is_a_502(start_gateway, apps):
+    """A failed look-up is reported as such, and affects no other app."""
     (other, ) = apps(1)
-    gateway = gate("http://nowhere.invalid:80", other=other.address)
+    gateway = start_gateway("http://nowhere.invalid:80", other=other.address)
     assert request(gateway.port, "/x").status == 502
     assert request(gateway.port, "/other/x").status == 200
 
@@ -407,14 +406,14 @@ def https(port, host="localhost", **tls):
     return {"targets": [f"https://{host}:{port}"], "tls": tls}
 
 
-def test_an_app_over_tls_is_reached(gate, secure, root, tmp_path):
-    """`https://` with a CA of one's own; the connection is kept."""
+def test_an_app_over_tls_is_reached(start_gateway, secure, root, tmp_path):
+    """`https://` with a private CA; the connection is kept."""
     server = secure(root.issue("localhost"))
-    gateway = gate(https(server.port, ca_file=root.file(tmp_path)))
+    gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     with Wire(gateway.port) as wire:
         for _ in range(5):
             wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-            assert wire.answer().body == b"ok"
+            assert wire.response().body == b"ok"
     assert len(server.handshakes) == 1
 
 
@@ -429,43 +428,43 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_certificate_that_is_none_gets_no_request(name, gate, secure, root, tmp_path):
-    """Whoever is not the app hears not a byte of a request, and the client gets a 502."""
+def test_an_app_with_an_invalid_certificate_gets_no_request(name, start_gateway, secure, root, tmp_path):
+    """A server without the app's certificate gets no byte of a request, and the client gets a 502."""
     server = secure(WRONG[name](root))
-    gateway = gate(https(server.port, ca_file=root.file(tmp_path)))
+    gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     assert request(gateway.port, "/secret").status == 502
     eventually(lambda: server.connections, "the app was called")
     assert server.application_bytes == b""
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says so")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the line in the log")
 
 
-def test_the_name_that_is_asked_for_can_be_told(gate, secure, root, tmp_path):
-    """`server_name` is in SNI and is checked instead of the host."""
+def test_the_tls_server_name_can_be_configured(start_gateway, secure, root, tmp_path):
+    """`server_name` is sent as SNI and verified instead of the host."""
     server = secure(root.issue("app.internal"))
-    gateway = gate(https(server.port, "127.0.0.1", ca_file=root.file(tmp_path), server_name="app.internal"))
+    gateway = start_gateway(https(server.port, "127.0.0.1", ca_file=root.file(tmp_path), server_name="app.internal"))
     assert request(gateway.port, "/x").status == 200
 
 
-def test_an_address_is_checked_as_one(gate, secure, root, tmp_path):
-    """RFC 9110 §4.3.5: a target by address needs that address in its certificate."""
+def test_an_ip_address_is_checked_as_one(start_gateway, secure, root, tmp_path):
+    """RFC 9110 §4.3.5: a target by IP address needs that address in its certificate."""
     named, numbered = secure(root.issue("localhost")), secure(root.issue("127.0.0.1"))
     ca = root.file(tmp_path)
-    gateway = gate(https(named.port, "127.0.0.1", ca_file=ca), other=https(numbered.port, "127.0.0.1", ca_file=ca))
+    gateway = start_gateway(https(named.port, "127.0.0.1", ca_file=ca), other=https(numbered.port, "127.0.0.1", ca_file=ca))
     assert request(gateway.port, "/x").status == 502 and named.application_bytes == b""
     assert request(gateway.port, "/other/x").status == 200
 
 
-def test_old_tls_is_refused(gate, root, tmp_path):
+def test_old_tls_is_rejected(start_gateway, root, tmp_path):
     """TLS 1.2 at least."""
     cert, key = root.issue("localhost").files(tmp_path, "old")
     options = ("-tls1_1", "-cipher", "ALL:@SECLEVEL=0", "-www")
     server = OpenSSLServer(tmp_path, "old", cert, key, *options)
-    gateway = gate(https(server.port, ca_file=root.file(tmp_path)))
+    gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     assert request(gateway.port, "/x").status == 502
     server.stop()
 
 
-def test_the_gateway_shows_its_certificate(gate, root, tmp_path):
+def test_the_gateway_shows_its_certificate(start_gateway, root, tmp_path):
     """nginx that wants a client certificate."""
     cert, key = root.issue("localhost").files(tmp_path, "nginx")
     shown, shown_key = root.issue(common_name="the gateway", usages=(CLIENT_AUTH, )).files(tmp_path, "client")
@@ -475,7 +474,7 @@ def test_the_gateway_shows_its_certificate(gate, root, tmp_path):
         f"ssl_client_certificate {ca}; ssl_verify_client on; location / {{ return 200 $ssl_client_s_dn; }} }}"
     )
     server.wait_listening(port)
-    gateway = gate(
+    gateway = start_gateway(
         https(port, ca_file=ca, certificate=shown, private_key=shown_key), other=https(port, ca_file=ca)
     )
     assert request(gateway.port, "/x").text == "CN=the gateway"
@@ -488,19 +487,19 @@ def pins(*hashes, **more):
 
 
 @pytest.mark.parametrize("match", ["public_key", "certificate", "chain"])
-def test_a_pinned_app_is_reached(match, gate, secure, root, tmp_path):
+def test_a_pinned_app_is_reached(match, start_gateway, secure, root, tmp_path):
     """Pins on the leaf's key, the whole leaf, or any key of the chain that was built."""
     middle = Authority("middle", parent=root)
     leaf = middle.issue("localhost")
     server = secure(leaf)
     right = {"public_key": leaf.pin, "certificate": leaf.certificate_pin, "chain": root.pin}[match]
-    gateway = gate(https(server.port, ca_file=root.file(tmp_path), pins=pins(right, match=match)))
+    gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path), pins=pins(right, match=match)))
     assert request(gateway.port, "/x").status == 200
     assert "pin mismatch" not in gateway.log
 
 
 def mismatches(root):
-    """P-02 and its relatives: what is sent beside the chain never counts."""
+    """P-02: certificates beside the chain never count."""
     middle = Authority("middle", parent=root)
     stranger = Authority("stranger").issue("localhost")
     leaf = middle.issue("localhost")
@@ -514,12 +513,12 @@ def mismatches(root):
 
 
 @pytest.mark.parametrize("name", mismatches(Authority("names")))
-def test_another_key_gets_no_request(name, gate, secure, root, tmp_path):
-    """A mismatch is `upstream.pin_mismatch` and zero bytes of application data; in mode report it is noted."""
+def test_an_app_with_another_key_gets_no_request(name, start_gateway, secure, root, tmp_path):
+    """A mismatch is `upstream.pin_mismatch` and zero bytes of application data; report mode only logs it."""
     match, leaf, chain, pin = mismatches(root)[name]
     server = secure(leaf, chain)
     ca = root.file(tmp_path)
-    gateway = gate(
+    gateway = start_gateway(
         https(server.port, ca_file=ca, pins=pins(pin, match=match)),
         noted=https(server.port, ca_file=ca, pins=pins(pin, match=match, mode="report"))
     )
@@ -532,15 +531,15 @@ def test_another_key_gets_no_request(name, gate, secure, root, tmp_path):
     assert [value for name, value in samples.items() if 'pin_mismatches' in name and 'report' in name] == [1]
 
 
-def test_p04_other_pins_hold_from_the_next_request_on(gate, secure, root, tmp_path):
+def test_p_04_other_pins_hold_from_the_next_request_on(start_gateway, secure, root, tmp_path):
     """P-04: a connection that was made under other pins is not used after a reload."""
     leaf = root.issue("localhost")
     server = secure(leaf)
     ca = root.file(tmp_path)
-    gateway = gate(https(server.port, ca_file=ca, pins=pins(leaf.pin)))
+    gateway = start_gateway(https(server.port, ca_file=ca, pins=pins(leaf.pin)))
     with Wire(gateway.port) as wire:
         wire.send(b"GET /x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         sent = len(server.application_bytes)
         other = https(server.port, ca_file=ca, pins=pins(Authority("another").pin))
         gateway.configuration["apps"]["app"]["upstream"] = other
@@ -548,25 +547,25 @@ def test_p04_other_pins_hold_from_the_next_request_on(gate, secure, root, tmp_pa
         gateway.reload()
         eventually(lambda: "configuration reloaded" in gateway.log, "the file is read again")
         wire.send(b"GET /secret HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 502
+        assert wire.response().status == 502
     assert len(server.application_bytes) == sent
 
 
-def test_a_pin_does_not_replace_the_authority(gate, secure, root, tmp_path):
-    """The right key of a chain that nobody trusts is refused."""
+def test_a_pin_does_not_replace_the_authority(start_gateway, secure, root, tmp_path):
+    """The right key of an untrusted chain is rejected."""
     leaf = Authority("unknown").issue("localhost")
     server = secure(leaf)
-    gateway = gate(https(server.port, ca_file=root.file(tmp_path), pins=pins(leaf.pin)))
+    gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path), pins=pins(leaf.pin)))
     assert request(gateway.port, "/x").status == 502
-    eventually(lambda: "upstream.untrusted" in gateway.log, "the log says why")
+    eventually(lambda: "upstream.untrusted" in gateway.log, "the reason in the log")
     assert server.application_bytes == b""
 
 
-def test_a_handshake_that_hangs_ends_with_the_connect_time(gate, root, tmp_path):
+def test_a_handshake_that_hangs_ends_at_the_connect_timeout(start_gateway, root, tmp_path):
     """`timeouts.connect` counts TLS."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         upstream = https(silent.getsockname()[1], ca_file=root.file(tmp_path))
-        gateway = gate({**upstream, "timeouts": {"connect": "1s"}})
+        gateway = start_gateway({**upstream, "timeouts": {"connect": "1s"}})
         began = time.monotonic()
         assert request(gateway.port, "/x").status == 504
         assert 0.5 < time.monotonic() - began < 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebSockets through the gateway: the handshake both ways (S-53, S-54, S-62, H-17), the tunnel, and how it ends."""
+"""WebSockets through the gateway: the handshake both ways (S-53, S-54, S-62, H-17), the tunnel, and its end."""
 
 import os
 import signal
@@ -68,14 +68,14 @@ def make(folder, provider_server, certificates, echo, scripted, sessions=None, *
 
 
 @pytest.fixture(scope="module")
-def stand(tmp_path_factory, provider_server, certificates, echo, scripted_app):
+def own_gateway(tmp_path_factory, provider_server, certificates, echo, scripted_app):
     with make(tmp_path_factory.mktemp("ws"), provider_server, certificates, echo, scripted_app) as gateway:
         yield gateway
 
 
 @pytest.fixture(scope="module", autouse=True)
 def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
-    """A tunnel whose session lives for a minute; opened first and looked at last, so that nobody waits for it."""
+    """A tunnel whose session expires after a minute; opened first and checked last, to run beside other tests."""
     folder = tmp_path_factory.mktemp("brief")
     ends = {}
 
@@ -83,15 +83,15 @@ def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
         with client:
             try:
                 client.recv(timeout=100)
-            except (ConnectionClosed, TimeoutError) as problem:
-                ends["problem"], ends["after"] = problem, time.monotonic() - began
+            except (ConnectionClosed, TimeoutError) as error:
+                ends["error"], ends["after"] = error, time.monotonic() - began
 
     realm = provider_server.realm("mock")
     realm.reset()
     with make(folder, provider_server, certificates, echo, scripted_app, {"lifetime": "1m", "idle_timeout": "1m"}) as gateway:
         began = time.monotonic()
         cookie = signed_in(gateway, realm).cookie
-        thread = threading.Thread(target=watch, args=(opened(gateway, "/room", cookie, gateway.origin), began))
+        thread = threading.Thread(target=watch, args=(opened(gateway, "/messages", cookie, gateway.origin), began))
         thread.start()
         yield lambda: (thread.join(100), ends)[1]
         thread.join(100)
@@ -99,7 +99,7 @@ def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
 
 @pytest.fixture
 def own(tmp_path, provider_server, certificates, echo, scripted_app):
-    """A gateway that the test may stop."""
+    """A gateway for one test."""
     gateway = make(tmp_path, provider_server, certificates, echo, scripted_app,
                    drain={"delay": "0s", "timeout": "6s"}).start()
     yield gateway
@@ -116,32 +116,32 @@ def signed_in(gateway, realm):
 
 
 @pytest.fixture
-def ada(stand, realm):
-    return signed_in(stand, realm)
+def ada(own_gateway, realm):
+    return signed_in(own_gateway, realm)
 
 
-def test_messages_go_both_ways_and_the_app_knows_who_it_is(stand, ada, echo):
-    """The tunnel; the app sees identity and handshake, and nothing of the session cookie."""
-    with opened(stand, "/room", ada.cookie, stand.origin, subprotocols=["other", "chat"]) as client:
+def test_messages_go_both_ways_and_the_app_gets_the_identity(own_gateway, ada, echo):
+    """The tunnel; the app gets identity and handshake, and not the session cookie."""
+    with opened(own_gateway, "/messages", ada.cookie, own_gateway.origin, subprotocols=["other", "chat"]) as client:
         assert client.subprotocol == "chat"
         for size in (0, 1, 125, 126, 65535, 65536, 300_000):
             client.send(b"m" * size)
             assert client.recv() == b"m" * size
         client.send("text")
         assert client.recv() == "text"
-        assert stand.metric("gatehouse_tunnels") == 1
+        assert own_gateway.metric("gatehouse_tunnels") == 1
     seen = echo.requests[-1].headers
     assert seen["X-Forwarded-User"] == "mock:ada" and seen["X-Forwarded-Proto"] == "http"
     assert seen["Connection"] == "Upgrade" and seen.get_all("Upgrade") == ["websocket"]
     assert "gatehouse" not in seen.get("Cookie", "")
-    eventually(lambda: stand.metric("gatehouse_tunnels") == 0, "the tunnel is gone")
-    assert stand.metric('gatehouse_requests_total{app="chat",class="1xx"}') >= 1
+    eventually(lambda: own_gateway.metric("gatehouse_tunnels") == 0, "the tunnel is gone")
+    assert own_gateway.metric('gatehouse_requests_total{app="chat",class="1xx"}') >= 1
 
 
-def test_a_tunnel_behind_tls(stand, ada):
+def test_a_tunnel_behind_tls(own_gateway, ada):
     """`wss:` over HTTP/1.1: bytes, and the close frame at the end of the session."""
-    sock = socket.create_connection(("127.0.0.1", stand.tls_port), timeout=15)
-    with connect(f"wss://{stand.host}:{stand.tls_port}/room", sock=sock, ssl=tls_context(), origin=stand.origin,
+    sock = socket.create_connection(("127.0.0.1", own_gateway.tls_port), timeout=15)
+    with connect(f"wss://{own_gateway.host}:{own_gateway.tls_port}/messages", sock=sock, ssl=tls_context(), origin=own_gateway.origin,
                  additional_headers={"Cookie": ada.cookie}, max_size=None) as client:
         client.send(b"t" * 3_000_000)
         assert client.recv() == b"t" * 3_000_000
@@ -151,11 +151,11 @@ def test_a_tunnel_behind_tls(stand, ada):
         assert closed.value.rcvd.code == 1008
 
 
-def test_nobody_without_a_session_gets_a_tunnel(stand, echo):
-    """Session and policy come first: a script's 401, and the app hears nothing."""
+def test_a_client_without_a_session_gets_no_tunnel(own_gateway, echo):
+    """Session and policy come first: 401 for an API client, and the app gets nothing."""
     before = len(echo.requests)
     with pytest.raises(InvalidStatus) as refused:
-        opened(stand, "/room", origin=stand.origin)
+        opened(own_gateway, "/messages", origin=own_gateway.origin)
     assert refused.value.response.status_code == 401
     assert len(echo.requests) == before
 
@@ -170,10 +170,10 @@ def test_nobody_without_a_session_gets_a_tunnel(stand, echo):
         ("/public/x", "http://portal.example.com", {}, 403),
     ],
 )
-def test_only_pages_that_may_open_one(path, origin, more, status, stand):
-    """S-54: the app's own origin, those of the file, and what is no browser."""
-    lines = {"Origin": stand.origin if origin == "own" else origin, **more}
-    with Wire(stand.port) as wire:
+def test_websockets_are_limited_to_allowed_origins(path, origin, more, status, own_gateway):
+    """S-54: the app's own origin, those of the file, and clients other than browsers."""
+    lines = {"Origin": own_gateway.origin if origin == "own" else origin, **more}
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake(path, lines=lines))
         head = wire._until(b"\r\n\r\n").decode()
         assert head.startswith(f"HTTP/1.1 {status} "), head
@@ -196,34 +196,34 @@ def test_only_pages_that_may_open_one(path, origin, more, status, stand):
         ({}, {"version": "1.0"}, 400, "request.websocket"),
     ],
 )
-def test_a_broken_handshake_is_refused(lines, more, status, code, stand, scripted_app):
-    """S-54: refused before the app hears of it, and what follows is not taken for a request."""
+def test_an_invalid_handshake_is_rejected(lines, more, status, code, own_gateway, scripted_app):
+    """S-54: rejected before the app gets it, and what follows is not read as a request."""
     before = len(scripted_app.requests)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/x", lines=lines, **more) + b"GET /raw/smuggled HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        answer = wire.answer()
-        assert answer.status == status and code in answer.text, answer
-        assert answer.get("sec-websocket-version") == ("13" if status == 426 else None)
+        response = wire.response()
+        assert response.status == status and code in response.text, response
+        assert response.get("sec-websocket-version") == ("13" if status == 426 else None)
         assert wire.rest() == b""
     assert len(scripted_app.requests) == before
 
 
-def test_an_app_without_websockets_sees_an_ordinary_request(stand, scripted_app):
-    """S-53: `Upgrade` is removed where the route does not take it."""
-    with Wire(stand.port) as wire:
+def test_an_app_without_websockets_gets_an_ordinary_request(own_gateway, scripted_app):
+    """S-53: `Upgrade` is removed where the route does not allow it."""
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/none/x"))
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
         wire.send(b"GET /none/next HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
     assert not {"upgrade", "connection"} & set(scripted_app.seen("/none/x")[-1].names)
 
 
 @pytest.mark.parametrize("upgrade", ["h2c", "foo", "TLS/1.0"])
-def test_other_upgrades_are_removed(upgrade, stand, scripted_app):
-    """S-53: also where WebSockets are taken."""
-    with Wire(stand.port) as wire:
+def test_other_upgrades_are_removed(upgrade, own_gateway, scripted_app):
+    """S-53: also where WebSockets are allowed."""
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/other", lines={"Upgrade": upgrade, "HTTP2-Settings": "AAMAAABkAAQAAP__"}))
-        assert wire.answer().status == 200
+        assert wire.response().status == 200
     assert not {"upgrade", "connection", "http2-settings"} & set(scripted_app.seen("/raw/other")[-1].names)
 
 
@@ -237,7 +237,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_an_app_that_does_not_agree_as_it_should_gets_no_tunnel(what, stand, scripted_app):
+def test_an_app_with_an_invalid_handshake_response_gets_no_tunnel(what, own_gateway, scripted_app):
     """S-54: 502, and both connections are closed."""
     ended = threading.Event()
 
@@ -247,17 +247,17 @@ def test_an_app_that_does_not_agree_as_it_should_gets_no_tunnel(what, stand, scr
             ended.set()
 
     scripted_app.script("/raw/wrong", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/wrong"))
-        answer = wire.answer()
-        assert answer.status == 502 and "upstream.websocket" in answer.text
+        response = wire.response()
+        assert response.status == 502 and "upstream.websocket" in response.text
         assert wire.rest() == b""
     assert ended.wait(10)
 
 
 @pytest.mark.parametrize("status", [200, 400, 426])
-def test_an_app_that_would_not_switch_is_answered_for_and_left(status, stand, scripted_app):
-    """S-54: the answer is passed on, then both connections end, so that frames are taken for no request."""
+def test_a_final_response_to_a_handshake_closes_both_connections(status, own_gateway, scripted_app):
+    """S-54: the response is passed on, then both connections close, so that frames are never read as requests."""
     ended = threading.Event()
 
     def act(connection, request):
@@ -266,17 +266,17 @@ def test_an_app_that_would_not_switch_is_answered_for_and_left(status, stand, sc
             ended.set()
 
     scripted_app.script("/raw/no", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/no") + b"GET /raw/smuggled HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        answer = wire.answer()
-        assert answer.status == status and answer.body == b"no" and answer.get("connection") == "close"
+        response = wire.response()
+        assert response.status == status and response.body == b"no" and response.get("connection") == "close"
         assert wire.rest() == b""
     assert ended.wait(2), "the connection was kept"
     assert not scripted_app.seen("/raw/smuggled")
 
 
-def test_the_hop_by_hop_fields_of_a_101_stay_behind(stand, scripted_app):
-    """S-62: and our own cookie cannot be set; what the app says at once comes through."""
+def test_the_hop_by_hop_fields_of_a_101_stay_behind(own_gateway, scripted_app):
+    """S-62: the gateway's cookie cannot be set; frames that come with the 101 pass."""
     more = ["Keep-Alive: timeout=5", "Proxy-Authenticate: x", "X-Kept: yes", "Set-Cookie: gatehouse=evil", "X-Named: x"]
 
     def act(connection, request):
@@ -285,7 +285,7 @@ def test_the_hop_by_hop_fields_of_a_101_stay_behind(stand, scripted_app):
         connection.more()
 
     scripted_app.script("/raw/hop", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/hop") + frame(b"early"))
         head = wire._until(b"\r\n\r\n").decode()
         assert head.startswith("HTTP/1.1 101 Switching Protocols\r\n") and "X-Kept: yes" in head
@@ -294,22 +294,22 @@ def test_the_hop_by_hop_fields_of_a_101_stay_behind(stand, scripted_app):
         assert wire.rest() == frame(b"hello", mask=False)
 
 
-def test_101_without_a_handshake_is_refused(stand, scripted_app):
-    """S-62: nobody has asked for a tunnel."""
+def test_101_without_a_handshake_is_rejected(own_gateway, scripted_app):
+    """S-62: no tunnel was requested."""
     def act(connection, request):
         connection.send(agrees(request))
 
     scripted_app.script("/raw/unasked", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(b"GET /raw/unasked HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-        assert wire.answer().status == 502
+        assert wire.response().status == 502
 
 
-def test_sign_out_ends_the_tunnel(stand, realm, echo):
-    """The tunnel is closed with 1008 within a second, the app's side as well; others live on."""
-    ada, again = signed_in(stand, realm), signed_in(stand, realm)
-    with (opened(stand, "/room", ada.cookie, stand.origin) as client,
-          opened(stand, "/room", again.cookie, stand.origin) as other):
+def test_sign_out_ends_the_tunnel(own_gateway, realm, echo):
+    """The tunnel is closed with 1008 within a second, the app's side as well; others stay open."""
+    ada, again = signed_in(own_gateway, realm), signed_in(own_gateway, realm)
+    with (opened(own_gateway, "/messages", ada.cookie, own_gateway.origin) as client,
+          opened(own_gateway, "/messages", again.cookie, own_gateway.origin) as other):
         client.send("x")
         assert client.recv() == "x"
         began = time.monotonic()
@@ -323,44 +323,44 @@ def test_sign_out_ends_the_tunnel(stand, realm, echo):
         assert other.recv() == "y"
 
 
-def test_a_session_has_so_many_tunnels_and_no_more(stand, realm):
-    """64 on each event loop; the next is told so, and somebody else still gets one."""
-    ada, bob = signed_in(stand, realm), signed_in(stand, realm)
+def test_a_session_has_at_most_64_tunnels_per_loop(own_gateway, realm):
+    """64 on each event loop; the next is rejected, and another user still gets one."""
+    ada, bob = signed_in(own_gateway, realm), signed_in(own_gateway, realm)
     most = 64 * len(os.sched_getaffinity(0))
     with ExitStack() as stack:
         with pytest.raises(InvalidStatus) as refused:
             for _ in range(most + 1):
-                stack.enter_context(opened(stand, "/room", ada.cookie, stand.origin))
+                stack.enter_context(opened(own_gateway, "/messages", ada.cookie, own_gateway.origin))
         assert refused.value.response.status_code == 429
         assert b"request.too_many_websockets" in refused.value.response.body
-        stack.enter_context(opened(stand, "/room", bob.cookie, stand.origin))
+        stack.enter_context(opened(own_gateway, "/messages", bob.cookie, own_gateway.origin))
 
 
 @pytest.mark.parametrize("completes", [True, False])
-def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_app):
+def test_a_sign_out_in_the_middle_of_a_frame(completes, own_gateway, realm, scripted_app):
     """The client gets the rest of the frame at hand, then the close frame, and nothing between; the app gets nothing."""
-    ada, whole = signed_in(stand, realm), frame(b"a" * 1000, mask=False)
-    told, going, heard = threading.Event(), threading.Event(), []
+    ada, whole = signed_in(own_gateway, realm), frame(b"a" * 1000, mask=False)
+    half_sent, going, received = threading.Event(), threading.Event(), []
 
     def act(connection, request):
         connection.send(agrees(request) + whole[:500])
         connection.more()
-        told.set()
+        half_sent.set()
         going.wait(10)
         if completes:
             connection.send(whole[500:] + frame(b"late", mask=False))
         while connection.more():
             pass
-        heard.append(connection.buffer)
+        received.append(connection.buffer)
 
     scripted_app.script("/private/middle", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/private/middle", lines={"Cookie": ada.cookie}))
         assert b" 101 " in wire._until(b"\r\n\r\n")
         while len(wire.buffer) < 500:
             assert wire._more()
         ada.sign_out()
-        assert told.wait(5)
+        assert half_sent.wait(5)
         wire.send(frame(b"still here"))
         threading.Timer(0.2, going.set).start()
         rest = wire.rest()
@@ -368,15 +368,15 @@ def test_a_sign_out_in_the_middle_of_a_frame(completes, stand, realm, scripted_a
         assert rest == whole + frame(struct.pack(">H", 1008) + b"the session has ended", 8, mask=False)
     else:
         assert rest == whole[:500]
-    eventually(lambda: heard, "the app's side ends")
-    opcode, payload, more = unmasked(heard[0])
+    eventually(lambda: received, "the app's side ends")
+    opcode, payload, more = unmasked(received[0])
     assert (opcode, payload[:2], more) == (8, struct.pack(">H", 1008), b"")
 
 
 def test_a_policy_reload_ends_the_tunnel(own, realm):
-    """The tunnel lives on the policy in force, not on the one it began with."""
+    """The policy in force decides, not the one at the start of the tunnel."""
     ada = signed_in(own, realm)
-    with opened(own, "/room", ada.cookie, own.origin) as client:
+    with opened(own, "/messages", ada.cookie, own.origin) as client:
         client.send("x")
         assert client.recv() == "x"
         own.configuration["apps"]["chat"]["max_body"] = "1MiB"
@@ -386,7 +386,7 @@ def test_a_policy_reload_ends_the_tunnel(own, realm):
         time.sleep(0.6)
         client.send("y")
         assert client.recv(timeout=5) == "y"
-        own.configuration["apps"]["chat"]["allow"] = [{"email": "somebody@else.example"}]
+        own.configuration["apps"]["chat"]["allow"] = [{"email": "bob@else.example"}]
         own.write()
         own.reload()
         with pytest.raises(ConnectionClosed) as closed:
@@ -394,10 +394,10 @@ def test_a_policy_reload_ends_the_tunnel(own, realm):
         assert closed.value.rcvd.code == 1008
 
 
-def test_a_drain_ends_tunnels_five_seconds_before_its_end(own, realm):
-    """Reliability §2: 1001 at drain_timeout − 5 s; the exit code is 0."""
+def test_a_drain_closes_tunnels_five_seconds_before_its_timeout(own, realm):
+    """1001 five seconds before `drain.timeout`; the exit code is 0."""
     ada = signed_in(own, realm)
-    with opened(own, "/room", ada.cookie, own.origin) as client:
+    with opened(own, "/messages", ada.cookie, own.origin) as client:
         began = time.monotonic()
         os.kill(own.process.pid, signal.SIGTERM)
         with pytest.raises(ConnectionClosed) as closed:
@@ -406,9 +406,9 @@ def test_a_drain_ends_tunnels_five_seconds_before_its_end(own, realm):
     assert own.process.child.wait(10) == 0, own.log[-3000:]
 
 
-def test_a_silent_tunnel_ends(stand):
-    """`timeouts.tunnel`: both directions silent; one that speaks now and then lives on."""
-    with opened(stand, "/short/x", origin=stand.origin) as client:
+def test_a_silent_tunnel_ends(own_gateway):
+    """`timeouts.tunnel`: both directions idle; occasional frames keep the tunnel open."""
+    with opened(own_gateway, "/short/x", origin=own_gateway.origin) as client:
         for _ in range(5):
             time.sleep(0.2)
             client.send("x")
@@ -418,18 +418,18 @@ def test_a_silent_tunnel_ends(stand):
         assert closed.value.rcvd.code == 1001
 
 
-def test_the_end_of_one_side_ends_the_other(stand, scripted_app, echo):
-    """Whoever leaves, the other hears of it, after all that was said before."""
+def test_the_end_of_one_side_ends_the_other(own_gateway, scripted_app, echo):
+    """Either side's close reaches the other, after all that was sent before."""
     def act(connection, request):
         connection.send(agrees(request) + b"".join(frame(b"z" * 100_000, mask=False) for _ in range(20)))
 
     scripted_app.script("/raw/leaves", act)
-    with Wire(stand.port) as wire:
+    with Wire(own_gateway.port) as wire:
         wire.send(handshake("/raw/leaves"))
         assert b" 101 " in wire._until(b"\r\n\r\n")
         assert len(wire.rest()) == 20 * len(frame(b"z" * 100_000, mask=False))
     before = len(echo.closes)
-    wire = Wire(stand.port)
+    wire = Wire(own_gateway.port)
     wire.send(handshake("/public/gone"))
     assert b" 101 " in wire._until(b"\r\n\r\n")
     wire.socket.close()
@@ -437,21 +437,21 @@ def test_the_end_of_one_side_ends_the_other(stand, scripted_app, echo):
 
 
 @pytest.mark.parametrize("way", ["flood", "sink"])
-def test_much_goes_through_with_flat_memory(way, stand, ada):
-    """100 MiB each way, to somebody who takes it slowly at first: whoever cannot take more makes the other wait."""
+def test_large_messages_pass_with_flat_memory(way, own_gateway, ada):
+    """100 MiB each way, to a client that reads slowly at first: back-pressure."""
     count = 1600
-    with opened(stand, f"/{way}", ada.cookie, stand.origin, compression=None) as client:
-        before = stand.memory_kib()
+    with opened(own_gateway, f"/{way}", ada.cookie, own_gateway.origin, compression=None) as client:
+        before = own_gateway.memory_kib()
         client.send(str(count))
         if way == "flood":
             time.sleep(1)
-            assert stand.memory_kib() - before < 24_000
+            assert own_gateway.memory_kib() - before < 24_000
             assert sum(len(client.recv()) for _ in range(count)) == count * 65536
         else:
             for _ in range(count):
                 client.send(b"y" * 65536)
             assert client.recv(timeout=60) == str(count * 65536)
-        assert stand.memory_kib() - before < 24_000
+        assert own_gateway.memory_kib() - before < 24_000
 
 
 # HTTP/2
@@ -461,13 +461,13 @@ def extended(path, *fields, version="13", protocol="websocket"):
     return get(path, (":protocol", protocol), ("sec-websocket-version", version), *fields, method="CONNECT")
 
 
-def test_an_extended_connect_carries_a_websocket(stand, ada, echo):
+def test_an_extended_connect_carries_a_websocket(own_gateway, ada, echo):
     """RFC 8441: 200, then frames in DATA frames both ways; the app sees a handshake of HTTP/1.1."""
-    with Client(stand.tls_port) as client:
-        fields = [("origin", stand.origin), ("cookie", ada.cookie), ("sec-websocket-protocol", "chat")]
-        client.request(1, extended("/room", *fields), end=False)
+    with Client(own_gateway.tls_port) as client:
+        fields = [("origin", own_gateway.origin), ("cookie", ada.cookie), ("sec-websocket-protocol", "chat")]
+        client.request(1, extended("/messages", *fields), end=False)
         client.wait(lambda: client.stream(1).heads)
-        head = client.stream(1).answer
+        head = client.stream(1).response
         assert head.status == 200 and head.get("sec-websocket-protocol") == "chat", client.stream(1)
         assert not {"connection", "upgrade"} & {name for name, _ in head.fields}
         for size in (5, 20_000):
@@ -486,9 +486,9 @@ def test_an_extended_connect_carries_a_websocket(stand, ada, echo):
         assert client.exchange(3, get("/oauth2/userinfo")).status == 401
 
 
-def test_many_short_messages_over_http2_are_no_flood(stand):
-    """Each frame of a body that carries next to nothing is counted; those of a tunnel are what it is for."""
-    with Client(stand.tls_port) as client:
+def test_many_short_messages_over_http2_do_not_count_as_a_flood(own_gateway):
+    """Tiny frames of a body are counted as a flood; those of a tunnel are not."""
+    with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/any/x"), end=False)
         client.wait(lambda: client.stream(1).heads)
         one, other = h2_frame(DATA, 0, 1, frame(b"k")), frame(b"k", mask=False)
@@ -500,29 +500,29 @@ def test_many_short_messages_over_http2_are_no_flood(stand):
 
 @pytest.mark.parametrize(
     "fields, status", [
-        (lambda gate: extended("/room", ("origin", gate.origin)), 401),
-        (lambda gate: extended("/public/x", ("origin", "https://evil.example")), 403),
-        (lambda gate: extended("/public/x", version="8"), 426),
-        (lambda gate: extended("/public/x", ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")), 400),
-        (lambda gate: extended("/none/x"), 400), (lambda gate: extended("/oauth2/userinfo"), 400),
+        (lambda gateway: extended("/messages", ("origin", gateway.origin)), 401),
+        (lambda gateway: extended("/public/x", ("origin", "https://evil.example")), 403),
+        (lambda gateway: extended("/public/x", version="8"), 426),
+        (lambda gateway: extended("/public/x", ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")), 400),
+        (lambda gateway: extended("/none/x"), 400), (lambda gateway: extended("/oauth2/userinfo"), 400),
     ],
 )
-def test_an_extended_connect_is_checked_as_any_handshake(fields, status, stand, scripted_app):
-    """H-17, S-54: the same rules as over HTTP/1.1, and only where the route takes WebSockets."""
+def test_an_extended_connect_is_checked_as_any_handshake(fields, status, own_gateway, scripted_app):
+    """H-17, S-54: the same rules as over HTTP/1.1, and only where the route allows WebSockets."""
     before = len(scripted_app.requests)
-    with Client(stand.tls_port) as client:
-        client.request(1, fields(stand), end=False)
-        assert client.answer(1).status == status
+    with Client(own_gateway.tls_port) as client:
+        client.request(1, fields(own_gateway), end=False)
+        assert client.response(1).status == status
         assert client.exchange(3, get("/raw/after")).status == 200
     assert len(scripted_app.requests) == before + 1
 
 
-def in_flight(gate):
-    return gate.operation("/status").json()["requests_in_flight"]
+def in_flight(gateway):
+    return gateway.operation("/status").json()["requests_in_flight"]
 
 
-def test_a_connect_that_ends_before_the_tunnel_leaves_nothing_behind(stand, scripted_app):
-    """The stream ends before the app has answered: nothing of it stays under way, or meets the requests after it."""
+def test_a_connect_that_ends_before_the_tunnel_leaks_nothing(own_gateway, scripted_app):
+    """The stream ends before the app has responded: nothing of it stays in progress or mixes with later requests."""
     going = threading.Event()
 
     def slow(connection, request):
@@ -530,32 +530,32 @@ def test_a_connect_that_ends_before_the_tunnel_leaves_nothing_behind(stand, scri
         return True
 
     scripted_app.script("/raw/slow", slow)
-    before = in_flight(stand)
-    with Client(stand.tls_port) as client:
+    before = in_flight(own_gateway)
+    with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/raw/slow"), end=False)
         scripted_app.wait_for("/raw/slow")
         client.send(h2_frame(DATA, 1, 1, b""))
         assert client.over(1).reset is not None
         for number in range(3, 23, 2):
             assert client.exchange(number, get("/raw/next")).status == 200
-        eventually(lambda: in_flight(stand) == before, "nothing is under way")
+        eventually(lambda: in_flight(own_gateway) == before, "nothing is in progress")
         going.set()
         assert client.exchange(23, get("/raw/next")).status == 200
-        eventually(lambda: in_flight(stand) == before, "nothing is under way")
+        eventually(lambda: in_flight(own_gateway) == before, "nothing is in progress")
 
 
-def test_success_without_a_switch_opens_no_tunnel(stand, scripted_app):
-    """RFC 8441 §5: 2xx says that the tunnel is open, so an app that ignores the handshake is a bad gateway."""
-    with Client(stand.tls_port) as client:
+def test_success_without_a_switch_opens_no_tunnel(own_gateway, scripted_app):
+    """RFC 8441 §5: 2xx would open the tunnel, so an app that ignores the handshake is a 502."""
+    with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/raw/plain"), end=False)
-        assert client.answer(1).status == 502
+        assert client.response(1).status == 502
         assert client.exchange(3, get("/raw/after")).status == 200
 
 
 @pytest.mark.parametrize("protocol", ["connect-udp", "connect-ip", "WebSocket", ""])
-def test_other_protocols_are_reset(protocol, stand):
+def test_other_protocols_are_reset(protocol, own_gateway):
     """H-17."""
-    with Client(stand.tls_port) as client:
+    with Client(own_gateway.tls_port) as client:
         client.request(1, extended("/public/x", protocol=protocol), end=False)
         assert client.over(1).reset == 1
         assert client.exchange(3, get("/raw/after")).status == 200
@@ -563,16 +563,16 @@ def test_other_protocols_are_reset(protocol, stand):
 
 @pytest.fixture
 def without(tmp_path, provider_server, certificates, scripted_app):
-    """A gateway none of whose apps takes WebSockets."""
+    """A gateway whose apps allow no WebSockets."""
     gateway = make(tmp_path, provider_server, certificates, scripted_app, scripted_app)
     gateway.configuration["apps"] = {"none": gateway.configuration["apps"]["none"]}
     with gateway:
         yield gateway
 
 
-def test_settings_say_whether_websockets_are_taken(stand, without):
-    """RFC 8441 §3: only if an app takes them."""
-    for gate, says in ((stand, True), (without, False)):
+def test_settings_announce_whether_websockets_are_allowed(own_gateway, without):
+    """RFC 8441 §3: only if an app allows them."""
+    for gateway, is_announced in ((own_gateway, True), (without, False)):
         seen = []
 
         class Listener(Client):
@@ -581,22 +581,22 @@ def test_settings_say_whether_websockets_are_taken(stand, without):
                     seen.extend(struct.unpack(">HI", payload[at:at + 6]) for at in range(0, len(payload), 6))
                 super().take(kind, flags, number, payload)
 
-        with Listener(gate.tls_port) as client:
+        with Listener(gateway.tls_port) as client:
             client.exchange(1, get("/oauth2/userinfo"))
-        assert ((8, 1) in seen) == says, seen
+        assert ((8, 1) in seen) == is_announced, seen
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 @pytest.mark.parametrize("protocol", ["http", "https"])
-def test_a_real_browser_opens_a_websocket(protocol, stand, ada, tmp_path, echo):
-    """Chromium: over HTTP/1.1, and over HTTP/2 on the connection that is there."""
+def test_a_real_browser_opens_a_websocket(protocol, own_gateway, ada, tmp_path, echo):
+    """Chromium: over HTTP/1.1, and over HTTP/2 on the existing connection."""
     browser = Chromium(tmp_path, "--ignore-certificate-errors")
     try:
-        port = stand.port if protocol == "http" else stand.tls_port
+        port = own_gateway.port if protocol == "http" else own_gateway.tls_port
         origin = f"{protocol}://gate.localhost:{port}"
         browser.go(f"{origin}/none/page")
         browser.until(f"location.href.startsWith('{origin}') && document.readyState == 'complete'", "a page")
-        # Behind TLS the page's origin is not the one of `public_url`; that app takes any.
+        # Behind TLS the page's origin is not the one of `public_url`; that app allows any.
         path = "/public/x" if protocol == "http" else "/any/x"
         browser.evaluate(
             f"window.got = ''; let s = new WebSocket('{origin.replace('http', 'ws')}{path}');"
@@ -604,17 +604,17 @@ def test_a_real_browser_opens_a_websocket(protocol, stand, ada, tmp_path, echo):
             "s.onclose = c => { window.got += ' closed ' + c.code }; 0"
         )
         browser.until("window.got == 'hello closed 1000'", "the echo")
-        # The gateway writes a key only for those who have none, behind all other lines.
+        # The gateway adds a missing key only, after all other fields.
         names = [name.lower() for name, _ in echo.requests[-1].headers.raw_items()]
         assert (names[-1] == "sec-websocket-key") == (protocol == "https"), names
     finally:
         browser.close()
 
 
-# Answers that take their time
+# Slow responses
 
 
-def test_events_come_one_by_one_and_may_be_silent_for_long(stand, scripted_app):
+def test_events_come_one_by_one_and_may_be_silent_for_long(own_gateway, scripted_app):
     """Server-sent events are not held back, and outlive the idle time-out."""
     step = threading.Semaphore(0)
 
@@ -629,7 +629,7 @@ def test_events_come_one_by_one_and_may_be_silent_for_long(stand, scripted_app):
 
     scripted_app.script("/events/", act)
     for protocol in ("http1", "http2"):
-        with Wire(stand.port) if protocol == "http1" else Client(stand.tls_port) as client:
+        with Wire(own_gateway.port) if protocol == "http1" else Client(own_gateway.tls_port) as client:
             if protocol == "http1":
                 client.send(b"GET /events/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
                 assert b" 200 " in client._until(b"\r\n\r\n")
@@ -649,8 +649,8 @@ def test_events_come_one_by_one_and_may_be_silent_for_long(stand, scripted_app):
                 # No later event has been sent yet, so this one did not wait for another.
 
 
-def test_a_long_poll_of_a_streaming_app_is_waited_for(stand, scripted_app):
-    """`streaming`: the answer may begin later than the time-out; without it, it may not."""
+def test_a_long_poll_of_a_streaming_app_is_waited_for(own_gateway, scripted_app):
+    """`streaming`: the response may begin later than the timeout; without it, it may not."""
     def act(connection, request):
         time.sleep(1.5)
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -659,12 +659,12 @@ def test_a_long_poll_of_a_streaming_app_is_waited_for(stand, scripted_app):
     for path, status in (("/polls/x", 200), ("/events/late", 504)):
         scripted_app.scripts.pop("/events/", None)
         scripted_app.script(path, act)
-        with Wire(stand.port) as wire:
+        with Wire(own_gateway.port) as wire:
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
-            assert wire.answer().status == status
+            assert wire.response().status == status
 
 
 def test_the_end_of_a_session_is_the_end_of_its_tunnel(brief):
-    """A tunnel lives no longer than the session that opened it, however it is used."""
+    """A tunnel ends with the session that opened it, even if it is in use."""
     ends = brief()
-    assert ends["problem"].rcvd.code == 1008 and 55 < ends["after"] < 66, ends
+    assert ends["error"].rcvd.code == 1008 and 55 < ends["after"] < 66, ends

@@ -21,7 +21,7 @@ import Testing
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
     }
 
-    @Test func `the first start makes one key that only the owner can read`() throws {
+    @Test func `the first start creates one key that only the owner can read`() throws {
         let keys = try AssertionKeys.load(folder: self.keys)
         #expect(keys.all.count == 1)
         #expect(try self.files() == ["\(keys.signing.id).pem"])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o644, 0o660])
-    func `a key that others can read is refused by name`(mode: Int) throws {
+    func `a key that other users can read is rejected with its name`(mode: Int) throws {
         let keys = try AssertionKeys.load(folder: self.keys)
         let file = "\(self.keys)/\(keys.signing.id).pem"
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
@@ -85,7 +85,7 @@ import Testing
         String(repeating: "A", count: 20_000), P384.Signing.PrivateKey().pemRepresentation,
         P256.Signing.PrivateKey().publicKey.pemRepresentation,
     ])
-    func `a bad key file is refused by name and nothing is made in its place`(content: String) throws {
+    func `a bad key file is rejected with its name and not replaced`(content: String) throws {
         try PrivateFile.makeFolder(self.keys)
         try PrivateFile.write(Array(content.utf8), to: "\(self.keys)/mine.pem")
         let failure = #expect(throws: Failure.self) { try AssertionKeys.load(folder: self.keys) }
@@ -93,7 +93,7 @@ import Testing
         #expect(try self.files() == ["mine.pem"])
     }
 
-    @Test func `an operator may bring a key under any name, and other files do not matter`() throws {
+    @Test func `the operator can add a key under any name, and other files are ignored`() throws {
         let own = P256.Signing.PrivateKey()
         try PrivateFile.makeFolder(self.keys)
         try PrivateFile.write(Array(own.pemRepresentation.utf8), to: "\(self.keys)/mine.pem")
@@ -103,7 +103,7 @@ import Testing
         #expect(keys.signing.jwk["x"]?.string == Self.base64URL(own.publicKey.rawRepresentation.prefix(32)))
     }
 
-    @Test func `a folder full of keys is refused`() throws {
+    @Test func `a folder with too many keys is rejected`() throws {
         for _ in 0..<33 {
             try PrivateFile.makeFolder(self.keys)
             _ = try AssertionKeys.add(to: self.keys)
@@ -112,7 +112,7 @@ import Testing
         #expect(failure?.reason == .assertionTooManyKeys)
     }
 
-    @Test func `a random source without entropy makes no key`() {
+    @Test func `a random source without entropy gives no key`() {
         #expect(throws: Failure.self) { try AssertionKey(from: RandomBytes { [UInt8](repeating: 0, count: $0) }) }
         #expect(throws: Failure.self) { try AssertionKey(from: RandomBytes { _ in [] }) }
     }

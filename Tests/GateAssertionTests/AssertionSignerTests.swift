@@ -22,22 +22,22 @@ import Testing
         )
     }
 
-    private func person() -> Profile {
-        var person = Profile(
+    private func profile() -> Profile {
+        var profile = Profile(
             provider: "google",
             issuer: "https://accounts.google.com",
             subject: "104729384756102938475"
         )
-        person.username = "ada"
-        person.name = "Ada \u{5F20}\u{1F600} \"Countess\""
-        person.email = "ada@example.com"
-        person.emailVerified = true
-        person.groups = ["acme/platform", "staff"]
-        return person
+        profile.username = "ada"
+        profile.name = "Ada \u{5F20}\u{1F600} \"Countess\""
+        profile.email = "ada@example.com"
+        profile.emailVerified = true
+        profile.groups = ["acme/platform", "staff"]
+        return profile
     }
 
-    private func token(_ person: Profile) throws -> (head: JSON, claims: JSON, text: [UInt8]) {
-        let claims = AssertionClaims(about: person, session: "sid-1", for: "https://wiki.example.com/docs")
+    private func token(_ profile: Profile) throws -> (head: JSON, claims: JSON, text: [UInt8]) {
+        let claims = AssertionClaims(about: profile, session: "sid-1", for: "https://wiki.example.com/docs")
         let text = try self.signer.sign(claims, at: self.now)
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         try #require(parts.count == 3)
@@ -45,8 +45,8 @@ import Testing
         return (head, try JSON(parsing: try #require(Base64URL.decode(parts[1]))), text)
     }
 
-    @Test func `a full person gives exactly these claims`() throws {
-        let token = try self.token(self.person())
+    @Test func `a complete profile gives exactly these claims`() throws {
+        let token = try self.token(self.profile())
         #expect(token.head == ["typ": "JWT", "alg": "ES256", "kid": .string(self.keys.signing.id)])
         #expect(
             token.claims == [
@@ -59,27 +59,27 @@ import Testing
         )
     }
 
-    @Test func `what a provider did not tell is left out, but groups are always there`() throws {
+    @Test func `claims that the provider did not return are omitted, groups never are`() throws {
         let token = try self.token(Profile(provider: "github", issuer: "https://github.com", subject: "1"))
         let names = try #require(token.claims.object).keys
         #expect(Set(names) == ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups"])
         #expect(token.claims["groups"] == [])
     }
 
-    @Test func `an address that is not verified says so`() throws {
-        var person = self.person()
-        person.emailVerified = false
-        let claims = try self.token(person).claims
+    @Test func `an unverified email address is marked`() throws {
+        var profile = self.profile()
+        profile.emailVerified = false
+        let claims = try self.token(profile).claims
         #expect(claims["email"] == "ada@example.com")
         #expect(claims["email_verified"] == false)
     }
 
-    @Test func `the published key verifies the token and no changed one`() throws {
+    @Test func `the published key verifies the token, but not a changed one`() throws {
         let jwk = try #require(try JSON(parsing: self.keys.jwks)["keys"]?.array?.first)
         let x = try #require(jwk["x"]?.string.flatMap(Base64URL.decode))
         let y = try #require(jwk["y"]?.string.flatMap(Base64URL.decode))
         let key = try P256.Signing.PublicKey(x963Representation: [4] + x + y)
-        let text = try self.token(self.person()).text
+        let text = try self.token(self.profile()).text
         let dot = try #require(text.lastIndex(of: UInt8(ascii: ".")))
         let raw = try #require(Base64URL.decode(text[(dot + 1)...]))
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: raw)
@@ -91,9 +91,9 @@ import Testing
         }
     }
 
-    @Test func `each assertion has an id of its own`() throws {
+    @Test func `each assertion has a unique id`() throws {
         let signer = AssertionSigner(keys: self.keys, issuer: "https://gate.example.com", lifetime: .seconds(120))
-        let claims = AssertionClaims(about: self.person(), session: "s", for: "https://wiki.example.com")
+        let claims = AssertionClaims(about: self.profile(), session: "s", for: "https://wiki.example.com")
         let ids = try (0..<100).map { _ in
             let text = try signer.sign(claims, at: self.now)
             let part = text.split(separator: UInt8(ascii: "."))[1]

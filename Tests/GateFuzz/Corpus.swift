@@ -2,13 +2,16 @@
 
 import Foundation
 
-/// The inputs of a trial that are kept, as text: one in each line, `\xHH` for what is no plain character.
+/// The kept inputs of a fuzz target, as text: one per line, `\xHH` for a byte outside printable ASCII.
 package enum Corpus {
-    /// All inputs that are kept for a trial.
-    package static func inputs(for trial: FuzzTarget) throws -> [[UInt8]] {
+    /// All kept inputs of a fuzz target.
+    package static func inputs(for target: FuzzTarget) throws -> [[UInt8]] {
         let tests = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let text = try String(contentsOf: tests.appending(path: "Fixtures/fuzz/\(trial.rawValue).txt"), encoding: .utf8)
+        let text = try String(
+            contentsOf: tests.appending(path: "Fixtures/fuzz/\(target.rawValue).txt"),
+            encoding: .utf8
+        )
         return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { self.bytes(of: $0) }
     }
 

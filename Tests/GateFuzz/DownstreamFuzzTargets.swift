@@ -2,11 +2,12 @@
 
 import GateCore
 import GateHTTP
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded
 
-/// Lets bytes arrive at a client connection without a socket, and looks at what it leaves behind.
+/// Sends bytes to a client connection without a socket, and checks what remains afterwards.
 private struct ConnectionFixture {
     let channel = EmbeddedChannel()
     let sweep = DeadlineSweep()
@@ -14,7 +15,7 @@ private struct ConnectionFixture {
     var sent: [UInt8] = []
 
     var setting: DownstreamEnvironment {
-        // As in the program, so that memory which somebody still holds would be found out.
+        // As in the program, so that a buffer that is released while in use is detected.
         let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
         return DownstreamEnvironment(
             limits: DownstreamLimits(),
@@ -27,19 +28,19 @@ private struct ConnectionFixture {
         )
     }
 
-    /// Puts the connection in its place, on a channel that is open.
+    /// Adds the connection to an open channel.
     func add(_ connection: any ChannelHandler) throws {
         try self.channel.pipeline.syncOperations.addHandler(connection)
         self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
     }
 
-    /// Lets the bytes arrive, then ends the connection; answers with the rule that is broken.
-    mutating func run(_ pieces: [ArraySlice<UInt8>], most: Int) -> String? {
+    /// Sends the bytes, then closes the connection; returns the violated rule, or nil.
+    mutating func run(_ pieces: [ArraySlice<UInt8>], maxRequests: Int) -> String? {
         for piece in pieces where self.channel.isActive {
             _ = try? self.channel.writeInbound(ByteBuffer(bytes: piece))
             self.channel.embeddedEventLoop.run()
             self.collect()
-            if self.ledger.live > most { return "there are \(self.ledger.live) requests at a time" }
+            if self.ledger.live > maxRequests { return "there are \(self.ledger.live) concurrent requests" }
         }
         self.sweep.sweep(at: .now() + .seconds(1))
         self.channel.embeddedEventLoop.run()
@@ -47,7 +48,7 @@ private struct ConnectionFixture {
         self.channel.embeddedEventLoop.run()
         self.collect()
         guard self.sweep.count == 0 else { return "a deadline of a closed connection is still watched" }
-        return self.ledger.fault
+        return self.ledger.violation
     }
 
     private mutating func collect() {
@@ -57,51 +58,55 @@ private struct ConnectionFixture {
     }
 }
 
-/// A client connection that speaks HTTP/1.1.
+/// An HTTP/1.1 client connection.
 enum HTTP1ConnectionFuzzTarget {
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let ledger: CallLedger
         do {
-            var stage = ConnectionFixture()
-            ledger = stage.ledger
-            let responder = Echo(stage.ledger)
+            var fixture = ConnectionFixture()
+            ledger = fixture.ledger
+            let responder = Echo(fixture.ledger)
             let connection = HTTP1Connection(
-                setting: stage.setting,
+                setting: fixture.setting,
                 peer: IPAddress("192.0.2.1"),
                 tls: nil,
                 responder: responder
             )
-            try? stage.add(connection)
-            if let fault = stage.run(input.pieces, most: 1) { return fault }
-            guard stage.sent.count <= 65_536 + 64 * input.bytes.count else { return "much more went out than came in" }
+            try? fixture.add(connection)
+            if let violation = fixture.run(input.pieces, maxRequests: 1) { return violation }
+            guard fixture.sent.count <= 65_536 + 64 * input.bytes.count else {
+                return "far more bytes were sent than received"
+            }
         }
-        return ledger.live == 0 ? nil : "a connection that is closed lives on"
+        return ledger.live == 0 ? nil : "a closed connection is not released"
     }
 }
 
-/// A client connection that speaks HTTP/2; bit 4 of the seed means that the lengths of frames are made to fit.
+/// An HTTP/2 client connection; without bit 4 of the seed the bytes become frames of the right length.
 enum HTTP2ConnectionFuzzTarget {
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let bytes = Frames.preface + (input.has(4) ? input.bytes : Frames.fitted(input.bytes))
         let ledger: CallLedger
         do {
-            var stage = ConnectionFixture()
-            ledger = stage.ledger
-            let connection = HTTP2Connection(setting: stage.setting, peer: IPAddress("192.0.2.1")) { Echo(ledger) }
-            try? stage.add(connection)
+            var fixture = ConnectionFixture()
+            ledger = fixture.ledger
+            let connection = HTTP2Connection(setting: fixture.setting, peer: IPAddress("192.0.2.1")) { Echo(ledger) }
+            try? fixture.add(connection)
             let pieces = Input(seed: input.seed, bytes: bytes).pieces
-            if let fault = stage.run(pieces, most: DownstreamLimits().streams + 16) { return fault }
-            guard stage.sent.count <= 65_536 + 256 * bytes.count else { return "much more went out than came in" }
+            if let violation = fixture.run(pieces, maxRequests: DownstreamLimits().streams + 16) { return violation }
+            guard fixture.sent.count <= 65_536 + 256 * bytes.count else {
+                return "far more bytes were sent than received"
+            }
         }
-        return ledger.live == 0 ? nil : "\(ledger.live) streams of a closed connection live on"
+        return ledger.live == 0 ? nil : "\(ledger.live) streams of a closed connection are not released"
     }
 }
 
-/// Frames of HTTP/2 from bytes that are not meant as such.
+/// HTTP/2 frames from arbitrary bytes.
 enum Frames {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
-    /// Each frame is its kind, its flags, its stream, the length of its payload, all of one byte, and the payload.
+    /// Each frame is its type, its flags, its stream, the length of its payload, one byte each, and the payload.
     static func fitted(_ bytes: [UInt8]) -> [UInt8] {
         var rest = bytes[...]
         var frames: [UInt8] = []
@@ -115,7 +120,7 @@ enum Frames {
     }
 }
 
-/// The names of a configuration that stays in force.
+/// The names of a configuration that is not reloaded.
 enum LastingNames {
     static let plain = FieldNames()
 }

@@ -5,13 +5,13 @@ import GateHTTP
 import GateWire
 import NIOCore
 
-/// Counts the responders of one try and notes the first rule that is broken; confined to the try.
+/// Counts the responders of one run and records the first violation; confined to the run.
 final class CallLedger {
     var live = 0
-    var fault: String?
+    var violation: String?
 }
 
-/// Answers each request in a way that its path chooses, and sees to it that it is told of it in order.
+/// Responds to each request as its path selects, and checks that it is called in order.
 final class Echo: Responder {
     private enum Phase {
         case idle
@@ -25,7 +25,7 @@ final class Echo: Responder {
     private var request: RequestHead?
     private var exchange: (any DownstreamExchange)?
     private var received: Int64 = 0
-    private var isAnswered = false
+    private var hasResponse = false
 
     init(_ ledger: CallLedger) {
         self.ledger = ledger
@@ -36,7 +36,7 @@ final class Echo: Responder {
 
     func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
         self.phase = .begun
-        (self.request, self.exchange, self.received, self.isAnswered) = (request, connection, 0, false)
+        (self.request, self.exchange, self.received, self.hasResponse) = (request, connection, 0, false)
         switch request.target.utf8.last {
         case UInt8(ascii: "c"): self.exchange.take()?.cut()
         case UInt8(ascii: "e"): self.start(.chunked)
@@ -48,18 +48,18 @@ final class Echo: Responder {
     }
 
     func receive(_ body: ByteBuffer) {
-        if self.phase != .begun { self.note("a body comes when there is no request") }
+        if self.phase != .begun { self.note("a body arrives without a request") }
         self.received += Int64(body.readableBytes)
         if case .length(let length) = self.request?.framing, self.received > length {
             self.note("a body is longer than its length")
         }
-        guard self.isAnswered else { return }
+        guard self.hasResponse else { return }
         self.exchange?.write(body)
         self.exchange?.flush()
     }
 
     func finishRequest() {
-        if self.phase != .begun { self.note("a request ends that has not begun") }
+        if self.phase != .begun { self.note("a request ends before it begins") }
         self.phase = .complete
         if case .length(let length) = self.request?.framing, self.received != length {
             self.note("a body is shorter than its length")
@@ -76,7 +76,7 @@ final class Echo: Responder {
     }
 
     func cancel() {
-        if self.phase == .idle || self.phase == .gone { self.note("a request is given up that there is not") }
+        if self.phase == .idle || self.phase == .gone { self.note("a request is cancelled that does not exist") }
         self.phase = .gone
         self.exchange = nil
     }
@@ -87,7 +87,7 @@ final class Echo: Responder {
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }
-        self.isAnswered = true
+        self.hasResponse = true
         let closes = exchange.mustClose
         var head = ByteBuffer(string: "HTTP/1.1 200 OK\r\n")
         if closes { head.writeString("Connection: close\r\n") }
@@ -96,19 +96,19 @@ final class Echo: Responder {
     }
 
     private func respond() {
-        guard !self.isAnswered else { return }
-        self.isAnswered = true
+        guard !self.hasResponse else { return }
+        self.hasResponse = true
         self.complete { $0.respond(.text(200, "ok")) }
     }
 
-    /// Ends the answer and lets go of the exchange, which holds this object.
+    /// Ends the response and releases the exchange, which holds this object.
     private func complete(_ end: (any DownstreamExchange) -> Void) {
         guard let exchange = self.exchange.take() else { return }
         end(exchange)
         exchange.flush()
     }
 
-    private func note(_ fault: String) {
-        self.ledger.fault = self.ledger.fault ?? fault
+    private func note(_ violation: String) {
+        self.ledger.violation = self.ledger.violation ?? violation
     }
 }

@@ -3,42 +3,42 @@
 import GateWire
 import NIOCore
 
-/// What became of the messages in some bytes: their heads and bodies, and how it ended.
+/// The messages in some bytes: their heads and bodies, and how parsing ended.
 private struct ParseOutcome: Equatable {
     var heads: [String] = []
     var bodies: [[UInt8]] = []
-    var isRefused = false
+    var isRejected = false
     var left = 0
 }
 
-/// Requests: in pieces they are the same as in one, and what is accepted cannot be smuggled.
+/// Requests: split or not they parse alike, and accepted ones cannot smuggle another.
 enum RequestFuzzTarget {
     private struct Reader {
         var parser: RequestParser
         let limits: HeadLimits
         var body: BodyReader?
         var buffer = ByteBuffer()
-        var story = ParseOutcome()
-        var fault: String?
+        var outcome = ParseOutcome()
+        var violation: String?
 
         mutating func read(_ bytes: ArraySlice<UInt8>) {
-            guard !self.story.isRefused else { return }
+            guard !self.outcome.isRejected else { return }
             self.buffer.writeBytes(bytes)
             do {
-                while self.fault == nil, try self.step() {}
+                while self.violation == nil, try self.step() {}
             } catch {
-                self.story.isRefused = true
-                if !(400...599).contains(error.status) { self.fault = "a refusal has the status \(error.status)" }
+                self.outcome.isRejected = true
+                if !(400...599).contains(error.status) { self.violation = "a rejection has the status \(error.status)" }
             }
-            self.story.left = self.story.isRefused ? 0 : self.buffer.readableBytes
+            self.outcome.left = self.outcome.isRejected ? 0 : self.buffer.readableBytes
         }
 
         private mutating func step() throws(WireRejection) -> Bool {
             guard self.body == nil else { return try self.stepInBody() }
             guard let head = try self.parser.head(from: &self.buffer) else { return false }
-            self.story.heads.append("\(Rewriting.meaning(head)) \(head.minorVersion) \(head.keepsAlive)")
-            self.story.bodies.append([])
-            self.fault = Rewriting.fault(of: head, within: self.limits)
+            self.outcome.heads.append("\(Rewriting.meaning(head)) \(head.minorVersion) \(head.keepsAlive)")
+            self.outcome.bodies.append([])
+            self.violation = Rewriting.violation(of: head, within: self.limits)
             self.body = BodyReader(head.framing, status: 400)
             return true
         }
@@ -50,46 +50,46 @@ enum RequestFuzzTarget {
             switch part {
             case .more: return false
             case .end: self.body = nil
-            case .data(let data): self.story.bodies[self.story.bodies.count - 1] += Array(data.readableBytesView)
+            case .data(let data): self.outcome.bodies[self.outcome.bodies.count - 1] += Array(data.readableBytesView)
             }
             return true
         }
     }
 
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let limits = input.has(4) ? HeadLimits.tight : .request
         let parser = RequestParser(names: FieldNames(), limits: limits, isSecure: input.has(5))
         var whole = Reader(parser: parser, limits: limits)
         whole.read(input.bytes[...])
-        if let fault = whole.fault { return fault }
+        if let violation = whole.violation { return violation }
         var split = Reader(parser: parser, limits: limits)
         for piece in input.pieces {
             split.read(piece)
         }
-        return whole.story == split.story ? nil : "in one piece \(whole.story), in several \(split.story)"
+        return whole.outcome == split.outcome ? nil : "in one piece \(whole.outcome), in several \(split.outcome)"
     }
 }
 
-/// Answers of upstreams: in pieces they are the same as in one, and have one framing.
+/// Responses: split or not they parse alike, and have one framing.
 enum ResponseFuzzTarget {
     private struct Reader {
         let parser: ResponseParser
         let method: RequestMethod
         var body: BodyReader?
         var buffer = ByteBuffer()
-        var story = ParseOutcome()
-        var fault: String?
+        var outcome = ParseOutcome()
+        var violation: String?
 
         mutating func read(_ bytes: ArraySlice<UInt8>) {
-            guard !self.story.isRefused else { return }
+            guard !self.outcome.isRejected else { return }
             self.buffer.writeBytes(bytes)
             do {
-                while self.fault == nil, try self.step() {}
+                while self.violation == nil, try self.step() {}
             } catch {
-                self.story.isRefused = true
-                if error.status != 502 { self.fault = "a refusal has the status \(error.status)" }
+                self.outcome.isRejected = true
+                if error.status != 502 { self.violation = "a rejection has the status \(error.status)" }
             }
-            self.story.left = self.story.isRefused ? 0 : self.buffer.readableBytes
+            self.outcome.left = self.outcome.isRejected ? 0 : self.buffer.readableBytes
         }
 
         private mutating func step() throws(WireRejection) -> Bool {
@@ -99,48 +99,49 @@ enum ResponseFuzzTarget {
                 switch part {
                 case .more: return false
                 case .end: self.body = nil
-                case .data(let data): self.story.bodies[self.story.bodies.count - 1] += Array(data.readableBytesView)
+                case .data(let data):
+                    self.outcome.bodies[self.outcome.bodies.count - 1] += Array(data.readableBytesView)
                 }
                 return true
             }
-            guard let head = try self.parser.head(from: &self.buffer, answering: self.method) else { return false }
+            guard let head = try self.parser.head(from: &self.buffer, for: self.method) else { return false }
             let framings = head.message.count(.contentLength) + head.message.count(.transferEncoding)
-            if framings > 1 { self.fault = "an answer has two framings" }
-            self.story.heads.append("\(head.status) \(head.framing) \(head.keepsAlive) \(head.message.fields.count)")
-            self.story.bodies.append([])
+            if framings > 1 { self.violation = "a response has two framings" }
+            self.outcome.heads.append("\(head.status) \(head.framing) \(head.keepsAlive) \(head.message.fields.count)")
+            self.outcome.bodies.append([])
             self.body = BodyReader(head.framing, status: 502)
             return true
         }
     }
 
-    static func fault(in input: Input) -> String? {
-        let parser = ResponseParser(names: .answers)
+    static func violation(in input: Input) -> String? {
+        let parser = ResponseParser(names: .response)
         let method: RequestMethod = input.has(4) ? .head : .get
         var whole = Reader(parser: parser, method: method)
         whole.read(input.bytes[...])
-        if let fault = whole.fault { return fault }
+        if let violation = whole.violation { return violation }
         var split = Reader(parser: parser, method: method)
         for piece in input.pieces {
             split.read(piece)
         }
-        return whole.story == split.story ? nil : "in one piece \(whole.story), in several \(split.story)"
+        return whole.outcome == split.outcome ? nil : "in one piece \(whole.outcome), in several \(split.outcome)"
     }
 }
 
-/// The chunks of a body: in pieces they are the same as in one, and never more than came.
+/// The chunks of a body: split or not they decode alike, and never to more bytes than received.
 enum ChunkFuzzTarget {
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let status = input.has(4) ? 502 : 400
-        let whole = self.story(of: [input.bytes[...]], status)
-        guard whole.bodies.joined().count <= input.bytes.count else { return "more came out than went in" }
-        let split = self.story(of: input.pieces, status)
+        let whole = self.outcome(of: [input.bytes[...]], status)
+        guard whole.bodies.joined().count <= input.bytes.count else { return "more bytes were decoded than received" }
+        let split = self.outcome(of: input.pieces, status)
         return whole == split ? nil : "in one piece \(whole), in several \(split)"
     }
 
-    private static func story(of pieces: [ArraySlice<UInt8>], _ status: Int) -> ParseOutcome {
+    private static func outcome(of pieces: [ArraySlice<UInt8>], _ status: Int) -> ParseOutcome {
         var decoder = ChunkDecoder(status: status)
         var buffer = ByteBuffer()
-        var story = ParseOutcome()
+        var outcome = ParseOutcome()
         var body: [UInt8] = []
         do {
             var isDone = false
@@ -155,19 +156,19 @@ enum ChunkFuzzTarget {
                     }
                 }
             }
-            story.heads = [isDone ? "done" : "open"]
-            story.left = buffer.readableBytes
+            outcome.heads = [isDone ? "done" : "open"]
+            outcome.left = buffer.readableBytes
         } catch {
-            story.isRefused = true
+            outcome.isRejected = true
         }
-        story.bodies = [body]
-        return story
+        outcome.bodies = [body]
+        return outcome
     }
 }
 
-/// The header of the PROXY protocol: no beginning of it is read otherwise than the whole.
+/// The header of the PROXY protocol: no prefix of it parses differently from the whole.
 enum ProxyProtocolFuzzTarget {
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let bytes = Array(input.bytes.prefix(600))
         let whole = self.reading(bytes)
         var isFinal = false
@@ -187,9 +188,9 @@ enum ProxyProtocolFuzzTarget {
         do {
             guard let header = try ProxyProtocolHeader.read(bytes.span) else { return "incomplete" }
             guard header.length <= bytes.count else { return "longer than its bytes" }
-            return "\(header.length) \(header.source.map { "\($0)" } ?? "nobody")"
+            return "\(header.length) \(header.source.map { "\($0)" } ?? "no client IP")"
         } catch {
-            return "refused"
+            return "rejected"
         }
     }
 }

@@ -4,12 +4,12 @@ import GateCore
 import GateWire
 import NIOCore
 
-/// Writes an accepted head as an app would get it and reads it again as the app would: both must mean the same.
+/// Writes an accepted head as for an app and parses it again: both must mean the same.
 enum Rewriting {
-    /// The rule that the head breaks; nil if all hold.
-    static func fault(of head: RequestHead, within limits: HeadLimits) -> String? {
-        guard head.message.bytes.readableBytes <= limits.bytes else { return "the head is longer than its bound" }
-        guard head.message.fields.count <= limits.fields else { return "there are more fields than the bound" }
+    /// The rule that the head violates, or nil.
+    static func violation(of head: RequestHead, within limits: HeadLimits) -> String? {
+        guard head.message.bytes.readableBytes <= limits.bytes else { return "the head is over its limit" }
+        guard head.message.fields.count <= limits.fields else { return "there are more fields than the limit" }
         let written = self.written(head)
         var parser = RequestParser(names: FieldNames(), limits: .roomy, isSecure: false)
         var buffer = written
@@ -18,7 +18,7 @@ enum Rewriting {
             guard let read = try parser.head(from: &buffer) else { return "the written head is not complete" }
             again = read
         } catch {
-            return "the written head is refused: \(error.reason.code)"
+            return "the written head is rejected: \(error.reason.code)"
         }
         guard buffer.readableBytes == 0 else { return "the written head ends too early" }
         guard again.message.count(.contentLength) + again.message.count(.transferEncoding) <= 1 else {
@@ -30,7 +30,7 @@ enum Rewriting {
         return self.written(again) == written ? nil : "the head changes when it is written again"
     }
 
-    /// What a head asks for.
+    /// The meaning of a head.
     static func meaning(_ head: RequestHead) -> String {
         let lines = head.message.fields.filter(self.isKept).map { field in
             "\(head.message.text(field.nameRange)): \(head.message.text(field.valueRange))"
@@ -60,12 +60,12 @@ enum Rewriting {
 }
 
 extension HeadLimits {
-    /// Bounds that an input can reach.
-    static let tight = HeadLimits.bounds(bytes: 256, fieldBytes: 96, targetBytes: 48, fields: 6)
-    /// Bounds that no head of a trial reaches, so that a line more than came is not too much.
-    static let roomy = HeadLimits.bounds(bytes: 65_535, fieldBytes: 65_535, targetBytes: 65_535, fields: 1000)
+    /// Limits that an input can reach.
+    static let tight = HeadLimits.limits(bytes: 256, fieldBytes: 96, targetBytes: 48, fields: 6)
+    /// Limits that no head of a fuzz target reaches, so that an added line is not over them.
+    static let roomy = HeadLimits.limits(bytes: 65_535, fieldBytes: 65_535, targetBytes: 65_535, fields: 1000)
 
-    private static func bounds(bytes: Int, fieldBytes: Int, targetBytes: Int, fields: Int) -> HeadLimits {
+    private static func limits(bytes: Int, fieldBytes: Int, targetBytes: Int, fields: Int) -> HeadLimits {
         var limits = HeadLimits.request
         (limits.bytes, limits.fieldBytes, limits.targetBytes, limits.fields) = (bytes, fieldBytes, targetBytes, fields)
         return limits

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateHTTP
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded
 
 @testable import GateProxy
 
-/// A connection to an upstream that speaks HTTP/2: each request ends once, in order, whatever comes.
+/// An HTTP/2 upstream connection: each request ends once, in order, for any bytes.
 enum UpstreamFuzzTarget {
-    /// Who sent one request.
+    /// The sender of one request.
     private final class Sink: UpstreamSink {
         let ledger: CallLedger
         let call: UpstreamRequest
-        var isAnswered = false
+        var hasResponse = false
         var ends = 0
 
         init(_ ledger: CallLedger, _ call: UpstreamRequest) {
@@ -33,21 +33,21 @@ enum UpstreamFuzzTarget {
         }
 
         func upstreamReceivedHead(_ head: ResponseHead) {
-            if self.isAnswered || self.ends > 0 { self.note("an answer comes twice") }
-            if head.isInterim { self.note("an interim answer is taken for the final one") }
-            self.isAnswered = true
+            if self.hasResponse || self.ends > 0 { self.note("a second response arrives") }
+            if head.isInterim { self.note("an interim response is taken for the final one") }
+            self.hasResponse = true
         }
 
         func upstreamReceivedBody(_ body: ByteBuffer) {
-            if !self.isAnswered || self.ends > 0 { self.note("a body comes without its answer") }
+            if !self.hasResponse || self.ends > 0 { self.note("a body arrives without its response") }
         }
 
         func upstreamReceivedTrailers(_ trailers: ByteBuffer) {
-            if !self.isAnswered || self.ends > 0 { self.note("trailers come without their answer") }
+            if !self.hasResponse || self.ends > 0 { self.note("trailers arrive without their response") }
         }
 
         func upstreamFinished() {
-            if !self.isAnswered { self.note("an answer ends that has not begun") }
+            if !self.hasResponse { self.note("a response ends before it begins") }
             self.end()
         }
 
@@ -62,21 +62,21 @@ enum UpstreamFuzzTarget {
             if self.ends > 1 { self.note("a request ends twice") }
         }
 
-        private func note(_ fault: String) {
-            self.ledger.fault = self.ledger.fault ?? fault
+        private func note(_ violation: String) {
+            self.ledger.violation = self.ledger.violation ?? violation
         }
     }
 
-    static func fault(in input: Input) -> String? {
+    static func violation(in input: Input) -> String? {
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         let bytes = settings + (input.has(4) ? input.bytes : Frames.fitted(input.bytes))
         let ledger = CallLedger()
         do {
-            if let fault = try self.run(Input(seed: input.seed, bytes: bytes), ledger) { return fault }
+            if let violation = try self.run(Input(seed: input.seed, bytes: bytes), ledger) { return violation }
         } catch {
-            return "the trial cannot start: \(error)"
+            return "the fuzz target cannot start: \(error)"
         }
-        return ledger.live == 0 ? nil : "\(ledger.live) requests of a closed connection live on"
+        return ledger.live == 0 ? nil : "\(ledger.live) requests of a closed connection are not released"
     }
 
     private static func run(_ input: Input, _ ledger: CallLedger) throws -> String? {
@@ -106,8 +106,8 @@ enum UpstreamFuzzTarget {
         }
         _ = try? channel.finish(acceptAlreadyClosed: true)
         pool.shutDown()
-        guard sent <= 65_536 + 64 * input.bytes.count else { return "much more went out than came in" }
+        guard sent <= 65_536 + 64 * input.bytes.count else { return "far more bytes were sent than received" }
         guard sinks.allSatisfy({ $0.ends == 1 }) else { return "a request has no end" }
-        return ledger.fault
+        return ledger.violation
     }
 }

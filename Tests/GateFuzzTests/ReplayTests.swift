@@ -4,12 +4,12 @@ import GateFuzz
 import Testing
 
 @Suite struct ReplayTests {
-    @Test(arguments: FuzzTarget.allCases) func `whatever fuzzing has found is borne`(trial: FuzzTarget) throws {
-        let inputs = try Corpus.inputs(for: trial)
+    @Test(arguments: FuzzTarget.allCases) func `every kept fuzzing input passes`(target: FuzzTarget) throws {
+        let inputs = try Corpus.inputs(for: target)
         #expect(inputs.count > 3)
         for input in inputs {
-            let fault = trial.fault(in: input)
-            #expect(fault == nil, "\(trial.rawValue) \(input)")
+            let violation = target.violation(in: input)
+            #expect(violation == nil, "\(target.rawValue) \(input)")
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded

@@ -5,7 +5,7 @@ import GatePolicy
 import Testing
 
 @Suite struct AccessRuleTests {
-    @Test func `every condition that a person meets admits them`() {
+    @Test func `a user who meets a condition is admitted`() {
         let entries: [AccessEntry] = [
             .with { $0.provider = "google" }, .with { $0.user = "google:104729384756102938475" },
             .with { $0.email = EmailAddress("ADA@example.COM") }, .with { $0.emailDomain = "example.com" },
@@ -19,11 +19,11 @@ import Testing
             },
         ]
         for entry in entries {
-            #expect(entry.fit(.ada) == .yes)
+            #expect(entry.match(.ada) == .yes)
         }
     }
 
-    @Test func `one condition that fails fails the entry`() {
+    @Test func `an entry with one unmet condition does not match`() {
         let changes: [(inout AccessEntry) -> Void] = [
             { $0.provider = "github" }, { $0.user = "google:1" }, { $0.user = "github:104729384756102938475" },
             { $0.user = "104729384756102938475" }, { $0.email = EmailAddress("eve@example.com") },
@@ -36,12 +36,12 @@ import Testing
                 $0.emailDomain = "example.com"
                 change(&$0)
             }
-            #expect(alone.fit(.ada) == .no && together.fit(.ada) == .no)
+            #expect(alone.match(.ada) == .no && together.match(.ada) == .no)
         }
     }
 
-    @Test func `X-05: a verified address of which the provider is not the authority does not admit`() throws {
-        var person = Profile.ada
+    @Test func `X-05: a verified email address does not admit if the provider is not the authority for it`() throws {
+        var profile = Profile.ada
         let entries: [AccessEntry] = [
             .with { $0.emailDomain = "example.com" }, .with { $0.email = EmailAddress("ada@example.com") },
             .with {
@@ -52,28 +52,28 @@ import Testing
         for entry in entries {
             var strict = entry
             strict.authorities = ["google"]
-            person.emailAuthoritative = false
-            #expect(entry.fit(person) == .yes && strict.fit(person) == .unknown(.emailAuthority))
+            profile.emailAuthoritative = false
+            #expect(entry.match(profile) == .yes && strict.match(profile) == .unknown(.emailAuthority))
             let route = try Route.to(.entries([strict]))
-            #expect(route.decision(about: person) == .refused(.emailNotAuthoritative(line: 7)))
-            person.emailAuthoritative = true
-            #expect(strict.fit(person) == .yes && route.decision(about: person) == .admitted(Admission(line: 7)))
-            // A provider whose type does not tell is asked for no more than before.
+            #expect(route.decision(for: profile) == .denied(.emailNotAuthoritative(line: 7)))
+            profile.emailAuthoritative = true
+            #expect(strict.match(profile) == .yes && route.decision(for: profile) == .admitted(Admission(line: 7)))
+            // A provider whose type does not report it is not required to be the authority.
             strict.authorities = ["microsoft"]
-            person.emailAuthoritative = false
-            #expect(strict.fit(person) == .yes)
+            profile.emailAuthoritative = false
+            #expect(strict.match(profile) == .yes)
         }
         let other = AccessEntry.with {
             $0.emailDomain = "example.org"
             $0.authorities = ["google"]
         }
-        #expect(other.fit(person) == .no)
+        #expect(other.match(profile) == .no)
     }
 
-    @Test func `X-05: a deny fits every verified address, whoever is the authority`() throws {
+    @Test func `X-05: a deny entry matches every verified email address, whichever provider is the authority`() throws {
         var route = try Route.to(.signedIn)
-        var person = Profile.ada
-        person.emailAuthoritative = false
+        var profile = Profile.ada
+        profile.emailAuthoritative = false
         for authorities in [[], ["google"]] as [Set<String>] {
             route.denied = [
                 .with {
@@ -81,36 +81,36 @@ import Testing
                     $0.authorities = authorities
                 }
             ]
-            #expect(route.decision(about: person) == .refused(.denied(line: 7)))
+            #expect(route.decision(for: profile) == .denied(.denyEntry(line: 7)))
         }
-        person.groupsComplete = false
+        profile.groupsComplete = false
         route.denied[0].group = "banned"
-        #expect(route.decision(about: person) == .refused(.unknown(.groups, line: 7)))
+        #expect(route.decision(for: profile) == .denied(.unknown(.groups, line: 7)))
     }
 
-    @Test func `an entry without conditions fits nobody`() {
-        #expect(AccessEntry().fit(.ada) == .no)
+    @Test func `an entry without conditions matches no user`() {
+        #expect(AccessEntry().match(.ada) == .no)
         #expect(AccessRule.entries([AccessEntry()]).admission(of: .ada) == nil)
         #expect(AccessRule.entries([]).admission(of: .ada) == nil)
     }
 
     @Test(arguments: [true, false])
-    func `an address that is not verified, or missing, admits nobody and is not called another one`(isThere: Bool) {
-        var person = Profile.ada
-        person.emailVerified = false
-        if !isThere { person.email = nil }
+    func `an unverified or missing email address is unknown, and does not admit`(isThere: Bool) {
+        var profile = Profile.ada
+        profile.emailVerified = false
+        if !isThere { profile.email = nil }
         for entry: AccessEntry in [
             .with { $0.email = EmailAddress("ada@example.com") }, .with { $0.emailDomain = "example.com" },
             .with { $0.emailDomain = "evil.example" },
         ] {
-            #expect(entry.fit(person) == .unknown(.email))
-            #expect(AccessRule.entries([entry]).admission(of: person) == nil)
+            #expect(entry.match(profile) == .unknown(.email))
+            #expect(AccessRule.entries([entry]).admission(of: profile) == nil)
         }
         let elsewhere = AccessEntry.with {
             $0.provider = "github"
             $0.emailDomain = "example.com"
         }
-        #expect(elsewhere.fit(person) == .no)
+        #expect(elsewhere.match(profile) == .no)
     }
 
     @Test(arguments: [
@@ -119,49 +119,49 @@ import Testing
         "attacker@evil.com\n@example.com", "attacker@notexample.com",
     ])
     func `a domain is compared as a whole`(email: String) {
-        var person = Profile.ada
-        person.email = email
-        #expect(AccessEntry.with { $0.emailDomain = "example.com" }.fit(person) != .yes)
+        var profile = Profile.ada
+        profile.email = email
+        #expect(AccessEntry.with { $0.emailDomain = "example.com" }.match(profile) != .yes)
     }
 
-    @Test func `somebody who is in no required group does not get into it`() {
-        var person = Profile.ada
-        person.groups = []
+    @Test func `a user outside the group does not match`() {
+        var profile = Profile.ada
+        profile.groups = []
         let rule = AccessRule.entries([.with { $0.group = "acme/platform" }])
-        #expect(rule.admission(of: person) == nil)
-        #expect(person.groups.isEmpty)
+        #expect(rule.admission(of: profile) == nil)
+        #expect(profile.groups.isEmpty)
     }
 
-    @Test func `a group that may be missing from the list admits nobody and is not called absent`() {
-        var person = Profile.ada
-        person.groupsComplete = false
-        #expect(AccessEntry.with { $0.group = "contractors" }.fit(person) == .unknown(.groups))
-        #expect(AccessRule.entries([.with { $0.group = "contractors" }]).admission(of: person) == nil)
-        #expect(AccessEntry.with { $0.group = "staff" }.fit(person) == .yes)
+    @Test func `a group that may be missing from an incomplete list is unknown, and does not admit`() {
+        var profile = Profile.ada
+        profile.groupsComplete = false
+        #expect(AccessEntry.with { $0.group = "contractors" }.match(profile) == .unknown(.groups))
+        #expect(AccessRule.entries([.with { $0.group = "contractors" }]).admission(of: profile) == nil)
+        #expect(AccessEntry.with { $0.group = "staff" }.match(profile) == .yes)
         let elsewhere = AccessEntry.with {
             $0.provider = "github"
             $0.group = "contractors"
         }
-        #expect(elsewhere.fit(person) == .no)
+        #expect(elsewhere.match(profile) == .no)
     }
 
-    @Test func `a group that was not sought when the list was cut is unknown`() {
-        var person = Profile.ada
-        person.groupsRequested = ["staff", "board"]
-        #expect(AccessEntry.with { $0.group = "board" }.fit(person) == .no)
-        #expect(AccessEntry.with { $0.group = "contractors" }.fit(person) == .unknown(.keptGroups))
+    @Test func `a group that was not required when the list was reduced is unknown`() {
+        var profile = Profile.ada
+        profile.groupsRequested = ["staff", "board"]
+        #expect(AccessEntry.with { $0.group = "board" }.match(profile) == .no)
+        #expect(AccessEntry.with { $0.group = "contractors" }.match(profile) == .unknown(.keptGroups))
     }
 
-    @Test func `letters that only look the same name another user and another group`() {
-        var person = Profile(provider: "first", issuer: "https://id.example", subject: "zoe\u{308}")
-        person.groups = ["\u{212A}arl"]
-        #expect(AccessEntry.with { $0.user = "first:zo\u{EB}" }.fit(person) == .no)
-        #expect(AccessEntry.with { $0.user = "first:zoe\u{308}" }.fit(person) == .yes)
-        #expect(AccessEntry.with { $0.group = "Karl" }.fit(person) == .no)
-        #expect(AccessEntry.with { $0.group = "\u{212A}arl" }.fit(person) == .yes)
+    @Test func `letters that only look the same are another user and another group`() {
+        var profile = Profile(provider: "first", issuer: "https://id.example", subject: "zoe\u{308}")
+        profile.groups = ["\u{212A}arl"]
+        #expect(AccessEntry.with { $0.user = "first:zo\u{EB}" }.match(profile) == .no)
+        #expect(AccessEntry.with { $0.user = "first:zoe\u{308}" }.match(profile) == .yes)
+        #expect(AccessEntry.with { $0.group = "Karl" }.match(profile) == .no)
+        #expect(AccessEntry.with { $0.group = "\u{212A}arl" }.match(profile) == .yes)
     }
 
-    @Test func `the first entry that fits is the one that is named`() {
+    @Test func `the admission has the line of the first matching entry`() {
         var first = AccessEntry(line: 10)
         first.group = "none"
         var second = AccessEntry(line: 20)

@@ -7,84 +7,83 @@ import Testing
 @Suite struct DecisionTests {
     private let staff = AccessRule.entries([.with { $0.group = "staff" }])
 
-    @Test func `a stranger is asked to sign in, not turned away`() throws {
-        #expect(try Route.to(self.staff).decision(method: "GET", path: "/", person: nil) == .signInNeeded)
-        #expect(try Route.to(.signedIn).decision(method: "GET", path: "/", person: nil) == .signInNeeded)
+    @Test func `a user without a session must sign in`() throws {
+        #expect(try Route.to(self.staff).decision(method: "GET", path: "/", profile: nil) == .signInNeeded)
+        #expect(try Route.to(.signedIn).decision(method: "GET", path: "/", profile: nil) == .signInNeeded)
     }
 
-    @Test func `who fits enters and who does not is refused`() throws {
+    @Test func `a user who matches is admitted, another is denied`() throws {
         let route = try Route.to(self.staff)
-        #expect(route.decision(method: "GET", path: "/", person: .ada) == .admitted(Admission(line: 7)))
+        #expect(route.decision(method: "GET", path: "/", profile: .ada) == .admitted(Admission(line: 7)))
         var other = Profile.ada
         other.groups = ["guests"]
-        #expect(route.decision(method: "GET", path: "/", person: other) == .refused(.notAllowed))
+        #expect(route.decision(method: "GET", path: "/", profile: other) == .denied(.notAllowed))
     }
 
-    @Test func `a session of a provider that the app does not accept leads to a sign-in and never to a refusal`() throws
-    {
-        var person = Profile.ada
-        person.provider = "github"
+    @Test func `a session of a provider that the app does not accept leads to a sign-in, never to a denial`() throws {
+        var profile = Profile.ada
+        profile.provider = "github"
         for access in [self.staff, .signedIn, .entries([])] {
-            #expect(try Route.to(access).decision(method: "GET", path: "/", person: person) == .signInNeeded)
+            #expect(try Route.to(access).decision(method: "GET", path: "/", profile: profile) == .signInNeeded)
         }
     }
 
-    @Test func `the claims of the moment count`() throws {
+    @Test func `the current claims decide`() throws {
         let route = try Route.to(self.staff)
-        var person = Profile.ada
-        #expect(route.decision(method: "GET", path: "/", person: person) == .admitted(Admission(line: 7)))
-        person.groups = []
-        #expect(route.decision(method: "GET", path: "/", person: person) == .refused(.notAllowed))
-        person.groups = ["staff"]
-        #expect(route.decision(method: "GET", path: "/", person: person) == .admitted(Admission(line: 7)))
+        var profile = Profile.ada
+        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(Admission(line: 7)))
+        profile.groups = []
+        #expect(route.decision(method: "GET", path: "/", profile: profile) == .denied(.notAllowed))
+        profile.groups = ["staff"]
+        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(Admission(line: 7)))
     }
 
-    @Test func `who is denied does not enter whatever else fits`() throws {
+    @Test func `a deny entry overrides allow`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "staff" }]
-        #expect(route.decision(about: .ada) == .refused(.denied(line: 7)))
+        #expect(route.decision(for: .ada) == .denied(.denyEntry(line: 7)))
         var other = Profile.ada
         other.groups = ["guests"]
-        #expect(route.decision(about: other) == .admitted(Admission(line: nil)))
+        #expect(route.decision(for: other) == .admitted(Admission(line: nil)))
     }
 
-    @Test func `who may be in a denied group does not enter`() throws {
+    @Test func `a user who may be in a denied group is denied`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "contractors" }]
-        var person = Profile.ada
-        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
-        person.groupsComplete = false
-        #expect(route.decision(about: person) == .refused(.unknown(.groups, line: 7)))
+        var profile = Profile.ada
+        #expect(route.decision(for: profile) == .admitted(Admission(line: nil)))
+        profile.groupsComplete = false
+        #expect(route.decision(for: profile) == .denied(.unknown(.groups, line: 7)))
     }
 
-    @Test func `who hides the address that a deny entry asks for does not enter`() throws {
+    @Test func `a user who withholds the email address of a deny entry is denied`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.emailDomain = "evil.example" }]
-        var person = Profile.ada
-        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
-        person.emailVerified = false
-        #expect(route.decision(about: person) == .refused(.unknown(.email, line: 7)))
+        var profile = Profile.ada
+        #expect(route.decision(for: profile) == .admitted(Admission(line: nil)))
+        profile.emailVerified = false
+        #expect(route.decision(for: profile) == .denied(.unknown(.email, line: 7)))
     }
 
-    @Test func `a group that was not kept when the session began leads to a new sign-in`() throws {
-        var person = Profile.ada
-        person.groupsRequested = ["staff"]
+    @Test func `a group that was not kept at the sign-in leads to a new sign-in`() throws {
+        var profile = Profile.ada
+        profile.groupsRequested = ["staff"]
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "contractors" }]
-        #expect(route.decision(about: person) == .signInNeeded)
-        #expect(try Route.to(.entries([.with { $0.group = "board" }])).decision(about: person) == .signInNeeded)
-        person.groupsRequested = ["staff", "contractors", "board"]
-        #expect(route.decision(about: person) == .admitted(Admission(line: nil)))
+        #expect(route.decision(for: profile) == .signInNeeded)
+        #expect(try Route.to(.entries([.with { $0.group = "board" }])).decision(for: profile) == .signInNeeded)
+        profile.groupsRequested = ["staff", "contractors", "board"]
+        #expect(route.decision(for: profile) == .admitted(Admission(line: nil)))
         let board = try Route.to(.entries([.with { $0.group = "board" }]))
-        #expect(board.decision(about: person) == .refused(.notAllowed))
+        #expect(board.decision(for: profile) == .denied(.notAllowed))
     }
 
-    @Test func `a new route admits nobody`() throws {
+    @Test func `a new route admits no user`() throws {
         let origin = try #require(Origin(scheme: "https", host: "a.example"))
         var route = Route(app: "a", origin: origin, path: "/")
-        #expect(route.decision(method: "GET", path: "/", person: .ada) == .signInNeeded)
+        #expect(route.decision(method: "GET", path: "/", profile: .ada) == .signInNeeded)
         route.providers = ["google"]
-        #expect(route.decision(method: "GET", path: "/", person: .ada) == .refused(.notAllowed))
+        #expect(route.decision(method: "GET", path: "/", profile: .ada) == .denied(.notAllowed))
     }
 
     @Test(arguments: [
@@ -96,20 +95,20 @@ import Testing
         ("GET", "/secret?x=/assets/", false), ("GET", "/secret%23/assets/", false), ("GET", "/healthz%23", false),
         ("GET", "/", false), ("GET", "", false),
     ])
-    func `only what a public rule names is open`(method: String, path: String, isOpen: Bool) throws {
+    func `only requests that a public rule covers are open`(method: String, path: String, isOpen: Bool) throws {
         let rules = [PublicRule(method: "GET", path: "/healthz"), PublicRule(method: nil, path: "/assets/")]
         let route = try Route.to(self.staff, publicRules: rules)
         let expected = isOpen ? Decision.openToAll : .signInNeeded
-        #expect(route.decision(method: method, path: path, person: nil) == expected)
+        #expect(route.decision(method: method, path: path, profile: nil) == expected)
     }
 
-    @Test func `a public path asks nobody who they are`() throws {
+    @Test func `a public path needs no user`() throws {
         let route = try Route.to(.entries([]), publicRules: [PublicRule(method: nil, path: "/")])
-        #expect(route.decision(method: "GET", path: "/x", person: .ada) == .openToAll)
+        #expect(route.decision(method: "GET", path: "/x", profile: .ada) == .openToAll)
     }
 
     @Test(arguments: [("/", "https://wiki.example.com"), ("/docs", "https://wiki.example.com/docs")])
-    func `the audience is the app's address`(path: String, audience: String) throws {
+    func `the audience is the app's URL`(path: String, audience: String) throws {
         var route = try Route.to(.signedIn)
         route.path = path
         #expect(route.audience == audience)

@@ -5,7 +5,7 @@ import GatePolicy
 import Testing
 
 extension Profile {
-    /// A person of the provider `google` with a verified address and two groups.
+    /// A user of the provider `google` with a verified address and two groups.
     static var ada: Profile {
         var ada = Profile(provider: "google", issuer: "https://accounts.google.com", subject: "104729384756102938475")
         ada.email = "ada@example.com"

@@ -25,11 +25,11 @@ import Testing
         #expect(self.table.entry(host: host, path: Array(path.utf8).span) == entry)
     }
 
-    @Test func `an empty table knows nothing`() {
+    @Test func `an empty table finds nothing`() {
         #expect(RouteTable([]).entry(host: "a.example", path: Array("/".utf8).span) == nil)
     }
 
-    @Test func `ten thousand routes are told apart`() {
+    @Test func `ten thousand routes are distinguished`() {
         var entries: [(host: String, path: String)] = []
         for number in 0..<5000 {
             entries.append((host: "host-\(number % 100).example", path: "/app-\(number)"))
@@ -64,8 +64,8 @@ import Testing
         let table = RouteTable(entries)
         for path in paths.flatMap({ [$0, "\($0)/a", "\($0)b"] }) {
             let fitting = entries.enumerated().filter { Self.plainly(path, isBelow: $0.element.path) }
-            let longest = fitting.map { Self.trimmed($0.element.path).utf8.count }.max()
-            let expected = fitting.first { Self.trimmed($0.element.path).utf8.count == longest }?.offset
+            let maxLength = fitting.map { Self.trimmed($0.element.path).utf8.count }.max()
+            let expected = fitting.first { Self.trimmed($0.element.path).utf8.count == maxLength }?.offset
             #expect(table.entry(host: "h.example", path: Array(path.utf8).span) == expected)
         }
     }

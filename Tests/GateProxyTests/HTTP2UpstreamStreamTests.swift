@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateHTTP
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded

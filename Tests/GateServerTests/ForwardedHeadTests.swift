@@ -221,8 +221,8 @@ import Testing
         let rig = try GatewayFixture()
         let request = try rig.head("\(method) /wiki")
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
-        let parser = ResponseParser(names: .answers)
-        let head = try #require(try parser.head(from: &buffer, answering: request.method))
+        let parser = ResponseParser(names: .response)
+        let head = try #require(try parser.head(from: &buffer, for: request.method))
         let bytes = ForwardedHead.answer(
             head,
             to: request,

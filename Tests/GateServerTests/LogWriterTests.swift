@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Logging
 import Testing
 
 @testable import GateServer
@@ -33,6 +34,27 @@ import Testing
         let lines = LogWriter(to: log.output)
         for number in 0..<100 { lines.append("line \(number)") }
         #expect(try log.read(until: "line 99\n") == (0..<100).map { "line \($0)" })
+    }
+
+    @Test func `a value of metadata cannot begin a line or hide what follows it`() throws {
+        let log = LogPipe()
+        let logger = Logger(label: "test") { _ in LineLogHandler(writer: LogWriter(to: log.output)) }
+        let value = "a\r\n2026-01-01T00:00:00Z info signed in\u{2028}\u{202E}\u{1B}[2K"
+        logger.warning("call failed", metadata: ["detail": "\(value)", "end": "here"])
+        let lines = try log.read(until: "end=here")
+        #expect(lines.count == 1)
+        let shown = #"detail="a\r\n2026-01-01T00:00:00Z info signed in\u{2028}\u{202E}\u{1B}[2K" end=here"#
+        #expect(lines.first?.hasSuffix("warning call failed \(shown)") == true, "\(lines)")
+    }
+
+    @Test func `a long value of metadata is cut`() throws {
+        let log = LogPipe()
+        let logger = Logger(label: "test") { _ in LineLogHandler(writer: LogWriter(to: log.output)) }
+        logger.warning("x", metadata: ["a": "\(String(repeating: "b", count: 10_000))", "end": "here"])
+        #expect(
+            try log.read(until: "end=here").first?.hasSuffix("a=\(String(repeating: "b", count: 4096))... end=here")
+                == true
+        )
     }
 
     @Test func `Y-03: lines for a full disk are dropped and counted`() throws {

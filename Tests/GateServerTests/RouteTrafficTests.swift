@@ -43,7 +43,7 @@ import Testing
     private func answeredBytes(_ lines: [UInt8], on rig: GatewayFixture) throws -> [UInt8] {
         let request = try rig.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
-        let head = try #require(try ResponseParser(names: .answers).head(from: &buffer, answering: .get))
+        let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
         let bytes = ForwardedHead.answer(
             head,
             to: request,
@@ -193,7 +193,7 @@ extension RouteTrafficTests {
     ])
     func `of early hints the links are passed on and nothing else`(sent: String, passed: [String]?) throws {
         var buffer = ByteBuffer(string: "HTTP/1.1 103 x\r\n\(sent)\r\n")
-        let head = try #require(try ResponseParser(names: .answers).head(from: &buffer, answering: .get))
+        let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
         let hints = ForwardedHead.earlyHints(head, edits: nil, into: ByteBuffer())
         let lines = hints.map { String(buffer: $0).split(separator: "\r\n").map(String.init) }
         #expect(lines == passed.map { ["HTTP/1.1 103 Early Hints"] + $0 })

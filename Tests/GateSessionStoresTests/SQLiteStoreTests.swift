@@ -44,7 +44,7 @@ import Testing
         #expect(try await !after.spend([1], until: noon.plus(60)))
     }
 
-    @Test func `a process that is killed loses nothing that was said to be stored`() async throws {
+    @Test func `a killed process loses no stored session`() async throws {
         let running = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(running)
         let copy = try self.copiedFiles()
@@ -68,7 +68,7 @@ import Testing
         #expect(Ticket(Base64URL.encode(record.key).utf8)?.storeKey != record.key)
     }
 
-    @Test func `nothing in the files can be read`() async throws {
+    @Test func `the files contain no readable data`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         _ = try await self.manager(store).spend(SingleUse("attempt", "attempt-id-in-clear", until: noon.plus(60)))
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `folder and files are the owner's alone`() async throws {
+    @Test func `folder and files are accessible to the owner only`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         #expect(try self.folder.mode("state") == 0o700)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is no database is named, with what to do`() throws {
+    @Test func `a file that is not a database is reported with advice`() throws {
         try FileManager.default.createDirectory(atPath: "\(self.folder.path)/state", withIntermediateDirectories: true)
         try Data(repeating: UInt8(ascii: "x"), count: 8192).write(to: URL(filePath: self.path))
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
@@ -107,7 +107,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: self.path)).count == 8192)
     }
 
-    @Test func `a database of a newer version is left alone`() async throws {
+    @Test func `a database of a newer version is not changed`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         await store.close()
@@ -118,13 +118,13 @@ import Testing
         #expect(failure?.reason == .sessionStoreNewer)
     }
 
-    @Test func `a folder in the place of the file is named`() throws {
+    @Test func `a folder at the path of the file is reported`() throws {
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         let failure = #expect(throws: Failure.self) { try SQLiteStore(path: self.path, patience: ages) }
         #expect(failure?.detail.contains(self.path) == true)
     }
 
-    @Test func `a full disk stops writing and not reading`() async throws {
+    @Test func `a full disk stops writes, not reads`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         await store.close()
@@ -155,7 +155,7 @@ import Testing
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
     }
 
-    @Test func `U-01: a use counts while another process holds the database, and is written afterwards`() async throws {
+    @Test func `U-01: a use counts while another process locks the database, and is written afterwards`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         let manager = self.manager(store)
@@ -166,16 +166,16 @@ import Testing
                 let found = try await manager.session(for: issued.ticket, host: host, now: now)
                 #expect(found?.lastSeen == now)
             }
-            // What could not be written yet counts all the same.
+            // A use that is not written yet counts.
             #expect(try await store.record(for: issued.ticket.storeKey)?.lastSeen == noon.plus(2400))
             #expect(try await manager.session(for: issued.ticket, host: host, now: noon.plus(5400)) != nil)
         }
-        #expect(await store.flushUses())
+        #expect(try await store.removeExpired(at: noon, idle: .seconds(3600)) == 0)
         let again = try SQLiteStore(path: self.path, patience: ages)
         #expect(try await again.record(for: issued.ticket.storeKey)?.lastSeen == noon.plus(5400))
     }
 
-    @Test func `U-01: uses that wait are written when the store is closed`() async throws {
+    @Test func `U-01: pending uses are written when the store is closed`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         try await store.insert(record(1))
         store.noteUse(record(1).key, at: noon.plus(60))
@@ -186,7 +186,8 @@ import Testing
         #expect(try await again.record(for: record(2).key) == nil)
     }
 
-    @Test func `U-02: a sign-out holds though the database cannot be written, also after a kill`() async throws {
+    @Test func `U-02: a sign-out is in force although the database cannot be written, also after a kill`() async throws
+    {
         let events = StoreEvents()
         let store = try SQLiteStore(path: self.path, patience: ages) { events.note($0) }
         let issued = try await self.signIn(store)
@@ -215,12 +216,12 @@ import Testing
     }
 
     @Test(arguments: StoreFileFailure.allCases)
-    func `U-03: a file that is not what was opened is noticed`(fault: StoreFileFailure) async throws {
+    func `U-03: a changed database file is detected`(failure expected: StoreFileFailure) async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
-        #expect(store.fault() == nil)
+        #expect(store.fileFailure() == nil)
         let folder = "\(self.folder.path)/state"
-        switch fault {
+        switch expected {
         case .deleted:
             try FileManager.default.removeItem(atPath: self.path)
         case .replaced:
@@ -246,10 +247,10 @@ import Testing
             }
             #expect(failure?.kind == .overloaded)
         }
-        #expect(store.fault() == fault)
+        #expect(store.fileFailure() == expected)
     }
 
-    @Test func `Z-02: sessions that are over do not count, though they are not removed yet`() async throws {
+    @Test func `Z-02: expired sessions do not count before they are removed`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         for number: UInt8 in 1...5 { try await store.insert(record(number)) }
         let manager = SessionManager(
@@ -259,17 +260,17 @@ import Testing
             feed: RevocationFeed()
         )
         store.noteUse(record(1).key, at: noon.plus(280))
-        #expect(await store.flushUses())
+        #expect(try await manager.removeExpired(now: noon.plus(280)) == 0)
         #expect(try await manager.count(now: noon.plus(300)) == 5)
         #expect(try await manager.count(now: noon.plus(301)) == 1)
         #expect(try await manager.removeExpired(now: noon.plus(301)) == 4)
         store.noteUse(record(1).key, at: noon.plus(899))
-        #expect(await store.flushUses())
+        #expect(try await manager.removeExpired(now: noon.plus(899)) == 0)
         #expect(try await manager.count(now: noon.plus(999)) == 1)
         #expect(try await manager.count(now: noon.plus(1000)) == 0)
     }
 
-    @Test func `Z-02: the sweep goes by the idle time-out of the configuration`() async throws {
+    @Test func `Z-02: the sweep applies the idle time-out of the configuration`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         var long = record(1)
         long.expires = noon.plus(100 * 86_400)
@@ -285,7 +286,7 @@ import Testing
         #expect(try await manager.removeExpired(now: noon.plus(61 * 86_400)) == 1)
     }
 
-    @Test func `a failure names the file but nothing that was to be written`() async throws {
+    @Test func `a failure has the file but none of the data`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         try await store.insert(record(1))
         let failure = await #expect(throws: Failure.self) { try await store.insert(record(1)) }
@@ -294,7 +295,7 @@ import Testing
         #expect(failure?.detail.contains("010101") == false)
     }
 
-    /// Copies the files as they are now, write-ahead log included, and says where the copy is.
+    /// Copies the files as they are now, write-ahead log included, and returns the path of the copy.
     private func copiedFiles() throws -> String {
         let target = "\(self.folder.path)/copy-\(UUID())"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)

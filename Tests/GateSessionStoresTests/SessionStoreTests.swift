@@ -53,7 +53,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
 @Suite struct SessionStoreTests {
     @Test(arguments: StoreKind.allCases)
-    func `what was put in comes out, and nothing else`(kind: StoreKind) async throws {
+    func `an inserted record is found, and no other`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
@@ -75,7 +75,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `of two sessions that use up the same thing only the first begins`(kind: StoreKind) async throws {
+    func `of two sessions that spend the same id only the first is inserted`(kind: StoreKind) async throws {
         let store = try OpenStore(kind).store
         #expect(try await store.insert(record(1), spending: [7], until: noon.plus(600)))
         #expect(try await store.insert(record(2), spending: [7], until: noon.plus(600)) == false)
@@ -85,7 +85,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a session that cannot begin uses nothing up`(kind: StoreKind) async throws {
+    func `a session that cannot be inserted spends no id`(kind: StoreKind) async throws {
         let store = try OpenStore(kind).store
         try await store.insert(record(1))
         let failure = await #expect(throws: Failure.self) {
@@ -96,7 +96,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a use is noted for one session, and for none that is gone`(kind: StoreKind) async throws {
+    func `a use is recorded for one session, and for no removed one`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
@@ -108,7 +108,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a removed session is gone, and removing it again does nothing`(kind: StoreKind) async throws {
+    func `a removed session is not found, and removing it again does nothing`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
@@ -119,7 +119,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a family goes as a whole and leaves the others`(kind: StoreKind) async throws {
+    func `a family is removed as a whole, others stay`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         for number: UInt8 in 1...4 {
             try await store.store.insert(record(number, family: number % 2))
@@ -133,7 +133,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `sessions past their end are removed`(kind: StoreKind) async throws {
+    func `expired sessions are removed`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         try await store.store.insert(record(1))
         var longer = record(2)
@@ -180,7 +180,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `of fifty who spend the same id at the same time one succeeds`(kind: StoreKind) async throws {
+    func `of fifty concurrent spends of the same id one succeeds`(kind: StoreKind) async throws {
         let store = try OpenStore(kind)
         let successes = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<50 {
@@ -202,7 +202,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         await #expect(throws: Failure.self) { try await store.store.check() }
     }
 
-    @Test func `a full memory store says so and keeps what it has`() async throws {
+    @Test func `a full memory store throws and keeps its sessions`() async throws {
         let store = MemoryStore(capacity: 2)
         try await store.insert(record(1))
         try await store.insert(record(2))

@@ -5,39 +5,43 @@ import GateSessions
 import Testing
 
 @Suite struct AdmissionFingerprintsTests {
-    private let gate = "gate.example.com"
-    private let rig = Rig()
+    private let gatewayHost = "gate.example.com"
+    private let fixture = SessionFixture()
 
     private func manager(_ current: [String: String], earlier: [String: String]? = nil) -> SessionManager {
-        self.rig.manager(admissions: AdmissionFingerprints(current, earlier: earlier ?? current))
+        self.fixture.manager(admissions: AdmissionFingerprints(current, earlier: earlier ?? current))
     }
 
     @Test func `X-04: a session ends when the settings that admitted its user change`() async throws {
         let before = self.manager(["google": "a", "github": "x"])
-        let issued = try await before.issue(SignIn(profile: .ada), host: self.gate, now: noon)
-        #expect(try await before.session(for: issued.ticket, host: self.gate, now: noon) == issued.session)
+        let issued = try await before.issue(SignIn(profile: .ada), host: self.gatewayHost, now: noon)
+        #expect(try await before.session(for: issued.ticket, host: self.gatewayHost, now: noon) == issued.session)
         let other = self.manager(["google": "a", "github": "y"])
-        #expect(try await other.session(for: issued.ticket, host: self.gate, now: noon) == issued.session)
+        #expect(try await other.session(for: issued.ticket, host: self.gatewayHost, now: noon) == issued.session)
         let after = self.manager(["google": "b", "github": "x"])
-        #expect(try await after.session(for: issued.ticket, host: self.gate, now: noon) == nil)
+        #expect(try await after.session(for: issued.ticket, host: self.gatewayHost, now: noon) == nil)
         #expect(!after.admits(issued.session) && before.admits(issued.session))
     }
 
-    @Test func `X-04: a session of a provider that was removed does not count`() async throws {
-        let issued = try await self.manager(["google": "a"]).issue(SignIn(profile: .ada), host: self.gate, now: noon)
+    @Test func `X-04: a session of a removed provider is invalid`() async throws {
+        let issued = try await self.manager(["google": "a"]).issue(
+            SignIn(profile: .ada),
+            host: self.gatewayHost,
+            now: noon
+        )
         let after = self.manager(["github": "x"])
-        #expect(try await after.session(for: issued.ticket, host: self.gate, now: noon) == nil)
+        #expect(try await after.session(for: issued.ticket, host: self.gatewayHost, now: noon) == nil)
     }
 
-    @Test func `X-04: a session of an earlier version counts until the settings change`() async throws {
-        let issued = try await self.rig.signedIn()
+    @Test func `X-04: a session of an earlier version is valid until the settings change`() async throws {
+        let issued = try await self.fixture.signedIn()
         let same = self.manager(["google": "a"])
-        #expect(try await same.session(for: issued.ticket, host: self.gate, now: noon) != nil)
+        #expect(try await same.session(for: issued.ticket, host: self.gatewayHost, now: noon) != nil)
         let after = self.manager(["google": "b"], earlier: ["google": "a"])
-        #expect(try await after.session(for: issued.ticket, host: self.gate, now: noon) == nil)
+        #expect(try await after.session(for: issued.ticket, host: self.gatewayHost, now: noon) == nil)
         // A restart cannot know what was in force before.
         let restarted = self.manager(["google": "b"])
-        #expect(try await restarted.session(for: issued.ticket, host: self.gate, now: noon) != nil)
+        #expect(try await restarted.session(for: issued.ticket, host: self.gatewayHost, now: noon) != nil)
     }
 
     @Test func `a fingerprint depends on every name and value and is the same in every process`() {

@@ -34,7 +34,7 @@ private final class Counter: Sendable {
     }
 }
 
-/// A store in a dictionary that can be told to fail.
+/// A store in a dictionary that fails on demand.
 final class ScriptedStore: SessionStore {
     struct State {
         var records: [[UInt8]: SessionRecord] = [:]
@@ -94,7 +94,7 @@ final class ScriptedStore: SessionStore {
 
     func close() async {}
 
-    private var outage: Failure { Failure(.sessionStoreUnavailable, "the test says so") }
+    private var outage: Failure { Failure(.sessionStoreUnavailable, "scripted") }
 
     private func write(_ body: (inout State) -> Void) throws(Failure) {
         try self.state.withLock { (state) throws(Failure) in
@@ -104,8 +104,8 @@ final class ScriptedStore: SessionStore {
     }
 }
 
-/// A manager over a scripted store, idle after an hour and over after eight.
-struct Rig {
+/// A manager over a scripted store, idle after one hour, expired after eight.
+struct SessionFixture {
     let store = ScriptedStore()
     let feed = RevocationFeed()
     let sealer: Sealer
@@ -122,7 +122,7 @@ struct Rig {
         )
     }
 
-    /// The same store under another manager.
+    /// Another manager over the same store.
     func manager(
         secrets: [Secret] = [gateSecret],
         absolute: Duration = .seconds(8 * 3600),
@@ -143,7 +143,7 @@ struct Rig {
 }
 
 extension Profile {
-    /// A person with every field set.
+    /// A profile with every field set.
     static var ada: Profile {
         var ada = Profile(provider: "google", issuer: "https://accounts.google.com", subject: "104729384756102938475")
         ada.tenant = "example.com"

@@ -32,25 +32,25 @@ import Testing
         #expect(cookie.deletion == "\(name)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
     }
 
-    @Test func `an attempt whose answer is posted from another site goes along with it`() throws {
+    @Test func `the cookie of an attempt is sent with a response that is posted from another site`() throws {
         let cookie = try #require(GatewayCookie.attempt("0123abcd", at: self.secure, isCrossSite: true))
         #expect(cookie.setting("s").hasSuffix("; Path=/; Secure; HttpOnly; SameSite=None"))
         let plain = try #require(GatewayCookie.attempt("0123abcd", at: self.plain, isCrossSite: true))
         #expect(plain.setting("s").hasSuffix("; Path=/; HttpOnly; SameSite=Lax"))
     }
 
-    @Test func `a hand-over is bound by a cookie of its own`() throws {
-        let cookie = try #require(GatewayCookie.handover("0123abcd", at: self.plain))
+    @Test func `a session transfer is bound by its own cookie`() throws {
+        let cookie = try #require(GatewayCookie.sessionTransfer("0123abcd", at: self.plain))
         #expect(cookie.setting("b") == "gatehouse-handover-0123abcd=b; Max-Age=600; Path=/; HttpOnly; SameSite=Lax")
     }
 
     @Test(arguments: ["", "0123abc", "0123abcde", "0123ABCD", "0123abc;", "0123abc\n", "0123abc\u{E9}"])
-    func `a tag that is not eight hexadecimal digits makes no cookie`(tag: String) {
+    func `a tag that is not eight hexadecimal digits gives no cookie`(tag: String) {
         #expect(GatewayCookie.attempt(tag, at: self.secure) == nil)
-        #expect(GatewayCookie.handover(tag, at: self.secure) == nil)
+        #expect(GatewayCookie.sessionTransfer(tag, at: self.secure) == nil)
     }
 
-    @Test func `the oldest attempts make room so that five remain`() {
+    @Test func `the oldest attempts are deleted so that five remain`() {
         let sent = (0..<7).map { "__Host-gatehouse-attempt-0000000\($0)=x" }.joined(separator: "; ")
         let surplus = GatewayCookie.surplusAttempts(in: CookieHeader("a=b; \(sent)"), at: self.secure)
         #expect(surplus.map(\.name) == (0..<3).map { "__Host-gatehouse-attempt-0000000\($0)" })
@@ -58,7 +58,7 @@ import Testing
         #expect(GatewayCookie.surplusAttempts(in: four, at: self.secure).isEmpty)
     }
 
-    @Test func `a hundred sign-ins begun one after the other leave five open`() throws {
+    @Test func `a hundred consecutive sign-in attempts leave five open`() throws {
         var jar: [String] = []
         for number in 0..<100 {
             self.begin(number, seeing: jar, in: &jar)
@@ -67,7 +67,7 @@ import Testing
         #expect(jar == (95..<100).map { "__Host-gatehouse-attempt-000000\($0)" })
     }
 
-    @Test func `a hundred sign-ins begun at once are cleaned up by the next ones`() throws {
+    @Test func `a hundred concurrent sign-in attempts are deleted by the next ones`() throws {
         var jar: [String] = []
         for number in 0..<100 {
             self.begin(number, seeing: [], in: &jar)
@@ -91,7 +91,7 @@ import Testing
         "__Host-gatehouse", "gatehouse", "gatehouse_0", "__Host-gatehouse_12", "__Host-gatehouse-attempt-0123abcd",
         "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x",
     ])
-    func `these names are ours`(name: String) {
+    func `these names belong to the gateway`(name: String) {
         let isOurs = GatewayCookie.isOurs(Array(name.utf8).span)
         #expect(isOurs)
     }
@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: [
         "", "gatehous", "gatehouse2", "gatehouse_theme", "gatehouse-theme", "x__Host-gatehouse", "__host-x",
     ])
-    func `these names are an app's`(name: String) {
+    func `these names belong to an app`(name: String) {
         let isOurs = GatewayCookie.isOurs(Array(name.utf8).span)
         #expect(!isOurs)
     }
@@ -108,13 +108,13 @@ import Testing
         "gatehouse=evil; Path=/", " \tgatehouse =evil", "=gatehouse=evil", "==__Host-gatehouse=evil", "gatehouse",
         "__Host-gatehouse_0=x",
     ])
-    func `an app cannot set or imitate our cookies`(field: String) {
+    func `an app cannot set or imitate the gateway's cookies`(field: String) {
         let isOurs = GatewayCookie.mayBeReadAsOurs(Array(field.utf8).span)
         #expect(isOurs)
     }
 
     @Test(arguments: ["a=gatehouse=b", "theme=dark; Path=/gatehouse", "", "; gatehouse=x"])
-    func `an app may set its own cookies`(field: String) {
+    func `an app can set its own cookies`(field: String) {
         let isOurs = GatewayCookie.mayBeReadAsOurs(Array(field.utf8).span)
         #expect(!isOurs)
     }

@@ -14,14 +14,14 @@ import Testing
         self.state = SignOutState(provider: "google", includesProvider: true, origin: origin, path: path, now: noon)
     }
 
-    @Test func `W-03: a state comes back as it was sent, for ten minutes`() {
+    @Test func `W-03: a sealed state opens to the same state, for ten minutes`() {
         let text = self.state.sealed(by: self.sealer)
         #expect(text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) })
         #expect(SignOutState(sealed: text, by: self.sealer, now: noon.plus(599)) == self.state)
         #expect(SignOutState(sealed: text, by: self.sealer, now: noon.plus(600)) == nil)
     }
 
-    @Test func `W-03: nobody else can make a state`() {
+    @Test func `W-03: a forged state does not open`() {
         let stranger = Sealer([Secret([UInt8](repeating: 8, count: 32))])
         #expect(SignOutState(sealed: self.state.sealed(by: stranger), by: self.sealer, now: noon) == nil)
         for text in ["", "x", String(repeating: "A", count: 400)] {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a long path is not put into an address`() throws {
+    @Test func `a long path is not put into a URL`() throws {
         let path = try #require(ReturnPath("/" + String(repeating: "a", count: SignOutState.maxPathBytes)))
         let long = SignOutState(
             provider: "google",

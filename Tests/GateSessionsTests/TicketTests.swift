@@ -10,11 +10,11 @@ import Testing
     private let ticket: Ticket
 
     init() throws {
-        let issued = Rig().manager.signed([UInt8](repeating: 0xA5, count: 32), host: "gate.example.com")
+        let issued = SessionFixture().manager.signed([UInt8](repeating: 0xA5, count: 32), host: "gate.example.com")
         self.ticket = issued
     }
 
-    @Test func `a ticket is 56 characters and reads back as itself`() {
+    @Test func `a ticket is 56 characters and parses to itself`() {
         #expect(self.ticket.text.utf8.count == 56)
         #expect(Ticket(self.ticket.text.utf8) == self.ticket)
     }
@@ -26,58 +26,58 @@ import Testing
         String(repeating: "A", count: 42) + "+", "\"" + String(repeating: "A", count: 42),
         " " + String(repeating: "A", count: 42),
     ])
-    func `only the one spelling of 32 bytes is a ticket`(text: String) {
+    func `only the canonical spelling of 32 bytes is a ticket`(text: String) {
         #expect(Ticket(text.utf8) == nil)
     }
 
-    @Test func `X-17: a ticket that this gateway did not issue is rejected without the store`() async throws {
-        let rig = Rig()
-        let issued = try await rig.signedIn()
+    @Test func `X-17: a ticket that this gateway did not issue is rejected without a look-up`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.signedIn()
         let host = "gate.example.com"
-        #expect(rig.manager.ticket(issued.ticket.text.utf8, host: host) == issued.ticket)
-        #expect(rig.manager.ticket(issued.ticket.text.utf8, host: "wiki.example.com") == nil)
+        #expect(fixture.manager.ticket(issued.ticket.text.utf8, host: host) == issued.ticket)
+        #expect(fixture.manager.ticket(issued.ticket.text.utf8, host: "wiki.example.com") == nil)
         let text = Array(issued.ticket.text.utf8)
         for position in text.indices {
             var forged = text
             forged[position] = text[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            #expect(rig.manager.ticket(forged, host: host) == nil, "\(position)")
+            #expect(fixture.manager.ticket(forged, host: host) == nil, "\(position)")
         }
-        let stranger = rig.manager(secrets: [Secret([UInt8](repeating: 9, count: 32))])
+        let stranger = fixture.manager(secrets: [Secret([UInt8](repeating: 9, count: 32))])
         #expect(stranger.ticket(text, host: host) == nil)
     }
 
-    @Test func `X-17: a ticket outlives the rotation of the secret`() async throws {
-        let rig = Rig()
-        let issued = try await rig.signedIn()
-        let rotated = rig.manager(secrets: [Secret([UInt8](repeating: 9, count: 32)), gateSecret])
+    @Test func `X-17: a ticket remains valid when the secret is rotated`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.signedIn()
+        let rotated = fixture.manager(secrets: [Secret([UInt8](repeating: 9, count: 32)), gateSecret])
         #expect(rotated.ticket(issued.ticket.text.utf8, host: "gate.example.com") == issued.ticket)
     }
 
-    @Test func `X-17: a ticket of an earlier version counts, at a bounded rate`() async throws {
-        let rig = Rig()
-        let issued = try await rig.signedIn()
+    @Test func `X-17: a ticket of an earlier version is valid, at a limited rate`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.signedIn()
         let bare = Base64URL.encode(issued.ticket.bytes)
-        let ticket = try #require(rig.manager.ticket(bare.utf8, host: "gate.example.com"))
-        #expect(ticket.isBare && bare.utf8.count == 43)
-        #expect(try await rig.manager.session(for: ticket, host: "gate.example.com", now: noon) != nil)
+        let ticket = try #require(fixture.manager.ticket(bare.utf8, host: "gate.example.com"))
+        #expect(ticket.isUntagged && bare.utf8.count == 43)
+        #expect(try await fixture.manager.session(for: ticket, host: "gate.example.com", now: noon) != nil)
         let forged = Ticket(bytes: [UInt8](repeating: 1, count: 32), tag: [])
         let failure = await #expect(throws: Failure.self) {
             for _ in 0...(10 * UntaggedTicketLimiter.burst) {
-                _ = try await rig.manager.session(for: forged, host: "gate.example.com", now: noon)
+                _ = try await fixture.manager.session(for: forged, host: "gate.example.com", now: noon)
             }
         }
         #expect(failure?.reason == .sessionUntaggedTickets && failure?.kind == .overloaded)
         // Those who have signed in since do not notice.
-        #expect(try await rig.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
+        #expect(try await fixture.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
     }
 
-    @Test func `the store key is a hash that is set apart from other uses`() {
+    @Test func `the store key is a hash with its own purpose`() {
         let bytes = [UInt8](repeating: 0xA5, count: 32)
         #expect(self.ticket.storeKey == Array(SHA256.hash(data: Array("gatehouse/session/key/".utf8) + bytes)))
         #expect(self.ticket.storeKey != Array(SHA256.hash(data: bytes)))
     }
 
-    @Test func `a ticket cannot be printed`() {
+    @Test func `a ticket is never printed`() {
         var dumped = ""
         dump(self.ticket, to: &dumped)
         for shown in ["\(self.ticket)", String(reflecting: self.ticket), dumped] {

@@ -27,7 +27,7 @@ import Testing
         #expect(buffer.readableBytes == 3)
     }
 
-    @Test func `no body takes no byte`() throws {
+    @Test func `without a body no byte is consumed`() throws {
         var reader = BodyReader(.none, status: 400)
         var buffer = ByteBuffer(string: "GET")
         #expect(reader.isComplete)
@@ -35,7 +35,7 @@ import Testing
         #expect(buffer.readableBytes == 3)
     }
 
-    @Test func `a body until close ends with the connection only`() throws {
+    @Test func `a body until close ends only with the connection`() throws {
         var reader = BodyReader(.untilClose, status: 502)
         var buffer = ByteBuffer(string: "0\r\n\r\n")
         #expect(Self.text(try reader.next(from: &buffer)) == "0\r\n\r\n")

@@ -13,7 +13,7 @@ import Testing
         ("Accept: text/html\r\nX-Requested-With: XMLHttpRequest", false), ("", false), ("Accept", false),
         ("Accept : text/html", false),
     ])
-    func `Z-05: the fields of a rejected head tell a browser from a script`(lines: String, wantsPage: Bool) {
+    func `Z-05: the fields of a rejected head distinguish a browser from a script`(lines: String, wantsPage: Bool) {
         for start in ["GET / HTTP/1.1\r\n", "\u{16}\u{3}\u{1}\r\n", "BREW \u{1}\r\nHost: a\r\nHost: b\r\n"] {
             #expect(BrowserHints(in: ByteBuffer(string: "\(start)\(lines)\r\n\r\n")).wantsPage == wantsPage)
             // A head that has not come whole, and one with bare line feeds.
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `bytes of any kind are searched within bounds`() {
+    @Test func `the search of arbitrary bytes is limited`() {
         var bytes = ByteBuffer(repeating: 0x0A, count: 64 * 1024)
         bytes.writeString("Accept: text/html\r\n")
         #expect(!BrowserHints(in: bytes).wantsPage)

@@ -10,7 +10,7 @@ import Testing
     private enum Body: Equatable {
         case complete(String, left: String)
         case incomplete(String)
-        case refused(Int)
+        case rejected(Int)
     }
 
     private static func decode(_ pieces: [[UInt8]], status: Int = 400) -> Body {
@@ -32,7 +32,7 @@ import Testing
                     }
                 }
             } catch {
-                return .refused(error.status)
+                return .rejected(error.status)
             }
         }
         return .incomplete(String(decoding: text, as: UTF8.self))
@@ -44,8 +44,7 @@ import Testing
         ("2\r\n\r\n\r\n1\r\n0\r\n0\r\n\r\n", "\r\n0"), ("1\r\nx\r\n0\r\nA: b\r\nC: d\r\n\r\n", "x"),
         ("1\r\nx\r\n0\r\nX-Forwarded-User: evil\r\n\r\n", "x"),
     ])
-    func `S-42 S-47 a well-formed body is its chunks, without trailers, at every split`(_ text: String, _ body: String)
-    {
+    func `S-42 S-47 a body is decoded without its trailers, at every split`(_ text: String, _ body: String) {
         let bytes = Array((text + "GET").utf8)
         let expected = Body.complete(body, left: "GET")
         #expect(Self.decode([bytes]) == expected)
@@ -74,11 +73,11 @@ import Testing
         Row("S-47", "0\r\nHost: b\r\n\r\n"), Row("S-47", "0\r\nA b\r\n\r\n"), Row("S-17", "0\r\nA: b\r\n c\r\n\r\n"),
         Row("S-47", "0\r\nA: b\\x00\r\n\r\n"), Row("S-22", "0\r\n: b\r\n\r\n"),
     ])
-    func `a doubtful chunk is refused, at every split`(_ row: Row) {
-        #expect(Self.decode([row.bytes]) == .refused(row.status))
-        #expect(Self.decode(row.bytes.map { [$0] }) == .refused(row.status))
+    func `an ambiguous chunk is rejected, at every split`(_ row: Row) {
+        #expect(Self.decode([row.bytes]) == .rejected(row.status))
+        #expect(Self.decode(row.bytes.map { [$0] }) == .rejected(row.status))
         for split in 0...row.bytes.count {
-            #expect(Self.decode([Array(row.bytes[..<split]), Array(row.bytes[split...])]) == .refused(row.status))
+            #expect(Self.decode([Array(row.bytes[..<split]), Array(row.bytes[split...])]) == .rejected(row.status))
         }
     }
 
@@ -87,13 +86,14 @@ import Testing
         "5\r\nhello\r\n0\r\nContent-Length: 9\r\nX-Any: b\r\n\r\n",
         "5\r\nhello\r\n0\r\nTransfer-Encoding: x\r\nHost: b\r\n\r\n",
     ])
-    func `Y-09 chunk extensions, white space and unknown trailers of an app are ignored, at every split`(_ text: String)
-    {
+    func `Y-09 chunk extensions, white space and unknown trailers in responses are ignored, at every split`(
+        _ text: String
+    ) {
         let bytes = Array(text.utf8)
         for split in 0...bytes.count {
             let pieces = [Array(bytes[..<split]), Array(bytes[split...])]
             #expect(Self.decode(pieces, status: 502) == .complete("hello", left: ""), "split at \(split)")
-            guard case .refused(400) = Self.decode(pieces) else {
+            guard case .rejected(400) = Self.decode(pieces) else {
                 Issue.record("a request with them was accepted, split at \(split)")
                 continue
             }
@@ -101,38 +101,38 @@ import Testing
     }
 
     @Test(arguments: ["5;a\nhello", "5;a\rb\r\nhello", "5;a\u{1}\r\nhello", "5x\r\nhello", "5\n"])
-    func `Y-09 an extension of an app that could end elsewhere is a 502`(_ text: String) {
-        #expect(Self.decode([Array(text.utf8)], status: 502) == .refused(502))
+    func `Y-09 an ambiguous chunk extension in a response is a 502`(_ text: String) {
+        #expect(Self.decode([Array(text.utf8)], status: 502) == .rejected(502))
     }
 
-    @Test func `Y-09 extensions of an app are bounded`() {
+    @Test func `Y-09 chunk extensions in responses are limited`() {
         let long = "5;" + String(repeating: "a", count: 5000)
-        #expect(Self.decode([Array(long.utf8)], status: 502) == .refused(502))
+        #expect(Self.decode([Array(long.utf8)], status: 502) == .rejected(502))
         let many = String(repeating: "1;" + String(repeating: "a", count: 100) + "\r\nZ\r\n", count: 2000)
-        #expect(Self.decode([Array(many.utf8)], status: 502) == .refused(502))
+        #expect(Self.decode([Array(many.utf8)], status: 502) == .rejected(502))
     }
 
-    @Test func `S-60 a doubtful chunk of an app is a 502`() {
-        #expect(Self.decode([Array("ffffffffffffffff\r\n".utf8)], status: 502) == .refused(502))
+    @Test func `S-60 an ambiguous chunk in a response is a 502`() {
+        #expect(Self.decode([Array("ffffffffffffffff\r\n".utf8)], status: 502) == .rejected(502))
     }
 
-    @Test func `S-43 a chunk of the largest size is waited for`() {
+    @Test func `S-43 a chunk of the maximum size is accepted`() {
         #expect(Self.decode([Array("7fffffffffffffff\r\nab".utf8)]) == .incomplete("ab"))
     }
 
-    @Test func `S-45 one-byte chunks pass, but not with a line that is far longer than its data`() {
+    @Test func `S-45 one-byte chunks are accepted, but not with lines far longer than the data`() {
         let plain = String(repeating: "1\r\nZ\r\n", count: 100_000) + "0\r\n\r\n"
         #expect(Self.decode([Array(plain.utf8)]) == .complete(String(repeating: "Z", count: 100_000), left: ""))
         let padded = String(repeating: "0000000000000001\r\nZ\r\n", count: 100_000) + "0\r\n\r\n"
-        #expect(Self.decode([Array(padded.utf8)]) == .refused(400))
+        #expect(Self.decode([Array(padded.utf8)]) == .rejected(400))
     }
 
-    @Test func `S-47 trailers are bounded, one line and all together`() {
+    @Test func `S-47 trailers are limited, each line and in total`() {
         let line = "A: " + String(repeating: "b", count: 7000) + "\r\n"
         #expect(Self.decode([Array("0\r\n\(line)\r\n".utf8)]) == .complete("", left: ""))
         let all = Self.decode([Array(("0\r\n" + String(repeating: line, count: 6) + "\r\n").utf8)])
         let endless = Self.decode([Array(("0\r\nA: " + String(repeating: "b", count: 9000)).utf8)])
-        guard case .refused = all, case .refused = endless else {
+        guard case .rejected = all, case .rejected = endless else {
             Issue.record("\(all) \(endless)")
             return
         }

@@ -17,7 +17,7 @@ import Testing
         return (lines, end)
     }
 
-    @Test func `each line is read back, and the body behind the head is not`() {
+    @Test func `each line of the head is read, and nothing of the body`() {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Empty:\r\nX-Long-Name: with: colon\tand tab\r\n\r\n"
         let read = self.lines(head + "abc: d\r\n")
         #expect(read.lines == ["Content-Length=3", "X-Empty=", "X-Long-Name=with: colon\tand tab"])
@@ -28,12 +28,12 @@ import Testing
         "Connection: close", "connection: x", "Keep-Alive: 5", "Transfer-Encoding: chunked", "TRANSFER-ENCODING: x",
         "Proxy-Connection: close", "Upgrade: h2c", "HTTP2-Settings: a",
     ])
-    func `H-04 what concerns a connection of HTTP 1 is left out`(line: String) {
+    func `H-04 connection-specific fields are left out`(line: String) {
         #expect(self.lines("HTTP/1.1 200 OK\r\n\(line)\r\nA: b\r\n\r\n").lines == ["A=b"])
     }
 
     @Test(arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA", "HTTP/1.1 200 OK\r\nA: b", ""])
-    func `a head that is cut off is no reason to read beyond it`(text: String) {
+    func `a truncated head is not read beyond its end`(text: String) {
         #expect(self.lines(text).end <= text.utf8.count)
     }
 }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: managed)
-    func `A-08 A-10 A-39 a name that only the gateway may set is managed in every case of letters`(_ name: String) {
+    func `A-08 A-10 A-39 a name that only the gateway may set is managed in every letter case`(_ name: String) {
         let names = FieldNames()
         for spelling in Self.spellings(name) {
             #expect(names.meaning(of: spelling) == .managed, "\(spelling)")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: FieldName.allCases.filter { ![.other, .managed, .irregular, .disguised].contains($0) })
-    func `a name with a meaning has it in every case of letters`(_ meaning: FieldName) {
+    func `a name with a meaning has it in every letter case`(_ meaning: FieldName) {
         for name in meaning.spellings {
             for spelling in Self.spellings(name) {
                 #expect(FieldNames().meaning(of: spelling) == meaning)
@@ -59,14 +59,14 @@ import Testing
         #expect(FieldNames().meaning(of: name) == .other)
     }
 
-    @Test func `A-08 names that an app adds are managed in every case of letters`() {
+    @Test func `A-08 identity names of an app are managed in every letter case`() {
         let names = FieldNames(alsoManaged: ["X-WEBAUTH-NAME", "Grafana-Login"])
         for spelling in Self.spellings("X-Webauth-Name") + Self.spellings("Grafana-Login") {
             #expect(names.meaning(of: spelling) == .managed)
         }
     }
 
-    @Test func `X-03 a name that an app adds protects its family, but never all of X`() {
+    @Test func `X-03 an identity name of an app protects its family, but never all of X-`() {
         let names = FieldNames(alsoManaged: ["X-Acme-User", "Grafana-Login", "X-Who", "Plain"])
         for name in ["X-Acme-Role", "x-acme-org", "Grafana-Role", "X-Acme-"] {
             #expect(names.meaning(of: name) == .managed, "\(name)")
@@ -80,24 +80,24 @@ import Testing
         ("User-Email", "User-Agent"), ("Sec-User", "Sec-WebSocket-Key"), ("Content-User", "Content-Disposition"),
         ("Accept-User", "Accept-Encoding"), ("Git-User", "Git-Protocol"), ("If-User", "If-None-Match"),
     ])
-    func `X-03 a name that begins as one of HTTP protects itself alone`(own: String, of http: String) {
+    func `X-03 an identity name with a prefix of HTTP names protects only itself`(own: String, of http: String) {
         let names = FieldNames(alsoManaged: [own])
         #expect(names.meaning(of: own) == .managed)
         #expect(names.meaning(of: http) == FieldNames().meaning(of: http))
     }
 
-    @Test func `X-03 a name that an app takes an identity from is managed, whatever else it means`() {
+    @Test func `X-03 an identity name of an app is managed, whatever else it means`() {
         for name in FieldName.allCases.flatMap(\.spellings) {
             #expect(FieldNames(alsoManaged: [name]).meaning(of: name) == .managed, "\(name)")
         }
     }
 
-    @Test func `X-03 a token that an app verifies passes, unless an app takes it for an identity`() {
+    @Test func `X-03 a token that an app verifies is forwarded, unless it is an identity name of an app`() {
         #expect(FieldNames().meaning(of: "X-Auth-Token") == .other)
         #expect(FieldNames(alsoManaged: ["X-Auth-Token"]).meaning(of: "X-Auth-Token") == .managed)
     }
 
-    @Test func `A-08 however many names apps add, each of them is managed`() {
+    @Test func `A-08 each of thousands of identity names of apps is managed`() {
         let many = (0..<5000).map { "LoginOfApp\($0)" }
         let names = FieldNames(alsoManaged: many)
         #expect(many.allSatisfy { names.meaning(of: $0.uppercased()) == .managed })
@@ -105,14 +105,14 @@ import Testing
         #expect(names.meaning(of: "LoginOfApp5000") == .other)
     }
 
-    @Test func `in answers of apps only the gateway's own family is managed`() {
-        #expect(FieldNames.answers.meaning(of: "x-gatehouse-assertion") == .managed)
-        #expect(FieldNames.answers.meaning(of: "X-Real-Ip") == .other)
-        #expect(FieldNames.answers.meaning(of: "X-Forwarded-User") == .other)
-        #expect(FieldNames.answers.meaning(of: "Set-Cookie") == .setCookie)
+    @Test func `in responses of apps only the gateway's own family is managed`() {
+        #expect(FieldNames.response.meaning(of: "x-gatehouse-assertion") == .managed)
+        #expect(FieldNames.response.meaning(of: "X-Real-Ip") == .other)
+        #expect(FieldNames.response.meaning(of: "X-Forwarded-User") == .other)
+        #expect(FieldNames.response.meaning(of: "Set-Cookie") == .setCookie)
     }
 
-    @Test func `S-40 what identifies, routes or frames is protected from Connection`() {
+    @Test func `S-40 fields that identify, route or frame are protected from Connection`() {
         for name in [
             FieldName.host, .cookie, .authorization, .content, .contentLength, .managed, .forwarded, .xForwardedFor,
         ] {
@@ -122,13 +122,13 @@ import Testing
     }
 
     @Test(arguments: ["X_Trace", "x.trace", "X~Trace", "a_b.c"])
-    func `Y-06 an irregular name without a meaning is told apart`(_ name: String) {
+    func `Y-06 an irregular name without a meaning is marked irregular`(_ name: String) {
         let meaning = FieldNames().meaning(ofIrregular: Array(name.utf8).span)
         #expect(meaning == .irregular)
     }
 
     @Test(arguments: ["Content_Type", "SEC_FETCH_SITE", "Set.Cookie"])
-    func `Y-06 an irregular name that reads as one with a meaning is never forwarded`(_ name: String) {
+    func `Y-06 an irregular name that maps to one with a meaning is disguised`(_ name: String) {
         let meaning = FieldNames().meaning(ofIrregular: Array(name.utf8).span)
         #expect(meaning == .disguised)
     }

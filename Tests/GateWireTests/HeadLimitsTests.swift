@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [fields(100), line(16 * 1024), head(32 * 1024), target(8 * 1024)])
-    func `S-55 a head at its bound is accepted`(_ text: String) {
+    func `S-55 a head at a limit is accepted`(_ text: String) {
         #expect(read([Array(text.utf8)]).isHead)
         #expect(read(Array(text.utf8).map { [$0] }).isHead)
     }
@@ -40,12 +40,12 @@ import Testing
         (fields(101), 431), (line(16 * 1024 + 1), 431), (head(32 * 1024 + 1), 431), (target(8 * 1024 + 1), 414),
         (fields(10_000), 431), (line(100_000), 431), (target(100_000), 414),
     ])
-    func `S-55 a head beyond its bound is refused`(_ text: String, _ status: Int) {
+    func `S-55 a head over a limit is rejected`(_ text: String, _ status: Int) {
         #expect(read([Array(text.utf8)]).status == status)
         #expect(read(Array(text.utf8).map { [$0] }).status == status)
     }
 
-    @Test func `S-55 a head without an end is refused as soon as it is too large`() {
+    @Test func `S-55 an incomplete head is rejected once it is too large`() {
         var parser = RequestParser.plain()
         var buffer = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\nA: ")
         #expect(throws: WireRejection(.wireHeadTooLarge)) {
@@ -57,10 +57,10 @@ import Testing
         }
     }
 
-    @Test func `S-55 a start line without an end is a target that is too long`() {
+    @Test func `S-55 an incomplete start line over the limit is a target that is too long`() {
         #expect(
             read([Array(("GET /" + String(repeating: "a", count: 40_000)).utf8)])
-                == .refused(414, "wire.target_too_long")
+                == .rejected(414, "wire.target_too_long")
         )
     }
 }

@@ -26,7 +26,7 @@ import Testing
         ("/wiki", "/"), ("/wiki/", "/"), ("/wiki/a?b", "/a?b"), ("/wiki?", "/?"), ("/x/../wiki/%61", "/a"),
         ("/%77iki", "/"),
     ])
-    func `what is left of the path behind a prefix is written, and at least a slash`(
+    func `the path after a prefix is written, at least a slash`(
         _ received: String,
         _ written: String
     ) throws {
@@ -35,7 +35,7 @@ import Testing
         #expect(Self.text(writer) == "GET \(written) HTTP/1.1\r\n\r\n")
     }
 
-    @Test func `lines that are kept go over byte for byte, the others not at all`() throws {
+    @Test func `kept lines are copied byte by byte, others are left out`() throws {
         let head = try accepted(
             "GET / HTTP/1.1\r\nHost: a\r\nA:  1 \r\nB: 2\r\nX-Forwarded-User: evil\r\nc: 3\r\nX-Real-Ip: x\r\nD:\r\n\r\n"
         )
@@ -50,7 +50,7 @@ import Testing
         #expect(Self.text(all).hasPrefix("Host: a\r\nA:  1 \r\n"))
     }
 
-    @Test func `a head from the middle of a buffer is copied as well`() throws {
+    @Test func `a head from the middle of a buffer is copied`() throws {
         var parser = RequestParser.plain()
         var buffer = ByteBuffer(
             string: "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2/./ HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n"
@@ -73,7 +73,7 @@ import Testing
         #expect(Self.text(writer) == "\(line)\r\n")
     }
 
-    @Test func `S-63 Y-12 the reason phrase is ours, or empty`() {
+    @Test func `S-63 Y-12 the reason phrase is the registered one, or empty`() {
         var writer = HeadWriter(into: ByteBuffer())
         writer.writeStatusLine(200)
         writer.writeStatusLine(404)
@@ -81,7 +81,7 @@ import Testing
         #expect(Self.text(writer) == "HTTP/1.1 200 OK\r\nHTTP/1.1 404 Not Found\r\nHTTP/1.1 299 \r\n\r\n")
     }
 
-    @Test func `a refusal says no received text`() {
+    @Test func `a rejection has no received text`() {
         #expect(WireRejection.malformed(.requestTarget) == WireRejection(.requestTarget))
     }
 }

@@ -29,7 +29,7 @@ import Testing
         ("/%21%24%26%27%28%29%2a%2b%2c%3d", "/%21%24%26%27%28%29%2A%2B%2C%3D", "/!$&'()*+,="),
         ("/a%3bb%2Fc%25", "/a%3Bb%2Fc%25", "/a%3Bb%2Fc%25"), ("/x/../a%2bb//c", "/a%2Bb/c", "/a+b/c"),
     ])
-    func `X-02 a sub-delimiter, colon or at sign is matched in one spelling and forwarded as it came`(
+    func `X-02 a sub-delimiter, colon or at sign is matched in one spelling and forwarded unchanged`(
         _ received: String,
         _ forwarded: String,
         _ matched: String
@@ -39,7 +39,7 @@ import Testing
         #expect(head.path.withSpan(of: head.message) { span in span.indices.map { span[$0] } } == Array(matched.utf8))
     }
 
-    @Test func `X-02 a prefix is left out by its segments, however it is spelled`() throws {
+    @Test func `X-02 a prefix is removed by segments, in any spelling`() throws {
         let head = try target("/ops%3Aadmin/a%40b?q")
         #expect(head.path.text(in: head.message, droppingPrefix: "/ops:admin".utf8.count) == "/a%40b")
         let whole = try target("/ops%3Aadmin")
@@ -59,7 +59,7 @@ import Testing
         #expect(try PathCanonicalizer.canonical(Array(canonical.utf8)) == Array(canonical.utf8))
     }
 
-    @Test func `what the quick look calls canonical is so`() throws {
+    @Test func `every path that passes the fast check is canonical`() throws {
         let parts = ["/", ".", "a", "%", "2", "e", ";", "//", "..", "%2e"]
         for first in parts {
             for second in parts {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `canonical paths of any pieces are stable, absolute and without dot segments`() throws {
+    @Test func `canonical paths of random parts are stable, absolute and without dot segments`() throws {
         let parts = ["a", ".", "..", "%2e", "%2E.", "", "%41", "%2b", "b;c", "%25"]
         for first in parts {
             for second in parts {

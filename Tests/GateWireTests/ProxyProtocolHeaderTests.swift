@@ -20,7 +20,7 @@ import Testing
 
     /// What is read, in words.
     static func reading(_ bytes: [UInt8]) -> String {
-        do throws(ProxyProtocolHeader.Refusal) {
+        do throws(ProxyProtocolHeader.Rejection) {
             guard let header = try ProxyProtocolHeader.read(bytes.span) else { return "more" }
             return "\(header.length) \(header.source.map { $0.bytes.map(String.init).joined(separator: ".") } ?? "-")"
         } catch {
@@ -37,7 +37,7 @@ import Testing
         ("PROXY TCP6 2001:db8::1 2001:db8::2 1 2\r\n", "40 \(six)"),
         ("PROXY UNKNOWN\r\n", "15 -"), ("PROXY UNKNOWN ffff::1 whatever 1 2\r\n", "36 -"),
     ])
-    func `a header of version 1 names the client`(text: String, expected: String) {
+    func `a header of version 1 has the client IP`(text: String, expected: String) {
         #expect(Self.reading(Array(text.utf8)) == expected)
         #expect(Self.reading(Array("\(text)GET / HTTP/1.1\r\n".utf8)) == expected)
     }
@@ -58,7 +58,7 @@ import Testing
         ("PROXY UNKNOWN \(String(repeating: "x", count: 100))", "too_long"),
         ("PROXY UNKNOWN \(String(repeating: "x", count: 92))\r\n", "address"),
     ])
-    func `what is no header of version 1 is refused`(text: String, expected: String) {
+    func `a malformed header of version 1 is rejected`(text: String, expected: String) {
         #expect(Self.reading(Array(text.utf8)) == expected)
     }
 
@@ -68,7 +68,7 @@ import Testing
         #expect(Self.reading(Array(text.utf8)) == "107 -")
     }
 
-    @Test func `a header of version 2 names the client, and extensions are skipped`() {
+    @Test func `a header of version 2 has the client IP, and extensions are skipped`() {
         #expect(Self.reading(Self.binary()) == "28 \(Self.four)")
         let six: [UInt8] =
             [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1] + [UInt8](repeating: 0, count: 20)
@@ -76,11 +76,11 @@ import Testing
         let four: [UInt8] = [192, 0, 2, 1, 192, 0, 2, 2, 0, 1, 0, 2]
         let extended = four + [0x04, 0x00, 0x02, 0xAB, 0xCD]
         #expect(Self.reading(Self.binary(0x21, 0x11, extended) + [0x16, 0x03]) == "33 \(Self.four)")
-        let longest = four + [UInt8](repeating: 0, count: 508)
-        #expect(Self.reading(Self.binary(0x21, 0x11, longest)) == "536 \(Self.four)")
+        let max = four + [UInt8](repeating: 0, count: 508)
+        #expect(Self.reading(Self.binary(0x21, 0x11, max)) == "536 \(Self.four)")
     }
 
-    @Test func `a balancer that speaks for itself, or that knows no address, names nobody`() {
+    @Test func `a connection of the load balancer itself, or of unknown origin, has no client IP`() {
         #expect(Self.reading(Self.binary(0x20, 0x11)) == "28 -")
         #expect(Self.reading(Self.binary(0x20, 0x00, [])) == "16 -")
         #expect(Self.reading(Self.binary(0x21, 0x00, [])) == "16 -")
@@ -97,7 +97,7 @@ import Testing
         ([0x0D, 0x0A, 0x0D, 0x0B], "signature"), ([0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x00], "signature"),
         ([0x16, 0x03, 0x01], "signature"), ([0x00], "signature"),
     ])
-    func `what is no header of version 2 is refused`(bytes: [UInt8], expected: String) {
+    func `a malformed header of version 2 is rejected`(bytes: [UInt8], expected: String) {
         #expect(Self.reading(bytes) == expected)
     }
 
@@ -105,7 +105,7 @@ import Testing
         Array("PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n".utf8), Array("PROXY UNKNOWN\r\n".utf8), binary(),
         binary(0x20, 0x00, []), binary(0x21, 0x11, [192, 0, 2, 1, 192, 0, 2, 2, 0, 1, 0, 2, 4, 0, 1, 0]),
     ])
-    func `byte by byte a header is complete with its last byte and not before`(bytes: [UInt8]) {
+    func `a header received byte by byte is complete with its last byte`(bytes: [UInt8]) {
         for count in 0..<bytes.count { #expect(Self.reading(Array(bytes.prefix(count))) == "more") }
         #expect(Self.reading(bytes).hasPrefix("\(bytes.count) "))
     }

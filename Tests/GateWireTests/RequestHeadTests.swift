@@ -11,7 +11,7 @@ import Testing
         ("[::1]:8080", "[::1]:8080"),
         ("127.0.0.1:65535", "127.0.0.1:65535"), ("a-b_c.example", "a-b_c.example"),
     ])
-    func `S-26 the case and one trailing dot of a host do not count`(_ host: String, _ normal: String) throws {
+    func `S-26 letter case and one trailing dot of a host are ignored`(_ host: String, _ normal: String) throws {
         let head = try accepted("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
         #expect(head.authority.text == normal)
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(head.target == path)
     }
 
-    @Test func `S-29 the asterisk is a target of OPTIONS`() throws {
+    @Test func `S-29 the asterisk is a target of OPTIONS only`() throws {
         let head = try accepted("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(head.isAsterisk)
         #expect(head.path.withSpan(of: head.message) { $0.isEmpty })
@@ -40,12 +40,14 @@ import Testing
     @Test(
         arguments: RequestMethod.common.map(\.rawValue) + ["PROPFIND", "REPORT", "MKCOL", "LIST", "PURGE", "M-SEARCH"]
     )
-    func `Y-04 S-39 any method is accepted that opens no tunnel and returns no head`(_ method: String) throws {
+    func `Y-04 S-39 every method is accepted except those that open a tunnel or return the head`(
+        _ method: String
+    ) throws {
         #expect(try accepted("\(method) / HTTP/1.1\r\nHost: a\r\n\r\n").method.rawValue == method)
     }
 
     @Test(arguments: ["PROPFIND", "FOO"])
-    func `Y-04 a method that is not known to only read is not believed to`(_ method: String) throws {
+    func `Y-04 an unknown method is not safe`(_ method: String) throws {
         #expect(try !accepted("\(method) / HTTP/1.1\r\nHost: a\r\n\r\n").method.isSafe)
     }
 
@@ -57,7 +59,7 @@ import Testing
         #expect(chunked.framing == .chunked)
     }
 
-    @Test func `Y-07 several cookie fields are one, at the end of the head`() throws {
+    @Test func `Y-07 several cookie fields become one at the end of the head`() throws {
         let head = try accepted(
             "GET /x HTTP/1.1\r\nHost: a\r\ncookie:a=1\r\nX: y\r\nCookie: \r\nCookie: b=2; c=3\r\n\r\n"
         )
@@ -69,12 +71,12 @@ import Testing
         #expect(head.target == "/x")
     }
 
-    @Test func `Y-07 S-55 cookies are within the limit of one field when they are joined`() {
+    @Test func `Y-07 S-55 joined cookies over the limit of one field are rejected`() {
         let half = "Cookie: a=" + String(repeating: "b", count: 9000) + "\r\n"
         #expect(read([Array("GET / HTTP/1.1\r\nHost: a\r\n\(half)\(half)\r\n".utf8)]).status == 431)
     }
 
-    @Test func `Y-12 a later minor version of HTTP 1 is read as 1_1`() throws {
+    @Test func `Y-12 a later minor version of HTTP/1 counts as 1.1`() throws {
         #expect(try accepted("GET / HTTP/1.2\r\nHost: a\r\n\r\n").minorVersion == 1)
         #expect(try accepted("GET / HTTP/1.9\r\nHost: a\r\n\r\n").keepsAlive)
     }
@@ -88,15 +90,17 @@ import Testing
         ("|", "%7C"), ("{\"q\":1}", "%7B%22q%22:1%7D"), ("^", "%5E"), ("`", "%60"), ("\\x5c", "%5C"), ("<>", "%3C%3E"),
         ("\\xc3\\xa4", "%C3%A4"), ("a[]=b", "a[]=b"), ("%7c%zz", "%7c%zz"),
     ])
-    func `Y-01 V-05 what browsers leave raw in a query is forwarded escaped`(_ raw: String, _ canonical: String) throws
-    {
+    func `Y-01 V-05 characters that browsers leave unescaped in a query are forwarded escaped`(
+        _ raw: String,
+        _ canonical: String
+    ) throws {
         let head = try accepted("GET /d/abc?left=\(raw) HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(head.target == "/d/abc?left=\(canonical)")
-        let block = try Block.get("", path: "/d/abc?left=\(raw)").head()
-        #expect(block.target == "/d/abc?left=\(canonical)")
+        let section = try FieldSection.get("", path: "/d/abc?left=\(raw)").head()
+        #expect(section.target == "/d/abc?left=\(canonical)")
     }
 
-    @Test func `a query keeps its bytes and may be empty`() throws {
+    @Test func `a query is forwarded unchanged and may be empty`() throws {
         #expect(try target("/a?").queryText == "")
         #expect(try target("/a?b=%2F%zz//../?").target == "/a?b=%2F%zz//../?")
         #expect(try target("/a").queryText == nil)
@@ -108,7 +112,7 @@ import Testing
         ("Content-Length: 9223372036854775807\r\n", .length(.max)), ("Transfer-Encoding: chunked\r\n", .chunked),
         ("transfer-encoding:CHUNKED \r\n", .chunked),
     ])
-    func `S-07 the framing of a body is read one way only`(_ line: String, _ framing: BodyFraming) throws {
+    func `S-07 the framing of a body is unambiguous`(_ line: String, _ framing: BodyFraming) throws {
         #expect(try accepted("POST / HTTP/1.1\r\nHost: a\r\n\(line)\r\n").framing == framing)
     }
 
@@ -119,19 +123,22 @@ import Testing
         ("HTTP/1.0", "", false), ("HTTP/1.0", "Connection: Keep-Alive\r\n", false),
         ("HTTP/1.0", "Connection: x\r\n", false),
     ])
-    func `a connection is kept as its version and options say`(_ version: String, _ line: String, _ keeps: Bool) throws
-    {
+    func `version and connection options decide whether a connection is kept`(
+        _ version: String,
+        _ line: String,
+        _ keeps: Bool
+    ) throws {
         #expect(try accepted("GET / \(version)\r\nHost: a\r\n\(line)\r\n").keepsAlive == keeps)
     }
 
-    @Test func `S-52 only a client of HTTP 1_1 waits for 100`() throws {
+    @Test func `S-52 only an HTTP/1.1 client waits for 100`() throws {
         let lines = "Host: a\r\nContent-Length: 1\r\nExpect: 100-CONTINUE\r\n\r\n"
         #expect(try accepted("POST / HTTP/1.1\r\n\(lines)").expectsContinue)
         #expect(try !accepted("POST / HTTP/1.0\r\n\(lines)").expectsContinue)
         #expect(try !accepted("POST / HTTP/1.1\r\nHost: a\r\n\r\n").expectsContinue)
     }
 
-    @Test func `S-21 bytes above 7F pass in fields without a meaning, unchanged`() throws {
+    @Test func `S-21 bytes above 7F in fields without a meaning are forwarded unchanged`() throws {
         let head = try accepted("GET / HTTP/1.1\r\nHost: a\r\nFoo: a\\x80\\xffb\r\n\r\n")
         let field = try #require(head.message.first(.other))
         #expect(Array(head.message.slice(field.valueRange)) == wire("a\\x80\\xffb"))
@@ -143,7 +150,7 @@ import Testing
         #expect(head.message.count(.other) == 2)
     }
 
-    @Test func `S-40 connection options are read from every Connection line, in lower case`() throws {
+    @Test func `S-40 connection options are collected from every Connection line, in lower case`() throws {
         let head = try accepted(
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-A ,,\tb\r\nconnection: Keep-Alive,C\r\n\r\n"
         )

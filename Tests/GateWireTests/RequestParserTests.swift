@@ -8,17 +8,17 @@ import Testing
 
 @Suite struct RequestParserTests {
     @Test(arguments: RejectedRequests.all)
-    func `a doubtful request is refused with its status`(_ row: Row) {
+    func `an ambiguous request is rejected with its status`(_ row: Row) {
         #expect(read([row.bytes]).status == row.status)
     }
 
     @Test(arguments: RejectedRequests.all)
-    func `a doubtful request is refused alike when it comes byte by byte`(_ row: Row) {
+    func `an ambiguous request is rejected alike byte by byte`(_ row: Row) {
         #expect(read(row.bytes.map { [$0] }).status == row.status)
     }
 
     @Test(arguments: RejectedRequests.all.filter { $0.id != "S-13" })
-    func `a doubtful request is refused alike at every split`(_ row: Row) {
+    func `an ambiguous request is rejected alike at every split`(_ row: Row) {
         for split in 0...row.bytes.count {
             let status = read([Array(row.bytes[..<split]), Array(row.bytes[split...])]).status
             #expect(status == row.status, "split at \(split)")
@@ -32,7 +32,7 @@ import Testing
         "PUT http://a/y?z HTTP/1.1\r\nhost: a\r\ntransfer-encoding: Chunked\r\nConnection: close, x\r\n\r\n",
         "OPTIONS * HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
     ])
-    func `a head read in two pieces or byte by byte is the head read at once`(_ text: String) {
+    func `a head parsed in two parts or byte by byte equals the head parsed at once`(_ text: String) {
         let bytes = wire(text)
         let whole = read([bytes])
         #expect(whole.isHead)
@@ -42,14 +42,14 @@ import Testing
         #expect(read(bytes.map { [$0] }) == whole)
     }
 
-    @Test func `no beginning of a head is a head`() {
+    @Test func `no prefix of a head is a head`() {
         let bytes = wire("GET /a HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n")
         for end in 0..<bytes.count {
             #expect(read([Array(bytes[..<end])]) == .incomplete)
         }
     }
 
-    @Test func `S-51 each of several pipelined requests is read in its turn`() throws {
+    @Test func `S-51 pipelined requests are parsed one after the other`() throws {
         let one = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
         let two = "DELETE /2 HTTP/1.1\r\nHost: b:81\r\n\r\n"
         var parser = RequestParser.plain()
@@ -65,7 +65,7 @@ import Testing
         #expect(buffer.readableBytes == 6)
     }
 
-    @Test func `S-49 one empty line may stand before each request`() throws {
+    @Test func `S-49 one empty line before each request is skipped`() throws {
         var parser = RequestParser.plain()
         var buffer = ByteBuffer(string: "\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try parser.head(from: &buffer)?.target == "/1")
@@ -73,7 +73,7 @@ import Testing
         #expect(buffer.readableBytes == 0)
     }
 
-    @Test func `a head leaves the bytes of the body alone`() throws {
+    @Test func `the parser of a head leaves the body in the buffer`() throws {
         var parser = RequestParser.plain()
         var buffer = ByteBuffer(string: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n")
         let head = try #require(try parser.head(from: &buffer))

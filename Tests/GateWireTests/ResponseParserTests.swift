@@ -8,19 +8,19 @@ import Testing
 @Suite struct ResponseParserTests {
     private static func read(
         _ bytes: [[UInt8]],
-        answering method: RequestMethod = .get
+        for method: RequestMethod = .get
     ) throws(WireRejection) -> ResponseHead? {
-        let parser = ResponseParser(names: .answers)
+        let parser = ResponseParser(names: .response)
         var buffer = ByteBuffer()
         for piece in bytes {
             buffer.writeBytes(piece)
-            if let head = try parser.head(from: &buffer, answering: method) { return head }
+            if let head = try parser.head(from: &buffer, for: method) { return head }
         }
         return nil
     }
 
-    private static func head(_ text: String, answering method: RequestMethod = .get) throws -> ResponseHead {
-        try #require(try self.read([wire(text)], answering: method))
+    private static func head(_ text: String, for method: RequestMethod = .get) throws -> ResponseHead {
+        try #require(try self.read([wire(text)], for: method))
     }
 
     @Test(arguments: [
@@ -32,12 +32,12 @@ import Testing
         ("304 Not Modified\r\nContent-Length: 5\r\n", .get, .none), ("100 Continue\r\n", .post, .none),
         ("404\r\nContent-Length: 1\r\n", .get, .length(1)), ("500 \r\n", .get, .untilClose),
     ])
-    func `S-63 the framing of an answer is read as RFC 9112 says`(
+    func `S-63 the framing of a response is that of RFC 9112`(
         _ text: String,
         _ method: RequestMethod,
         _ framing: BodyFraming
     ) throws {
-        #expect(try Self.head("HTTP/1.1 \(text)\r\n", answering: method).framing == framing)
+        #expect(try Self.head("HTTP/1.1 \(text)\r\n", for: method).framing == framing)
     }
 
     @Test(arguments: [
@@ -69,29 +69,29 @@ import Testing
         Row("S-63", "HTTP/1.1 -20 OK\r\n\r\n"),
         Row("S-63", "HTTP/1.1\t200 OK\r\n\r\n"), Row("S-63", "<html>hello</html>\r\n\r\n"),
     ])
-    func `a doubtful answer is a 502, whole and byte by byte`(_ row: Row) {
+    func `an ambiguous response is a 502, at once and byte by byte`(_ row: Row) {
         #expect { try Self.read([row.bytes]) } throws: { ($0 as? WireRejection)?.status == 502 }
         #expect { try Self.read(row.bytes.map { [$0] }) } throws: { ($0 as? WireRejection)?.status == 502 }
     }
 
-    @Test func `Y-09 a length that is repeated with the same value is one`() throws {
+    @Test func `Y-09 a length that is repeated with the same value counts once`() throws {
         let head = try Self.head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nA: b\r\nContent-Length: 5\r\n\r\n")
         #expect(head.framing == .length(5))
     }
 
     @Test(arguments: [600, 799, 999])
-    func `Y-09 a status that no registry knows passes`(_ status: Int) throws {
+    func `Y-09 an unregistered status is accepted`(_ status: Int) throws {
         #expect(try Self.head("HTTP/1.1 \(status) Odd\r\nContent-Length: 0\r\n\r\n").status == status)
     }
 
-    @Test func `Y-09 folded lines are unfolded, at every split, and the body is not touched`() throws {
+    @Test func `Y-09 folded lines are unfolded, at every split, and the body is unchanged`() throws {
         let bytes = wire("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\td\r\nTransfer-Encoding:\r\n chunked\r\n\r\n\r\n x")
         for split in 0...bytes.count {
-            let parser = ResponseParser(names: .answers)
+            let parser = ResponseParser(names: .response)
             var buffer = ByteBuffer(bytes: bytes[..<split])
-            var found = try parser.head(from: &buffer, answering: .get)
+            var found = try parser.head(from: &buffer, for: .get)
             buffer.writeBytes(bytes[split...])
-            if found == nil { found = try parser.head(from: &buffer, answering: .get) }
+            if found == nil { found = try parser.head(from: &buffer, for: .get) }
             let head = try #require(found)
             #expect(head.framing == .chunked)
             #expect(head.message.text(head.message.fields[0].valueRange) == "b   c  \td")
@@ -99,12 +99,12 @@ import Testing
         }
     }
 
-    @Test func `S-23 an answer may use every token character in names and bytes above 7F in values`() throws {
+    @Test func `S-23 a response may have every token character in names and bytes above 7F in values`() throws {
         let head = try Self.head("HTTP/1.1 200 Gr\\xfc\\xdf\r\nX_a.b!: \\x80\r\n\r\n")
         #expect(head.message.text(head.message.fields[0].nameRange) == "X_a.b!")
     }
 
-    @Test func `an answer read at any split is the answer read at once`() throws {
+    @Test func `a response parsed at any split equals the response parsed at once`() throws {
         let bytes = wire("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")
         for split in 0...bytes.count {
             let head = try #require(try Self.read([Array(bytes[..<split]), Array(bytes[split...])]))
@@ -119,16 +119,20 @@ import Testing
         ("HTTP/1.1", "", true), ("HTTP/1.1", "Connection: close\r\n", false), ("HTTP/1.0", "", false),
         ("HTTP/1.0", "Connection: keep-alive\r\n", true),
     ])
-    func `an app's connection is kept as it says`(_ version: String, _ line: String, _ keeps: Bool) throws {
+    func `version and connection options of a response decide whether the connection is kept`(
+        _ version: String,
+        _ line: String,
+        _ keeps: Bool
+    ) throws {
         #expect(try Self.head("\(version) 200 OK\r\n\(line)Content-Length: 0\r\n\r\n").keepsAlive == keeps)
     }
 
-    @Test func `S-62 interim answers are told apart`() throws {
+    @Test func `S-62 interim responses are detected`() throws {
         #expect(try Self.head("HTTP/1.1 103 Early Hints\r\n\r\n").isInterim)
         #expect(try !Self.head("HTTP/1.1 200 OK\r\n\r\n").isInterim)
     }
 
-    @Test func `the head of an answer is bounded in fields, line and size`() {
+    @Test func `the head of a response is limited in fields, line and size`() {
         let many = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 257) + "\r\n"
         let long = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 33 * 1024) + "\r\n\r\n"
         let line = "A: " + String(repeating: "b", count: 30 * 1024) + "\r\n"

@@ -174,7 +174,6 @@ extension Failure {
         case requestHostDiffersFromTarget
         case requestRepeatedField
         case requestExpectation
-        case requestRefused
         case pathBadEscape
         case pathNotUTF8
         case pathControlCharacter
@@ -263,7 +262,6 @@ extension Failure {
         // The demo
         case demoProvider
         case demoQuirk
-        case demoFile
         case demoPort
         case demoFetch
         case demoFetchTimedOut
@@ -1532,14 +1530,6 @@ extension Failure.Reason {
                 page: .unreadable,
                 documentation: "`Expect` has another value than `100-continue`."
             )
-        case .requestRefused:
-            Entry(
-                "request.refused",
-                .malformedRequest,
-                .wire,
-                page: .unreadable,
-                documentation: "In the log only: the request broke the rule that the detail names."
-            )
         case .pathBadEscape:
             Entry(
                 "path.bad_escape",
@@ -1980,14 +1970,6 @@ extension Failure.Reason {
             )
         case .demoQuirk:
             Entry("demo.quirk", .malformedRequest, .demo, shown: "command")
-        case .demoFile:
-            Entry(
-                "demo.file",
-                .internalError,
-                .demo,
-                shown: "start",
-                documentation: "`gatehouse demo` cannot write its files."
-            )
         case .demoPort:
             Entry(
                 "demo.port",

@@ -2,10 +2,9 @@
 
 internal import GateCore
 
-/// Something wrong with the parameters of the redirect back to the app.
+/// A quirk of the parameters of the redirect back to the app.
 ///
-/// A provider, or somebody between it and the app, sends what RFC 6749 §4.1.2 and RFC 9207 do not allow. None of it may
-/// lead to a token request.
+/// RFC 6749 §4.1.2 and RFC 9207 forbid all of them; none may lead to a token request.
 struct CallbackQuirk: Sendable {
     let quirk: DemoQuirk
     let change: @Sendable (inout [Form.Field]) -> Void
@@ -18,34 +17,34 @@ struct CallbackQuirk: Sendable {
     static let all = [
         CallbackQuirk(
             "callback-wrong-issuer",
-            "The callback names another issuer (RFC 9207); the gateway refuses it before the code leaves the house.",
+            "The callback names another issuer (RFC 9207); the gateway rejects it without redeeming the code.",
         ) { fields in
             fields = fields.filter { $0.name != "iss" } + [Form.Field("iss", "https://attacker.example")]
         },
         CallbackQuirk(
             "callback-two-issuers",
-            "The callback has iss twice; the gateway takes no parameter that is there twice.",
+            "The callback has iss twice; the gateway rejects repeated parameters.",
         ) { fields in
             fields = fields.filter { $0.name != "iss" }
             fields += [Form.Field("iss", "https://one.example"), Form.Field("iss", "https://two.example")]
         },
         CallbackQuirk(
             "callback-two-states",
-            "The callback has state twice, the right one first; the gateway takes no parameter that is there twice.",
+            "The callback has state twice, the right one first; the gateway rejects repeated parameters.",
         ) { $0.append(Form.Field("state", "another")) },
         CallbackQuirk(
             "callback-two-codes",
-            "The callback has code twice; the gateway takes no parameter that is there twice.",
+            "The callback has code twice; the gateway rejects repeated parameters.",
         ) { $0.append(Form.Field("code", "another")) },
         CallbackQuirk(
             "callback-wrong-state",
-            "The callback has a state that this browser was never given; the gateway refuses it.",
+            "The callback has a state of another browser; the gateway rejects it.",
         ) { fields in
             fields = fields.filter { $0.name != "state" } + [Form.Field("state", "of-another-attempt")]
         },
         CallbackQuirk(
             "callback-long-error",
-            "The callback is an error with a description of 6000 letters; the gateway shows none and logs the beginning.",
+            "The callback is an error with a description of 6000 letters; the gateway logs only its beginning.",
         ) { fields in
             fields = fields.filter { $0.name == "state" || $0.name == "iss" }
             fields += [Form.Field("error", "access_denied")]
@@ -53,14 +52,14 @@ struct CallbackQuirk: Sendable {
         },
     ]
 
-    /// The address with the parameters changed, if it is the app's callback.
-    static func applied(to location: String, of stage: SimulatorContext) -> String {
+    /// The URL with changed parameters, if it is the app's callback.
+    static func applied(to location: String, of context: SimulatorContext) -> String {
         let parts = location.split(separator: "?", maxSplits: 1)
-        let faults = self.all.filter { stage.quirks.contains($0.quirk.name) }
-        guard !faults.isEmpty, parts.count == 2, parts[0] == stage.client.callback,
+        let quirks = self.all.filter { context.has($0.quirk) }
+        guard !quirks.isEmpty, parts.count == 2, parts[0] == context.client.callback,
             var fields = Form(encoded: parts[1])?.fields
         else { return location }
-        for fault in faults { fault.change(&fields) }
+        for quirk in quirks { quirk.change(&fields) }
         return "\(parts[0])?\(Form(fields).encoded)"
     }
 }

@@ -2,33 +2,57 @@
 
 package import GateCore
 
-/// One way in which a provider differs from what a client would expect, to be switched on in the demo.
+/// A deviation of a provider from what a client expects, to be switched on in the demo.
 package struct DemoQuirk: Sendable, Hashable {
     /// The name on the command line, such as `google-short-issuer`.
     package let name: String
-    /// The simulated provider that has it; `any` if all of them can be made to behave so.
+    /// The simulated provider that has it; `any` if all have it.
     package let provider: String
-    /// What the provider does, and what the gateway does about it, in one sentence.
+    /// What the provider does and how the gateway reacts, in one sentence.
     package let summary: String
 
-    /// Names a quirk.
+    /// Makes a quirk.
     package init(_ name: String, of provider: String, _ summary: String) {
         self.name = name
         self.provider = provider
         self.summary = summary
     }
 
-    /// Every quirk, those of one provider together, in the order of the catalogue.
+    /// All quirks, grouped by provider in the order of the catalogue.
     package static let all: [DemoQuirk] = DemoCatalogue.all.flatMap(\.quirks) + PinQuirk.quirks + QuirkInjector.quirks
+
+    /// Providers and their quirks as lines; a provider without quirks is left out.
+    package static func listing(of providers: [String]) -> String {
+        let groups = providers.map { name in
+            let lines = self.all.filter { $0.provider == name }.map { "  \($0.name)\n      \($0.summary)" }
+            return (lines.isEmpty ? [] : [name] + lines).joined(separator: "\n")
+        }
+        return groups.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    /// Providers and their quirks as one JSON object of objects.
+    package static func listingJSON(of providers: [String]) -> String {
+        let groups = providers.map { name in
+            let quirks = self.all.filter { $0.provider == name }.map { ($0.name, JSON.string($0.summary)) }
+            return (name, JSON.object(Dictionary(quirks) { $1 }))
+        }
+        return JSON.object(Dictionary(groups) { $1 }).text
+    }
 }
 
-/// The quirks that are switched on.
+/// The quirks that are on.
 package struct DemoQuirks: Sendable, Hashable {
-    /// Nothing is odd.
+    /// No quirk.
     package static let none = DemoQuirks(on: [])
 
     /// The names, in the order of the catalogue.
     package var names: [String] { DemoQuirk.all.map(\.name).filter { self.on.contains($0) } }
+    /// The quirks that are on, with their summaries; empty if none is.
+    package var summary: String {
+        let chosen = DemoQuirk.all.filter { self.on.contains($0.name) }
+        guard !chosen.isEmpty else { return "" }
+        return "\nQuirks that are on:\n\n" + chosen.map { "    \($0.name): \($0.summary)\n" }.joined()
+    }
     private let on: Set<String>
 
     private init(on: Set<String>) {
@@ -60,16 +84,16 @@ package struct DemoQuirks: Sendable, Hashable {
     }
 }
 
-/// Helps with names that were mistyped.
+/// Suggests a name for a mistyped one.
 enum SpellingSuggestion {
-    /// `; did you mean '…'?` with the name that takes the fewest changes, if it takes few.
+    /// `; did you mean '…'?` with the name at the smallest edit distance, if that is small.
     static func nearest(_ text: String, _ names: [String]) -> String {
         let ranked = names.map { (name: $0, distance: self.distance(text, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return "" }
         return best.distance <= max(2, text.count / 2) ? "; did you mean '\(best.name)'?" : ""
     }
 
-    /// How many letters have to be changed, added or left out.
+    /// The edit distance of two names.
     private static func distance(_ left: String, _ right: String) -> Int {
         let right = Array(right)
         var row = Array(0...right.count)

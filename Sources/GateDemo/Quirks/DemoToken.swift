@@ -4,25 +4,25 @@ internal import Crypto
 internal import Foundation
 internal import GateCore
 
-/// An ID token taken apart, to be put together again differently.
+/// A decoded ID token, to be changed and encoded again.
 struct DemoToken {
-    /// Who signs it.
+    /// The source of its signature.
     enum Signer {
         /// The provider's key, RS256.
         case provider
-        /// HMAC with bytes that are no secret between the two, HS256.
+        /// HMAC with bytes that are not a shared secret, HS256.
         case shared([UInt8])
-        /// Nobody: the third part is empty.
-        case nobody
-        /// Somebody without the key.
-        case stranger
+        /// No signature: the third part is empty.
+        case unsigned
+        /// A signature that the key does not verify.
+        case invalid
     }
 
     var header: [String: JSON]
     var claims: [String: JSON]
     var signer = Signer.provider
 
-    /// Takes a compact JWS apart; nil if it is none.
+    /// Decodes a compact JWS; nil if the text is none.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -34,16 +34,16 @@ struct DemoToken {
         self.claims = claims
     }
 
-    /// The compact JWS again.
-    func text(signedBy key: DemoKey) throws -> String {
+    /// The compact JWS.
+    func text(signedBy key: RSASigningKey) throws -> String {
         let parts = [self.header, self.claims].map { Base64URL.encode(JSON.object($0).encoded) }
         let input = parts.joined(separator: ".")
         let signature: [UInt8] =
             switch self.signer {
             case .provider: try key.signature(over: input)
             case .shared(let bytes): Self.code(of: input, bytes)
-            case .nobody: []
-            case .stranger: Array(try key.signature(over: input).reversed())
+            case .unsigned: []
+            case .invalid: Array(try key.signature(over: input).reversed())
             }
         return "\(input).\(Base64URL.encode(signature))"
     }

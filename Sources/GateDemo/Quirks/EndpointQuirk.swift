@@ -2,38 +2,38 @@
 
 internal import GateCore
 
-/// An address of the provider that does not do what it is there for.
+/// A quirk of an endpoint of the provider.
 enum EndpointQuirk {
     static let discoveryDown = DemoQuirk(
         "discovery-down",
         of: "any",
-        "The discovery document cannot be had, status 500; the gateway tells so and goes on with the other providers.",
+        "Discovery responds with 500; the gateway reports it and serves the other providers.",
     )
     static let keysDownLater = DemoQuirk(
         "keys-down-later",
         of: "any",
-        "The key set answers once and then with 500, while every second token names a key nobody knows; "
-            + "the gateway goes on with the keys it has.",
+        "The key set responds once and then with 500, while every second token names an unknown key; "
+            + "the gateway keeps the keys it has.",
     )
     static let tokenDown = DemoQuirk(
         "token-endpoint-down",
         of: "any",
-        "The token endpoint answers with 500 and a page; the gateway says that the provider failed.",
+        "The token endpoint responds with 500 and a page; the gateway reports a provider failure.",
     )
     static let tokenSlow = DemoQuirk(
         "token-endpoint-slow",
         of: "any",
-        "The token endpoint answers after half a minute; the gateway waits ten seconds.",
+        "The token endpoint responds after half a minute; the gateway waits ten seconds.",
     )
     static let tokenRedirects = DemoQuirk(
         "token-endpoint-redirects",
         of: "any",
-        "The token endpoint answers with a redirect; the gateway does not carry the code and its secret elsewhere.",
+        "The token endpoint redirects; the gateway does not send the code and its secret elsewhere.",
     )
     static let otherVerifier = DemoQuirk(
         "verifier-mismatch",
         of: "any",
-        "The code belongs to another code challenge (RFC 7636 §4.6), as if it were stolen; the provider refuses it.",
+        "The code belongs to another code challenge (RFC 7636 §4.6), as if it were stolen; the provider rejects it.",
     )
 
     static let quirks = [

@@ -3,21 +3,21 @@
 internal import GateCore
 internal import Synchronization
 
-/// A simulated provider that can be made to answer wrongly, whichever it is.
+/// Adds the quirks of all providers to a simulator.
 ///
-/// It stands in front of the simulator and changes requests and answers on their way. What is wrong is not the
-/// provider's habit, so the gateway has to refuse it.
-struct QuirkInjector: ProviderSimulator {
+/// It changes requests and responses of the simulator. These quirks are violations of the specifications, so the
+/// gateway must reject them.
+struct QuirkInjector: Sendable {
     static let quirks =
         CallbackQuirk.all.map(\.quirk) + TokenQuirk.all.map(\.quirk) + DocumentQuirk.all.map(\.quirk)
         + EndpointQuirk.quirks
 
-    private let simulator: any ProviderSimulator
-    private let stage: SimulatorContext
-    private let seen = Sightings()
+    private let simulator: ProviderSimulator
+    private let context: SimulatorContext
+    private let counts = ResponseCounts()
 
-    /// How often something has been answered.
-    private final class Sightings: Sendable {
+    /// How many tokens and key sets the provider has sent.
+    private final class ResponseCounts: Sendable {
         let tokens = Mutex(0)
         let keySets = Mutex(0)
 
@@ -29,22 +29,22 @@ struct QuirkInjector: ProviderSimulator {
         }
     }
 
-    init(of simulator: any ProviderSimulator, on stage: SimulatorContext) {
+    init(_ simulator: ProviderSimulator, context: SimulatorContext) {
         self.simulator = simulator
-        self.stage = stage
+        self.context = context
     }
 
     func page(for request: DemoRequest) -> DemoResponse? {
         guard var response = self.simulator.page(for: request) else { return nil }
         response.fields = response.fields.map { field in
             guard field.name == "Location" else { return field }
-            return (field.name, CallbackQuirk.applied(to: field.value, of: self.stage))
+            return (field.name, CallbackQuirk.applied(to: field.value, of: self.context))
         }
         return response
     }
 
-    /// Waits, if the address is to be slow.
-    func hesitate(before request: DemoRequest) async {
+    /// Delays the response of a slow endpoint.
+    func delay(before request: DemoRequest) async {
         guard self.has(EndpointQuirk.tokenSlow), Self.redeemsCode(request) else { return }
         try? await Task.sleep(for: .seconds(30))
     }
@@ -54,15 +54,16 @@ struct QuirkInjector: ProviderSimulator {
         if request.path.contains("/.well-known/"), self.has(EndpointQuirk.discoveryDown) { return Self.breakdown }
         let response = self.simulator.response(to: request)
         guard response.status == 200, var document = self.document(response)?.object else { return response }
-        if document["keys"] != nil, self.has(EndpointQuirk.keysDownLater), Sightings.next(self.seen.keySets) > 1 {
+        if document["keys"] != nil, self.has(EndpointQuirk.keysDownLater), ResponseCounts.next(self.counts.keySets) > 1
+        {
             return Self.breakdown
         }
-        let faults = DocumentQuirk.all.filter { self.has($0.quirk) && document[$0.mark] != nil }
-        for fault in faults { fault.change(&document, self.stage) }
-        return faults.isEmpty ? response : self.answer(.object(document), like: response)
+        let quirks = DocumentQuirk.all.filter { self.has($0.quirk) && document[$0.member] != nil }
+        for quirk in quirks { quirk.change(&document, self.context) }
+        return quirks.isEmpty ? response : self.response(with: .object(document), like: response)
     }
 
-    private func has(_ quirk: DemoQuirk) -> Bool { self.stage.has(quirk) }
+    private func has(_ quirk: DemoQuirk) -> Bool { self.context.has(quirk) }
 
     private static func redeemsCode(_ request: DemoRequest) -> Bool {
         request.method == "POST" && request.form["grant_type"] == "authorization_code"
@@ -79,7 +80,7 @@ struct QuirkInjector: ProviderSimulator {
     private func token(_ request: DemoRequest) -> DemoResponse {
         guard !self.has(EndpointQuirk.tokenDown) else { return Self.breakdown }
         guard !self.has(EndpointQuirk.tokenRedirects) else {
-            return DemoResponse(status: 307, fields: [("Location", "\(self.stage.address.other)/elsewhere")])
+            return DemoResponse(status: 307, fields: [("Location", "\(self.context.urls.other)/elsewhere")])
         }
         let response = self.simulator.response(
             to: self.has(EndpointQuirk.otherVerifier) ? Self.stolen(request) : request
@@ -88,20 +89,20 @@ struct QuirkInjector: ProviderSimulator {
             var token = document["id_token"]?.string.flatMap({ DemoToken($0) })
         else { return response }
         var isChanged = false
-        for fault in TokenQuirk.all where self.has(fault.quirk) {
-            fault.change(&token, self.stage)
+        for quirk in TokenQuirk.all where self.has(quirk.quirk) {
+            quirk.change(&token, self.context)
             isChanged = true
         }
-        if self.has(EndpointQuirk.keysDownLater), Sightings.next(self.seen.tokens).isMultiple(of: 2) {
-            token.header["kid"] = .string(self.stage.random.token(12))
+        if self.has(EndpointQuirk.keysDownLater), ResponseCounts.next(self.counts.tokens).isMultiple(of: 2) {
+            token.header["kid"] = .string(self.context.random.token(12))
             isChanged = true
         }
-        guard isChanged, let text = try? token.text(signedBy: self.stage.key) else { return response }
+        guard isChanged, let text = try? token.text(signedBy: self.context.key) else { return response }
         document["id_token"] = .string(text)
-        return self.answer(.object(document), like: response)
+        return self.response(with: .object(document), like: response)
     }
 
-    /// The request with another verifier than the browser's attempt began with.
+    /// The request with a verifier of another attempt.
     private static func stolen(_ request: DemoRequest) -> DemoRequest {
         let fields = request.form.fields.map { field in
             field.name == "code_verifier" ? Form.Field(field.name, String(repeating: "x", count: 43)) : field
@@ -117,11 +118,11 @@ struct QuirkInjector: ProviderSimulator {
     // MARK: documents
 
     private func document(_ response: DemoResponse) -> JSON? {
-        guard self.stage.quirks != .none else { return nil }
+        guard self.context.quirks != .none else { return nil }
         return try? JSON(parsing: response.body)
     }
 
-    private func answer(_ document: JSON, like response: DemoResponse) -> DemoResponse {
+    private func response(with document: JSON, like response: DemoResponse) -> DemoResponse {
         DemoResponse(status: response.status, fields: response.fields, body: document.encoded)
     }
 }

@@ -3,18 +3,18 @@
 package import GateCore
 internal import Synchronization
 
-/// The app behind the gateway in the demo: says who it believes you are, and why it believes it.
+/// The app behind the gateway in the demo: shows the user's identity and how it was verified.
 package final class SampleApp: Sendable {
-    private let check: AssertionVerifier
+    private let verifier: AssertionVerifier
     private let jwks: @Sendable () async throws -> [UInt8]
     private let known = Mutex<JSON?>(nil)
 
     /// Makes the app.
     ///
     /// - Parameters:
-    ///   - issuer: The gateway's public address, as assertions name it.
-    ///   - audience: The app's own address, as assertions name it.
-    ///   - clock: Tells the time for expiry.
+    ///   - issuer: The gateway's public URL, as assertions name it.
+    ///   - audience: The app's URL, as assertions name it.
+    ///   - clock: The time for expiry.
     ///   - jwks: Fetches the gateway's `/oauth2/jwks.json`.
     package init(
         issuer: String,
@@ -22,11 +22,11 @@ package final class SampleApp: Sendable {
         clock: WallClock = .system,
         jwks: @escaping @Sendable () async throws -> [UInt8],
     ) {
-        self.check = AssertionVerifier(issuer: issuer, audience: audience, clock: clock)
+        self.verifier = AssertionVerifier(issuer: issuer, audience: audience, clock: clock)
         self.jwks = jwks
     }
 
-    /// Answers one request.
+    /// Responds to one request.
     package func response(to request: DemoRequest) async -> DemoResponse {
         switch (request.method, request.path) {
         case (_, "/echo"): Self.echo(request)
@@ -36,7 +36,7 @@ package final class SampleApp: Sendable {
         }
     }
 
-    /// What arrived, for tests.
+    /// The received request, for tests.
     private static func echo(_ request: DemoRequest) -> DemoResponse {
         .json([
             "method": .string(request.method), "target": .string(request.target),
@@ -45,16 +45,16 @@ package final class SampleApp: Sendable {
         ])
     }
 
-    private func verdict(_ assertion: String) async -> AssertionVerifier.Outcome {
+    private func outcome(of assertion: String) async -> AssertionVerifier.Outcome {
         let wanted = AssertionVerifier.keyID(of: assertion)
         let known = self.known.withLock { $0 }
         let isKnown = known?["keys"]?.array?.contains { $0["kid"]?.string == wanted } == true
-        if isKnown, let known { return self.check.outcome(of: assertion, keys: known) }
+        if isKnown, let known { return self.verifier.outcome(of: assertion, keys: known) }
         guard let bytes = try? await self.jwks(), let keys = try? JSON(parsing: bytes, depth: 8) else {
-            return .refused("the gateway's keys could not be fetched")
+            return .rejected("the gateway's keys could not be fetched")
         }
         self.known.withLock { $0 = keys }
-        return self.check.outcome(of: assertion, keys: keys)
+        return self.verifier.outcome(of: assertion, keys: keys)
     }
 }
 
@@ -68,36 +68,36 @@ extension SampleApp {
     ]
 
     private func identityPage(_ request: DemoRequest) async -> DemoResponse {
-        let name = request.field("x-forwarded-name") ?? request.field("x-forwarded-user") ?? "stranger"
-        let verdict = await self.assertionPart(request)
+        let name = request.field("x-forwarded-name") ?? request.field("x-forwarded-user") ?? "unknown user"
+        let part = await self.assertionPart(request)
         let content: Markup = """
             <h1>Hello, \(name)</h1>
             <p class="note">The sample app behind the gateway. You asked for <code>\(request.target)</code>.</p>
-            \(verdict.message)
+            \(part.message)
             \(Self.links)
             <form class="inline" method="post" action="/oauth2/sign_out"><button type="submit">Sign out</button></form>
             \(Self.table("Identity headers", Self.rows(Self.identityFields, of: request)))
-            \(verdict.claims)
+            \(part.claims)
             \(Self.table("Where the request came from", Self.rows(Self.otherFields, of: request)))
             """
         return .page("Sample app", content)
     }
 
-    /// What the assertion proves, and its claims if it proves anything.
+    /// Whether the assertion is valid, and its claims if so.
     private func assertionPart(_ request: DemoRequest) async -> (message: Markup, claims: Markup) {
         guard let assertion = request.field("x-gatehouse-assertion") else {
             let message: Markup = """
                 <p class="bad" role="status"><strong>No assertion:</strong> this request did not come through the
-                gateway, or nobody is signed in.</p>
+                gateway, or no user is signed in.</p>
                 """
             return (message, "")
         }
-        switch await self.verdict(assertion) {
-        case .refused(let reason):
+        switch await self.outcome(of: assertion) {
+        case .rejected(let reason):
             return ("<p class=\"bad\" role=\"status\"><strong>Assertion not verified:</strong> \(reason).</p>", "")
         case .verified(let claims) where claims["sub"]?.string != request.field("x-forwarded-user"):
             let message: Markup = """
-                <p class="bad" role="status"><strong>Assertion verified</strong>, but the headers name another.</p>
+                <p class="bad" role="status"><strong>Assertion verified</strong>, but the headers name another user.</p>
                 """
             return (message, "")
         case .verified(let claims):
@@ -112,7 +112,7 @@ extension SampleApp {
     private static func publicPage(_ request: DemoRequest) -> DemoResponse {
         let content: Markup = """
             <h1>A public page</h1>
-            <p>Nobody has to sign in to see <code>\(request.target)</code>.</p>
+            <p>You need not sign in to see <code>\(request.target)</code>.</p>
             \(Self.links)
             """
         return .page("Public page", content)

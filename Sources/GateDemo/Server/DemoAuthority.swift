@@ -2,19 +2,20 @@
 
 internal import Crypto
 internal import Foundation
+internal import GateCore
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// A certificate authority of the demo's own, and the one server certificate it signs.
+/// The demo's certificate authority and the server certificate that it signs.
 ///
-/// Made anew at each start, valid for a week, its key never written down.
+/// New at each start, valid for a week; its key is never written to a file.
 struct DemoAuthority {
-    /// The authority's certificate as PEM, for `ca_file`.
-    let certificate: String
-    /// TLS for a server at `localhost` and 127.0.0.1.
+    /// The authority's certificate as PEM.
+    private let certificate: String
+    /// TLS for servers at `localhost` and 127.0.0.1.
     let tls: NIOSSLContext
-    /// The pins of that server's key and of one that would replace it.
+    /// The pins of the server's key and of a backup key.
     let pins: DemoPins
 
     init() throws {
@@ -51,6 +52,13 @@ struct DemoAuthority {
         )
     }
 
+    /// Writes the authority's certificate; returns the path of the file.
+    func write(to folder: String) throws(Failure) -> String {
+        let path = "\(folder)/ca.pem"
+        try PrivateFile.write(Array(self.certificate.utf8), to: path)
+        return path
+    }
+
     private static func certificate(
         for key: Certificate.PublicKey,
         subject: DistinguishedName,
@@ -83,5 +91,30 @@ struct DemoAuthority {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
         return try NIOSSLContext(configuration: configuration)
+    }
+}
+
+/// The pins of the demo's providers in the gateway's file.
+struct DemoPins {
+    /// The pin of the key that the simulated providers use.
+    let used: String
+    /// The pin of a backup key.
+    let backup: String
+
+    /// SHA-256 over the SubjectPublicKeyInfo, in base64.
+    ///
+    /// RFC 7469 §2.4.
+    static func pin(of key: P256.Signing.PublicKey) -> String {
+        Data(SHA256.hash(data: key.derRepresentation)).base64EncodedString()
+    }
+
+    /// The lines of a provider's `tls` section.
+    func lines(_ quirks: DemoQuirks, provider: String) -> [String] {
+        var pins = [self.used, self.backup]
+        if provider == PinQuirk.backup.provider, quirks.contains(PinQuirk.backup.name) { pins.reverse() }
+        if provider == PinQuirk.wrong.provider, quirks.contains(PinQuirk.wrong.name) {
+            pins = [self.backup, Self.pin(of: P256.Signing.PrivateKey().publicKey)]
+        }
+        return ["pins:", "  match: public_key", "  sha256:"] + pins.map { "    - \(quoted($0))" }
     }
 }

@@ -2,7 +2,7 @@
 
 package import GateCore
 
-/// A request as the demo's servers see it.
+/// A request to a server of the demo.
 package struct DemoRequest: Sendable {
     /// The method, as sent.
     package let method: String
@@ -48,23 +48,23 @@ package struct DemoRequest: Sendable {
     }
 }
 
-/// An answer of the demo's servers.
+/// A response of a server of the demo.
 package struct DemoResponse: Sendable {
     /// The status code.
     package var status: Int
-    /// The header fields; length and connection are the server's.
+    /// The header fields; the server adds length and connection.
     package var fields: [(name: String, value: String)]
     /// The body.
     package var body: [UInt8]
 
-    /// Makes an answer.
+    /// Makes a response.
     package init(status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
-    /// A JSON answer that nobody may keep.
+    /// A JSON response, not to be cached by default.
     ///
     /// RFC 6749 §5.1.
     static func json(_ value: JSON, status: Int = 200, fields: [(name: String, value: String)] = []) -> DemoResponse {
@@ -75,15 +75,15 @@ package struct DemoResponse: Sendable {
     }
 
     /// A redirect after which the browser uses `GET`.
-    static func redirect(to address: String) -> DemoResponse {
-        DemoResponse(status: 302, fields: [("Location", address), ("Cache-Control", "no-store")])
+    static func redirect(to url: String) -> DemoResponse {
+        DemoResponse(status: 302, fields: [("Location", url), ("Cache-Control", "no-store")])
     }
 
-    /// A plain line for an address or method that does not exist.
+    /// A line of text for an error.
     static func text(_ text: String, status: Int) -> DemoResponse {
         DemoResponse(status: status, fields: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 }
 
-/// Answers requests; called for several at once.
+/// Responds to requests; called concurrently.
 package typealias DemoResponder = @Sendable (DemoRequest) async -> DemoResponse

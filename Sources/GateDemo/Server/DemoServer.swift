@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
+internal import GateCore
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import Synchronization
 
-/// A small HTTP/1.1 server on 127.0.0.1, with or without TLS, for the demo only.
+/// An HTTP/1.1 server on 127.0.0.1, with or without TLS, for the demo only.
 ///
-/// Bound first and given its responder later, because a provider has to know its own port.
+/// It gets its responder after it is bound, as a provider must know its own port.
 final class DemoServer: Sendable {
     private static let connectionLimit = 512
 
@@ -23,8 +25,32 @@ final class DemoServer: Sendable {
         self.connections = connections
     }
 
-    /// Binds a port of 127.0.0.1; 0 takes any free one.
-    static func bind(port: Int, tls: NIOSSLContext?) async throws -> DemoServer {
+    /// Binds a port of 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - port: The port; 0 for any free port.
+    ///   - tls: Terminates TLS; nil for plain HTTP.
+    ///   - purpose: What the port is for, in the error.
+    ///   - option: The option that chooses another port, in the error.
+    /// - Returns: The server, which responds with 503.
+    /// - Throws: `demo.port`.
+    static func bind(
+        port: Int,
+        tls: NIOSSLContext?,
+        purpose: String = "",
+        option: String = "",
+    ) async throws -> DemoServer {
+        do {
+            return try await self.bind(port, tls)
+        } catch {
+            let isInUse = (error as? IOError)?.errnoCode == EADDRINUSE
+            let reason = isInUse ? "is in use" : "cannot be opened: \(error)"
+            let advice = option.isEmpty ? "" : "; choose another with \(option)"
+            throw Failure(.demoPort, "port \(port)\(purpose) \(reason)\(advice)")
+        }
+    }
+
+    private static func bind(_ port: Int, _ tls: NIOSSLContext?) async throws -> DemoServer {
         let connections = DemoConnections()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -46,7 +72,7 @@ final class DemoServer: Sendable {
         return DemoServer(listener: listener, port: listener.localAddress?.port ?? port, connections: connections)
     }
 
-    /// Starts to answer; before, every request gets 503.
+    /// Sets the responder; before that, every request gets 503.
     func serve(_ responder: @escaping DemoResponder) {
         self.connections.responder.withLock { $0 = responder }
     }
@@ -60,8 +86,8 @@ final class DemoServer: Sendable {
     }
 }
 
-/// What the connections of a server share: who answers, and the list by which they are closed.
-final class DemoConnections: Sendable {
+/// What the connections of a server share: the responder, and the list by which they are closed.
+private final class DemoConnections: Sendable {
     let responder = Mutex<DemoResponder?>(nil)
     private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -78,5 +104,115 @@ final class DemoConnections: Sendable {
             channel.closeFuture.whenComplete { _ in self.open.withLock { $0[id] = nil } }
         }
         return inserted
+    }
+}
+
+/// Reads one request after the other and writes its response; confined to its channel's event loop.
+///
+/// The pipeline handler before it holds back the next request until the response is written.
+private final class DemoConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private static let bodyLimit = 64 * 1024
+
+    private let connections: DemoConnections
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+    private var tooLarge = false
+
+    init(connections: DemoConnections) {
+        self.connections = connections
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            self.body = []
+            self.tooLarge = false
+        case .body(let bytes):
+            self.tooLarge = self.tooLarge || self.body.count + bytes.readableBytes > Self.bodyLimit
+            if !self.tooLarge { self.body += bytes.readableBytesView }
+        case .end:
+            self.respond(on: context.channel)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is IdleStateHandler.IdleStateEvent else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        context.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func respond(on channel: any Channel) {
+        guard let head = self.head else { return }
+        self.head = nil
+        let request = DemoRequest(
+            method: head.method.rawValue,
+            target: head.uri,
+            fields: head.headers.map { (name: $0.name, value: $0.value) },
+            body: self.body,
+        )
+        let exchange = DemoExchange(channel: channel, request: request, isLast: self.tooLarge || !head.isKeepAlive)
+        guard !self.tooLarge else {
+            exchange.write(.text("request body over 64 KiB\n", status: 413))
+            return
+        }
+        guard let responder = self.connections.responder.withLock({ $0 }) else {
+            exchange.write(.text("starting\n", status: 503))
+            return
+        }
+        Task { exchange.write(await responder(request)) }
+    }
+}
+
+/// One request and the connection that waits for its response.
+private struct DemoExchange: Sendable {
+    let channel: any Channel
+    let request: DemoRequest
+    /// Whether the connection closes after the response.
+    let isLast: Bool
+
+    /// The time, which `check --online` compares with that of the machine.
+    ///
+    /// RFC 9110 §5.6.7.
+    private static func date() -> String {
+        let format = Date.VerbatimFormatStyle(
+            format: """
+                \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
+                \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\
+                \(second: .twoDigits) GMT
+                """,
+            locale: Locale(identifier: "en_US_POSIX"),
+            timeZone: .gmt,
+            calendar: Calendar(identifier: .gregorian),
+        )
+        return Date.now.formatted(format)
+    }
+
+    func write(_ response: DemoResponse) {
+        var headers = HTTPHeaders(response.fields.map { ($0.name, $0.value) })
+        if response.status != 204 { headers.add(name: "Content-Length", value: String(response.body.count)) }
+        if !headers.contains(name: "Date") { headers.add(name: "Date", value: DemoExchange.date()) }
+        if self.isLast { headers.add(name: "Connection", value: "close") }
+        let status = HTTPResponseStatus(statusCode: response.status)
+        let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+        self.channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        if self.request.method != "HEAD", !response.body.isEmpty {
+            let bytes = self.channel.allocator.buffer(bytes: response.body)
+            self.channel.write(HTTPServerResponsePart.body(.byteBuffer(bytes)), promise: nil)
+        }
+        let sent = self.channel.eventLoop.makePromise(of: Void.self)
+        self.channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: sent)
+        if self.isLast {
+            sent.futureResult.whenComplete { _ in self.channel.close(promise: nil) }
+        }
     }
 }

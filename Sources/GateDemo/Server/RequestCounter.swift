@@ -3,17 +3,17 @@
 internal import GateCore
 internal import Synchronization
 
-/// Counts the requests that a simulated provider was sent, by method and path.
+/// Counts the requests to a simulated provider by method and path, so that a test can check what was not requested.
 ///
-/// A test can so say that a request was not made. At most ``RequestCounter/limit`` different ones are told apart.
+/// At most ``RequestCounter/limit`` different ones are counted.
 final class RequestCounter: Sendable {
-    /// Where the counts can be read.
+    /// The path of the counts.
     static let path = "/-/requests"
     private static let limit = 500
 
     private let counts = Mutex<[String: Int]>([:])
 
-    /// Notes a request.
+    /// Counts a request.
     func count(_ request: DemoRequest) {
         guard request.path != Self.path else { return }
         self.counts.withLock { counts in
@@ -24,7 +24,7 @@ final class RequestCounter: Sendable {
     }
 
     /// The counts as one JSON object.
-    var answer: DemoResponse {
+    var response: DemoResponse {
         .json(.object(self.counts.withLock { $0 }.mapValues { .int(Int64($0)) }))
     }
 }

@@ -41,7 +41,7 @@ final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
         var more = self.unwrapInboundIn(data)
         guard !self.isDone else { return context.fireChannelRead(data) }
         self.bytes.writeBuffer(&more)
-        do throws(ProxyProtocolHeader.Refusal) {
+        do throws(ProxyProtocolHeader.Rejection) {
             let sent = self.bytes
             guard let header = try ProxyProtocolHeader.read(sent.readableBytesUInt8Span) else { return }
             self.finish(header, context)

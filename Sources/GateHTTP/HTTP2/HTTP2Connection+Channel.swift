@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateNet
 internal import GateWire
 package import NIOCore
 

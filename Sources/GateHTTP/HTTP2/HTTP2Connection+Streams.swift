@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateNet
 internal import GateWire
 internal import NIOCore
 
@@ -102,7 +103,7 @@ extension HTTP2Connection {
     }
 
     private func refuse(_ refusal: HTTP2FieldsRejection, on stream: HTTP2Stream, endsStream: Bool) {
-        var wire = refusal.refusal
+        var wire = refusal.rejection
         wire.wantsPage = self.block.wantsPage
         let answer = stream.responder.answer(to: wire)
         if refusal.isMalformed {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNGHTTP2
+internal import GateNet
 internal import GateWire
 internal import NIOCore
 

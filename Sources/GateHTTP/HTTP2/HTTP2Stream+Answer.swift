@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateNet
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore

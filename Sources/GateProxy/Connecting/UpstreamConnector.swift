@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-package import GateHTTP
-internal import GateNet
+package import GateNet
 package import NIOCore
 internal import NIOSSL
 internal import SwiftASN1

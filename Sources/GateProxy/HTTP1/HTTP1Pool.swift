@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
+internal import GateNet
 internal import GateWire
 package import NIOCore
 

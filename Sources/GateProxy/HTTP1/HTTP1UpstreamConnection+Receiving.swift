@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateHTTP
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -31,7 +30,7 @@ extension HTTP1UpstreamConnection {
             return true
         case .head(let interim):
             guard self.inbound.readableBytes > 0 else { return false }
-            guard let head = try self.parser.head(from: &self.inbound, answering: self.call.method) else {
+            guard let head = try self.parser.head(from: &self.inbound, for: self.call.method) else {
                 return false
             }
             return try self.take(head, interim: interim)

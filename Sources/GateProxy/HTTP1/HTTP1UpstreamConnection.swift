@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
 internal import GateNet
 internal import GateWire
 package import NIOCore
@@ -59,7 +58,7 @@ package final class HTTP1UpstreamConnection: ChannelDuplexHandler, SocketReader,
     init(pool: HTTP1Pool, limits: UpstreamLimits) {
         self.pool = pool
         self.limits = limits
-        self.parser = ResponseParser(names: .answers, limits: limits.head)
+        self.parser = ResponseParser(names: .response, limits: limits.head)
     }
 
     /// Whether it can take a request.

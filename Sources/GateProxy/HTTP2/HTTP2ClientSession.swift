@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNGHTTP2
-internal import GateHTTP
+internal import GateNet
 internal import NIOCore
 
 /// The libnghttp2 session of one connection to an upstream; confined to its event loop.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
+internal import GateNet
 internal import GateWire
 internal import NIOCore
 
@@ -37,10 +37,10 @@ extension HTTP2UpstreamConnection {
     func headBegun(_ stream: HTTP2UpstreamStream?) {
         self.reading = stream
         guard let stream, !stream.awaitsHead else {
-            self.block.begin(names: .answers, into: ByteBuffer())
+            self.block.begin(names: .response, into: ByteBuffer())
             return
         }
-        self.block.beginTrailer(names: .answers, into: ByteBuffer())
+        self.block.beginTrailer(names: .response, into: ByteBuffer())
     }
 
     func fieldReceived(_ name: Span<UInt8>, _ value: Span<UInt8>) {
@@ -53,7 +53,7 @@ extension HTTP2UpstreamConnection {
         self.reading = nil
         do {
             if stream.awaitsHead {
-                let head = try self.block.finish(answering: stream.call.method, endsStream: endsStream)
+                let head = try self.block.finish(for: stream.call.method, endsStream: endsStream)
                 stream.received(head, endsStream: endsStream)
             } else {
                 stream.received(trailers: try self.block.finishTrailer(), endsStream: endsStream)

@@ -61,9 +61,9 @@ extension RuntimeRoute {
 
     /// Whether a user may open it with the session at hand.
     fileprivate func admits(_ profile: Profile) -> Bool {
-        switch self.route.decision(about: profile) {
+        switch self.route.decision(for: profile) {
         case .admitted, .openToAll: true
-        case .signInNeeded, .refused: false
+        case .signInNeeded, .denied: false
         }
     }
 }

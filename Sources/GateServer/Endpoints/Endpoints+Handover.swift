@@ -35,7 +35,7 @@ extension Endpoints {
             return Rendering.redirect(to: address)
         }
         try self.site.transfers.admit(session.familyKey)
-        let code = SessionTransferCode(answering: wanted, ticket: ticket, random: self.site.random, now: request.now)
+        let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.site.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.site.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
     }
@@ -45,14 +45,14 @@ extension Endpoints {
         guard let code = SessionTransferCode(sealed: text, by: self.site.sealer, now: request.now) else {
             throw Failure(.sessionTransferCode, "the code is not ours or too old")
         }
-        let cookie = GatewayCookie.handover(code.tag, at: request.origin)
+        let cookie = GatewayCookie.sessionTransfer(code.tag, at: request.origin)
         var value: ArraySlice<UInt8>?
         if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
         let issued = try await self.site.sessions.redeem(
             code,
             at: request.origin,
             cookie: value,
-            gate: self.site.publicOrigin.host,
+            gatewayHost: self.site.publicOrigin.host,
             now: request.now
         )
         guard let issued else {

@@ -139,7 +139,7 @@ extension Endpoints {
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        if let destination, case .refused(let refusal) = destination.route.decision(about: profile) {
+        if let destination, case .denied(let refusal) = destination.route.decision(for: profile) {
             guard try await self.site.sessions.spend(once) else { throw spent }
             let failure = refusal.failure(of: profile, app: destination.name)
             self.site.metrics.signIn(provider: profile.provider, result: failure.code)

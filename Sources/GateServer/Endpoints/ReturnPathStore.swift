@@ -4,11 +4,11 @@ internal import GateCore
 internal import GateSessions
 internal import Synchronization
 
-/// Return paths that are too long for a cookie or an address, held in memory while their users sign in.
+/// Return paths that are too long for a cookie or a URL, held in memory while their users sign in.
 ///
-/// A long path travels as a short one, `/oauth2/return?to=ID` on the same host, which leads on to the long one. The table
-/// is bounded in bytes, and in entries of each client network, so that nobody can fill it for others; what was forgotten,
-/// or lost at a restart, ends on a page that says so.
+/// A long path travels as a short one, `/oauth2/return?to=ID` on the same host, which redirects to the long one. The table
+/// is limited in bytes, and in entries of each client network, so that no client can fill it for others; an id that was
+/// dropped, or lost at a restart, ends on a page that says so.
 final class ReturnPathStore: Sendable {
     /// Where an id leads.
     struct Place: Sendable, Equatable {
@@ -18,46 +18,73 @@ final class ReturnPathStore: Sendable {
         let isWhole: Bool
     }
 
-    private struct Entry {
+    /// A path that is kept.
+    struct Entry {
         let host: String
         let place: Place
         let client: ClientNetwork?
         let expires: Instant
     }
 
-    private struct State {
-        var entries: [String: Entry] = [:]
-        /// The ids, oldest first; those that were forgotten early stay in it until their turn.
-        var queue: [String] = []
-        var first = 0
-        var bytes = 0
-        var counts: [ClientNetwork: Int] = [:]
+    /// The entries, without the lock that guards them.
+    struct Table {
+        private(set) var entries: [String: Entry] = [:]
+        /// The ids in the order of their insertion, those of removed entries among them until the next compaction.
+        private(set) var queue: [String] = []
+        private var first = 0
+        private var bytes = 0
+        /// The ids of each client network, oldest first; at most ``perClient``.
+        private var ids: [ClientNetwork: [String]] = [:]
 
-        mutating func remove(_ id: String) {
-            guard let entry = self.entries.removeValue(forKey: id) else { return }
-            self.bytes -= ReturnPathStore.size(of: entry.place)
-            guard let client = entry.client, let count = self.counts[client] else { return }
-            self.counts[client] = count > 1 ? count - 1 : nil
+        /// Adds an entry and removes what expired or exceeds a limit.
+        mutating func insert(_ entry: Entry, as id: String, now: Instant) {
+            while self.first < self.queue.count, self.entries[self.queue[self.first]].map({ $0.expires <= now }) ?? true
+            {
+                self.removeOldest()
+            }
+            while self.bytes > ReturnPathStore.capacity { self.removeOldest() }
+            if let client = entry.client {
+                // A client that has more than its share loses its own oldest entry.
+                if let own = self.ids[client], own.count >= ReturnPathStore.perClient { self.remove(own[0]) }
+                self.ids[client, default: []].append(id)
+            }
+            self.entries[id] = entry
+            self.queue.append(id)
+            self.bytes += ReturnPathStore.size(of: entry.place)
+            self.compact()
         }
 
-        mutating func removeOldest() {
+        private mutating func remove(_ id: String) {
+            guard let entry = self.entries.removeValue(forKey: id) else { return }
+            self.bytes -= ReturnPathStore.size(of: entry.place)
+            guard let client = entry.client else { return }
+            self.ids[client]?.removeAll { $0 == id }
+            if self.ids[client]?.isEmpty == true { self.ids[client] = nil }
+        }
+
+        private mutating func removeOldest() {
             guard self.first < self.queue.count else { return }
             self.remove(self.queue[self.first])
             self.first += 1
-            guard self.first > 1024, self.first > self.queue.count / 2 else { return }
-            self.queue.removeFirst(self.first)
+        }
+
+        /// Drops the ids of removed entries once they outnumber the others, so that an insertion takes constant time on
+        /// average.
+        private mutating func compact() {
+            guard self.queue.count > 2 * self.entries.count + 1024 else { return }
+            self.queue = self.queue[self.first...].filter { self.entries[$0] != nil }
             self.first = 0
         }
     }
 
-    /// The path of the endpoint that leads on.
+    /// The path of the endpoint that redirects to the long path.
     static let endpoint = "/oauth2/return"
     /// How long a user may take to sign in; as long as a session transfer takes beside that.
     private static let lifetime = Duration.seconds(660)
     private static let capacity = 8 << 20
     private static let perClient = 64
 
-    private let state = Mutex(State())
+    private let table = Mutex(Table())
     private let random: RandomBytes
 
     /// An empty table.
@@ -70,48 +97,30 @@ final class ReturnPathStore: Sendable {
     /// - Parameters:
     ///   - place: The place.
     ///   - host: The host it is on.
-    ///   - client: Whose it is, as far as that is known.
+    ///   - client: The client IP, if it is known.
     ///   - now: The time.
     /// - Returns: The short path.
     func reference(to place: Place, on host: String, for client: IPAddress?, now: Instant) -> ReturnPath {
         let id = self.random.token(16)
-        let client = client.map { ClientNetwork(of: $0) }
-        self.state.withLock { state in
-            while state.first < state.queue.count,
-                state.entries[state.queue[state.first]].map({ $0.expires <= now }) ?? true
-            {
-                state.removeOldest()
-            }
-            while state.bytes > ReturnPathStore.capacity { state.removeOldest() }
-            if let client {
-                let count = state.counts[client, default: 0]
-                // A client that has more than its share loses its own oldest one.
-                if count >= ReturnPathStore.perClient,
-                    let own = state.queue[state.first...].first(where: { id in
-                        state.entries[id]?.client == client
-                    })
-                {
-                    state.remove(own)
-                }
-                state.counts[client, default: 0] += 1
-            }
-            let expires = now.advanced(by: ReturnPathStore.lifetime)
-            state.entries[id] = Entry(host: host, place: place, client: client, expires: expires)
-            state.queue.append(id)
-            state.bytes += ReturnPathStore.size(of: place)
-        }
+        let entry = Entry(
+            host: host,
+            place: place,
+            client: client.map { ClientNetwork(of: $0) },
+            expires: now.advanced(by: ReturnPathStore.lifetime)
+        )
+        self.table.withLock { $0.insert(entry, as: id, now: now) }
         return ReturnPath("\(ReturnPathStore.endpoint)?to=\(id)") ?? .root
     }
 
     /// Where an id leads on a host; nil if it is not known, or of another host.
     func place(of id: String, on host: String, now: Instant) -> Place? {
-        self.state.withLock { state in
-            guard let entry = state.entries[id], entry.host == host, now < entry.expires else { return nil }
+        self.table.withLock { table in
+            guard let entry = table.entries[id], entry.host == host, now < entry.expires else { return nil }
             return entry.place
         }
     }
 
-    /// Where a short path leads; nil for every path that is not one of ``reference(to:on:for:now:)``, or is forgotten.
+    /// Where a short path leads; nil for a path that ``reference(to:on:for:now:)`` did not return, or that was dropped.
     func place(of path: ReturnPath, on host: String, now: Instant) -> Place? {
         guard path.value.hasPrefix("\(ReturnPathStore.endpoint)?to=") else { return nil }
         return self.place(of: String(path.value.dropFirst(ReturnPathStore.endpoint.count + 4)), on: host, now: now)

@@ -17,7 +17,7 @@ final class StoreWatch: Sendable {
 
     /// What has become of the file of a store; logs what is new, and what lasts every ten minutes.
     func look(at store: any SessionStore, log: GatewayLog) -> StoreFileFailure? {
-        let fault = store.fault()
+        let fault = store.fileFailure()
         let now = ContinuousClock.now
         let (isDue, before) = self.state.withLock { state in
             let before = state.fault

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateCore
 package import Logging
 
 /// A log handler whose lines read `time level message key=value …`, keys sorted, values quoted where they need it.
@@ -35,7 +36,9 @@ package struct LineLogHandler: LogHandler {
         Date().formatted(.iso8601)
     }
 
-    private static func quoted(_ value: String) -> String {
+    /// A value on one line: libraries log what they received, which must not begin a line of its own.
+    private static func quoted(_ received: String) -> String {
+        let value = PrintableText.escaped(received, limit: 4096)
         guard value.isEmpty || value.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return value }
         return "\"\(value.replacing("\"", with: "'"))\""
     }

@@ -66,7 +66,7 @@ struct SignInRedirect {
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
             answer.addCookie(old.deletion)
         }
-        if let cookie = GatewayCookie.handover(binding.tag, at: origin) {
+        if let cookie = GatewayCookie.sessionTransfer(binding.tag, at: origin) {
             answer.addCookie(cookie.setting(binding.text))
         }
         return answer

@@ -253,7 +253,7 @@ extension GatewayResponder {
             case .opening(let wish): opening = wish
             case .refused(let answer): return self.answer(answer)
             }
-        } else if WebSocketHandshake.isAsked(by: request) {
+        } else if WebSocketHandshake.isRequested(by: request) {
             self.site.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.way.sendsForwarded = route.sendsForwarded

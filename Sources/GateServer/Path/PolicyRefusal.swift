@@ -3,7 +3,7 @@
 internal import GateCore
 internal import GatePolicy
 
-extension Decision.Refusal {
+extension Decision.Denial {
     /// The refusal as a visitor and the log are told of it.
     func failure(of person: Profile, app: String) -> Failure {
         switch self {
@@ -16,7 +16,7 @@ extension Decision.Refusal {
                     + "\(person.provider) is not the authority for this one (email_authoritative is false); if that is "
                     + "enough, write 'authoritative: false' there"
             )
-        case .denied(let line):
+        case .denyEntry(let line):
             Failure(.policyDenied, "\(person.user) may not enter \(app): deny\(Self.place(line))")
         case .unknown(.email, let line), .unknown(.emailAuthority, let line):
             Failure(

@@ -155,9 +155,9 @@ final class CachedSession {
             return known.standing
         }
         let standing: RouteAuthorization
-        switch route.route.decision(about: self.session.profile) {
+        switch route.route.decision(for: self.session.profile) {
         case .signInNeeded: standing = .signInNeeded
-        case .refused(let refusal):
+        case .denied(let refusal):
             standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
             standing = .admitted(try site.identity.lines(for: self.session, on: route, now: now))

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
@@ -21,11 +22,11 @@ extension GatewayResponder {
 
     /// What a request that may enter asks for.
     func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
-        guard let rule = route.webSocket, WebSocketHandshake.isAsked(by: request) else { return .none }
+        guard let rule = route.webSocket, WebSocketHandshake.isRequested(by: request) else { return .none }
         // Whatever comes behind a handshake is no request.
         self.connection?.closeAfterResponse()
         let offer: WebSocketHandshake
-        do throws(WebSocketHandshake.Fault) {
+        do throws(WebSocketHandshake.Rejection) {
             offer = try WebSocketHandshake(of: request)
         } catch {
             return .refused(self.refusal(error))
@@ -43,7 +44,7 @@ extension GatewayResponder {
         return .opening(PendingTunnel(offer, pass))
     }
 
-    private func refusal(_ fault: WebSocketHandshake.Fault) -> Response {
+    private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
         switch fault {
         case .malformed(let why):
             return self.refusal(.requestWebSocket, why)

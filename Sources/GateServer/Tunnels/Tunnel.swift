@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateNet
 internal import GateProxy
 internal import GateSessions
 internal import GateWire

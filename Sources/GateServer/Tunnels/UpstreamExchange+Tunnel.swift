@@ -10,7 +10,7 @@ extension UpstreamExchange {
     /// The app has answered `101`: the tunnel begins, if that is the answer to this handshake.
     func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
         guard let tunnel, let link else { return }
-        if let objection = offer.objection(to: head) {
+        if let objection = offer.rejectionReason(for: head) {
             let place = "\(self.route.name) at \(self.targetText)"
             self.refuseTunnel(
                 Failure(.upstreamWebSocket, "\(place) broke the handshake: \(objection)")

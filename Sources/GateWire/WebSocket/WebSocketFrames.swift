@@ -2,28 +2,28 @@
 
 package import NIOCore
 
-/// Follows the frames of one direction of a WebSocket, so that a frame of ours can be put between two of theirs.
+/// Tracks the frames of one direction of a WebSocket, so that a close frame can be inserted between two frames.
 ///
-/// RFC 6455 §5.2. It looks at frame headers only and keeps no more than one of them; payloads are counted.
+/// RFC 6455 §5.2. Parses frame headers only and keeps at most one; payloads are counted.
 package struct WebSocketFrames: Sendable {
-    /// The frame header so far, at most fourteen bytes, and how many of them there are.
+    /// The first two bytes of the current frame header, and the number of its bytes received so far.
     private var header: (first: UInt8, second: UInt8) = (0, 0)
     private var have = 0
     private var length: UInt64 = 0
-    /// What is left of the payload of the frame at hand.
+    /// The remaining payload bytes of the current frame.
     private var left: UInt64 = 0
-    /// Whether a header has come that no frame has, so that nobody knows where the next one begins.
+    /// Whether an invalid header was received, after which frame boundaries are unknown.
     package private(set) var isLost = false
-    /// Whether a close frame has come: none may follow.
+    /// Whether a close frame was received, which is the last frame.
     package private(set) var isClosed = false
 
-    /// Nothing has come.
+    /// A connection without frames yet.
     package init() {}
 
     /// Whether the next byte begins a frame.
     package var isBetweenFrames: Bool { self.have == 0 && self.left == 0 && !self.isLost }
 
-    /// Follows all of the bytes.
+    /// Tracks the bytes.
     package mutating func follow(_ bytes: Span<UInt8>) {
         var position = 0
         while position < bytes.count, !self.isLost {
@@ -31,9 +31,9 @@ package struct WebSocketFrames: Sendable {
         }
     }
 
-    /// Follows the bytes up to the end of the frame at hand.
+    /// Tracks the bytes up to the end of the current frame.
     ///
-    /// - Returns: How many bytes belong to it; all if it does not end here.
+    /// - Returns: The number of bytes that belong to it; all if it does not end here.
     package mutating func followToEndOfFrame(_ bytes: Span<UInt8>) -> Int {
         var position = 0
         while position < bytes.count, !self.isLost, !self.isBetweenFrames {
@@ -42,7 +42,7 @@ package struct WebSocketFrames: Sendable {
         return self.isLost ? bytes.count : position
     }
 
-    /// Takes a piece of payload, or one byte of a header.
+    /// Consumes a part of the payload, or one byte of a header.
     private mutating func step(_ bytes: Span<UInt8>, from position: Int) -> Int {
         guard self.left == 0 else {
             let count = Int(min(self.left, UInt64(bytes.count - position)))
@@ -86,13 +86,13 @@ package struct WebSocketFrames: Sendable {
     }
 }
 
-/// A close frame of the gateway's own.
+/// A close frame that the gateway sends.
 ///
 /// RFC 6455 §5.5.1 and §7.4.1.
 package enum WebSocketClose: UInt16, Sendable, Hashable, CaseIterable {
-    /// The gateway stops, or the tunnel was silent for too long.
+    /// The gateway shuts down, or the tunnel was idle for too long.
     case goingAway = 1001
-    /// The session has ended, or the person may not enter any more.
+    /// The session has ended, or the user no longer has access.
     case policy = 1008
 
     private var reason: String {
@@ -102,7 +102,7 @@ package enum WebSocketClose: UInt16, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The frame; towards the app it is masked, as those of clients are.
+    /// The frame; masked when sent to the app, as a client does.
     package func frame(mask: [UInt8]? = nil) -> ByteBuffer {
         let payload = [UInt8(self.rawValue >> 8), UInt8(self.rawValue & 0xFF)] + Array(self.reason.utf8)
         var buffer = ByteBuffer()

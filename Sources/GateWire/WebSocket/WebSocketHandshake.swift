@@ -2,31 +2,32 @@
 
 internal import GateCore
 
-/// What a client offers in a WebSocket handshake that has passed every check.
+/// The opening handshake of a WebSocket client that has passed every check.
 ///
 /// RFC 6455 §4.2.1, RFC 8441 §5.
 package struct WebSocketHandshake: Sendable, Hashable {
-    /// What is wrong with a handshake.
-    package enum Fault: Error, Sendable, Hashable {
-        /// It is none, or not a whole one; the text is for the log.
+    /// Why a handshake is rejected.
+    package enum Rejection: Error, Sendable, Hashable {
+        /// It is malformed or incomplete; the text is for the log.
         case malformed(String)
-        /// It is of another version than 13.
+        /// The version is not 13.
         case version
     }
 
-    /// The key that the app is shown: the client's, or over HTTP/2 one of ours.
+    /// The key that is sent to the app: the client's, or over HTTP/2 a generated one.
     package let key: String
-    /// Whether the client has sent the key itself, so that it stands in its head.
+    /// Whether the client sent the key, so that its head contains it.
     package let isKeyOfClient: Bool
-    /// The subprotocols to choose from.
+    /// The subprotocols that the client offers.
     package let protocols: [String]
-    /// The names of the extensions that may be agreed on.
+    /// The names of the extensions that the client offers.
     package let extensions: [String]
 
-    /// Whether a request asks for a WebSocket at all, well or badly.
+    /// Whether a request asks for a WebSocket, with a valid or an invalid handshake.
     ///
-    /// Without the option in `Connection` it is asked badly: a proxy in front has taken the option away, and says nothing else.
-    package static func isAsked(by request: RequestHead) -> Bool {
+    /// A handshake without the option in `Connection` is invalid: a proxy in front of the gateway has removed the
+    /// option.
+    package static func isRequested(by request: RequestHead) -> Bool {
         guard !request.isExtendedConnect else { return true }
         let message = request.message
         return message.fields.contains { field in
@@ -34,8 +35,8 @@ package struct WebSocketHandshake: Sendable, Hashable {
         }
     }
 
-    /// Checks a handshake; a fresh key is made for a client that sends none because HTTP/2 has none.
-    package init(of request: RequestHead, freshKey: () -> String = { WebSocketKey.fresh() }) throws(Fault) {
+    /// Checks a handshake; over HTTP/2, which has no key, one is generated.
+    package init(of request: RequestHead, freshKey: () -> String = { WebSocketKey.fresh() }) throws(Rejection) {
         let message = request.message
         guard request.method == .get, request.minorVersion == 1 else { throw .malformed("not GET of HTTP/1.1") }
         guard request.framing == .none, message.first(.contentLength) == nil else { throw .malformed("a body") }
@@ -43,7 +44,7 @@ package struct WebSocketHandshake: Sendable, Hashable {
             guard message.count(.upgrade) == 1, let upgrade = message.first(.upgrade),
                 message.spells(upgrade.valueRange, "websocket")
             else { throw .malformed("Upgrade is not 'websocket' alone") }
-            guard message.hasConnectionOption("upgrade") else { throw .malformed("Connection does not say 'upgrade'") }
+            guard message.hasConnectionOption("upgrade") else { throw .malformed("Connection has no 'upgrade'") }
         }
         let versions = message.values("sec-websocket-version")
         guard versions.count <= 1 else { throw .malformed("several versions") }
@@ -61,18 +62,18 @@ package struct WebSocketHandshake: Sendable, Hashable {
         self.extensions = message.values("sec-websocket-extensions").flatMap(WebSocketHandshake.names)
     }
 
-    /// What speaks against the app's `101`; nil if the tunnel may begin.
+    /// Why the app's `101` does not match the handshake; nil if the tunnel may begin.
     ///
     /// RFC 6455 §4.1.
-    package func objection(to answer: ResponseHead) -> String? {
-        let message = answer.message
-        guard answer.status == 101 else { return "the status is \(answer.status)" }
+    package func rejectionReason(for response: ResponseHead) -> String? {
+        let message = response.message
+        guard response.status == 101 else { return "the status is \(response.status)" }
         guard message.count(.upgrade) == 1, let upgrade = message.first(.upgrade),
             message.spells(upgrade.valueRange, "websocket")
         else { return "Upgrade is not 'websocket' alone" }
-        guard message.hasConnectionOption("upgrade") else { return "Connection does not say 'upgrade'" }
+        guard message.hasConnectionOption("upgrade") else { return "Connection has no 'upgrade'" }
         guard message.values("sec-websocket-accept") == [WebSocketKey.accept(self.key)] else {
-            return "Sec-WebSocket-Accept is not the answer to the key"
+            return "Sec-WebSocket-Accept does not match the key"
         }
         let chosen = message.values("sec-websocket-protocol")
         guard chosen.count <= 1, chosen.allSatisfy(self.protocols.contains) else { return "a subprotocol not offered" }
@@ -93,7 +94,7 @@ package struct WebSocketHandshake: Sendable, Hashable {
 }
 
 extension MessageHead {
-    /// The values of all fields of a name that has no meaning of its own.
+    /// The values of all fields of a name without a meaning to the gateway.
     fileprivate func values(_ lowerCase: String) -> [String] {
         self.fields.filter { $0.name == .other && self.spells($0.nameRange, lowerCase) }.map {
             self.text($0.valueRange)

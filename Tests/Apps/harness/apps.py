@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the apps that are put behind the gateway, each on a port of 127.0.0.1 and in a folder of its own."""
+"""Starts the apps behind the gateway, each on its own port of 127.0.0.1 and in its own folder."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class App:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()
 
 
@@ -170,7 +170,7 @@ def radicale(folder):
 
 
 def rabbitmq(folder, prefix=""):
-    """RabbitMQ with its management plugin, with an Erlang port mapper of its own."""
+    """RabbitMQ with its management plugin and its own Erlang port mapper."""
     app = App(folder, "rabbitmq", slow=120)
     mapper, distribution, amqp = free_port(), free_port(), free_port()
     (app.folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
@@ -199,7 +199,7 @@ def rabbitmq(folder, prefix=""):
 
 
 def jupyterlab(folder, base="/"):
-    """JupyterLab without a login of its own, since the gateway has signed the user in."""
+    """JupyterLab without its own login, since the gateway has signed the user in."""
     app = App(folder, "jupyterlab", slow=90)
     (app.folder / "notebooks").mkdir()
     home = {

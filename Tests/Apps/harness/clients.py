@@ -18,7 +18,7 @@ def session(fields):
     return made
 
 
-class Visitor(Chromium):
+class AppBrowser(Chromium):
     """A browser on the pages of an app; `failed` lists the requests of pages that failed."""
     def __init__(self, folder, url, *options):
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ class Visitor(Chromium):
         super().note(message)
 
     def until(self, expression, what):
-        """Waits longer than a page of a test may take: some apps load megabytes of scripts."""
+        """Waits longer than a page of a test should need: some apps load megabytes of scripts."""
         return eventually(lambda: self.evaluate(expression), what, 60)
 
     def open(self, url):
@@ -57,16 +57,16 @@ class Visitor(Chromium):
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
 def browses(folder, path, act, *options):
-    """A client for `Front.both`: Chromium goes to a path and does `act(visitor)`; gives what failed on the way."""
+    """A client for `Front.both`: Chromium goes to a path and does `act(browser)`; returns that and the requests that failed."""
     def client(url, fields):
-        with Visitor(folder / ("through" if fields else "direct"), url, *options) as visitor:
-            (visitor.sign_in if fields else visitor.go)(path)
-            value = act(visitor)
-            return {"value": value, "failed": sorted(set(map(str, visitor.failed)))}
+        with AppBrowser(folder / ("through" if fields else "direct"), url, *options) as browser:
+            (browser.sign_in if fields else browser.go)(path)
+            value = act(browser)
+            return {"value": value, "failed": sorted(set(map(str, browser.failed)))}
 
     return client

@@ -12,7 +12,7 @@ from support.processes import free_port
 from support.wirelog import Tap
 
 HOST = "localhost"
-#: Warnings that say nothing about the traffic: a debug build on a busy machine.
+#: Warnings that do not concern the traffic: a debug build on a busy machine.
 QUIET = "event loop was blocked"
 
 
@@ -67,7 +67,7 @@ class Front:
         self.take()
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         lines = self.gateway.log.splitlines()
         self.gateway.stop()
         for tap in (self.app_tap, self.direct_tap, self.client_tap):
@@ -91,15 +91,15 @@ class Front:
         self.take()
         try:
             direct = self.neutral(run(self.direct, {}))
-        except Exception as problem:
-            raise Unusable(f"the client fails at the app itself: {problem}") from problem
+        except Exception as error:
+            raise Unusable(f"the client fails at the app itself: {error}") from error
         self.recording.add(self.name, self.direct, self.take()[2])
         try:
             through = self.neutral(run(self.url, self.fields))
         except AssertionError:
             raise
-        except Exception as problem:
-            raise AssertionError(f"the client fails through the gateway only: {problem}") from problem
+        except Exception as error:
+            raise AssertionError(f"the client fails through the gateway only: {error}") from error
         assert through == direct, changes(direct, through)
         self.check(ignore)
         return through

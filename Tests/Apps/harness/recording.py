@@ -7,10 +7,10 @@ from pathlib import Path
 
 from support.differences import cookies
 
-MOST_EXCHANGES = 24
+MAX_EXCHANGES = 24
 #: The apps of these fronts are there to be asked in every way.
 MORE_EXCHANGES = {"http": 100, "chromium": 100}
-MOST_BYTES = 700
+MAX_BYTES = 700
 #: Fields whose values are secrets or differ from run to run.
 DROPPED = {
     "set-cookie", "server", "x-powered-by", "etag", "last-modified", "date", "authorization", "age", "via", "cookie"
@@ -33,7 +33,7 @@ class Recording:
         for one in exchanges:
             if one.response is None or one.response.status == 101 or not one.response.is_complete:
                 continue
-            if len(one.request.body) <= MOST_BYTES:
+            if len(one.request.body) <= MAX_BYTES:
                 found.setdefault(shape(one), sample(one, origin.partition("://")[2]))
 
     def write(self):
@@ -41,7 +41,7 @@ class Recording:
             if not found:
                 continue
             self.folder.mkdir(parents=True, exist_ok=True)
-            chosen = [found[key] for key in list(found)[:MORE_EXCHANGES.get(name, MOST_EXCHANGES)]]
+            chosen = [found[key] for key in list(found)[:MORE_EXCHANGES.get(name, MAX_EXCHANGES)]]
             lines = ",\n".join(json.dumps(one, ensure_ascii=True) for one in chosen)
             (self.folder / f"{name}.json").write_text(f"[\n{lines}\n]\n")
 
@@ -67,8 +67,8 @@ def sample(one, authority):
         return found + [("Cookie", pair) for pair in ("; ".join(cookies(message.all("cookie"))), ) if pair]
 
     body = clean(one.response.body.decode("latin-1"))
-    if len(body) > MOST_BYTES or not one.response.get("content-type", "").startswith(KEPT):
-        body = "x" * min(len(body), MOST_BYTES)
+    if len(body) > MAX_BYTES or not one.response.get("content-type", "").startswith(KEPT):
+        body = "x" * min(len(body), MAX_BYTES)
     return {
         "request":
         [clean(one.request.start),

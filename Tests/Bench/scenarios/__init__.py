@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios by name, in the order of the table. Each takes the stand and gives rows."""
+"""The scenarios by name, in the order of the table. Each gets the servers and returns rows."""
 
 from . import bodies, envoy, flat, handshakes, idle, latency, loops, posts, protocols, sign_ins, start
 
@@ -19,5 +19,5 @@ ALL = {
     "sign-ins": sign_ins.whole,
     "handshakes": handshakes.full,
     "loops": loops.two,
-    "start": start.first_answer,
+    "start": start.first_response,
 }

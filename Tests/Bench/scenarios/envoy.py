@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same requests beside Envoy, whose oauth2 filter signs people in as well."""
+"""The same requests beside Envoy, whose oauth2 filter signs users in as well."""
 
 import json
 import time
@@ -16,10 +16,10 @@ from .protocols import requests
 TYPES = "type.googleapis.com/envoy.extensions"
 
 
-def secret(stand, name, value):
+def secret(environment, name, value):
     kind = f"{TYPES}.transport_sockets.tls.v3.Secret"
     text = {"resources": [{"@type": kind, "name": name, "generic_secret": {"secret": {"inline_string": value}}}]}
-    path = stand.write(f"envoy-{name}.yaml", json.dumps(text))
+    path = environment.write(f"envoy-{name}.yaml", json.dumps(text))
     return {"name": name, "sds_config": {"path_config_source": {"path": str(path)}}}
 
 
@@ -29,12 +29,12 @@ def cluster(name, port):
     return {"name": name, "type": "STATIC", "load_assignment": {"cluster_name": name, "endpoints": places}}
 
 
-def oauth2(stand, port):
-    issuer = f"http://127.0.0.1:{stand.provider_port}/mock"
+def oauth2(environment, port):
+    issuer = f"http://127.0.0.1:{environment.provider_port}/mock"
     own = f"http://127.0.0.1:{port}"
     credentials = {
-        "client_id": "bench", "token_secret": secret(stand, "token", "secret"), "hmac_secret":
-            secret(stand, "hmac", "a key that only a benchmark has!")
+        "client_id": "bench", "token_secret": secret(environment, "token", "secret"), "hmac_secret":
+            secret(environment, "hmac", "a key that only a benchmark has!")
     }
     return {
         "@type": f"{TYPES}.filters.http.oauth2.v3.OAuth2", "config": {
@@ -47,12 +47,12 @@ def oauth2(stand, port):
     }
 
 
-def configuration(stand, port):
+def configuration(environment, port):
     fields = {"x-forwarded-user": "mock:ada", "x-forwarded-email": "ada@example.com"}
     added = [{"header": {"key": name, "value": value}} for name, value in fields.items()]
     route = {"match": {"prefix": "/"}, "route": {"cluster": "app"}, "request_headers_to_add": added}
     filters = [
-        {"name": "envoy.filters.http.oauth2", "typed_config": oauth2(stand, port)},
+        {"name": "envoy.filters.http.oauth2", "typed_config": oauth2(environment, port)},
         {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{TYPES}.filters.http.router.v3.Router"}}
     ]
     manager = {
@@ -62,38 +62,38 @@ def configuration(stand, port):
     }
     chain = {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
     address = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
-    clusters = [cluster("app", stand.app_port), cluster("provider", stand.provider_port)]
+    clusters = [cluster("app", environment.app_port), cluster("provider", environment.provider_port)]
     resources = {"listeners": [{"address": address, "filter_chains": [chain]}], "clusters": clusters}
     return {"node": {"id": "bench", "cluster": "bench"}, "static_resources": resources}
 
 
 @contextmanager
-def running(stand):
-    """An Envoy in front of the app, and the cookies of somebody who signed in there."""
+def running(environment):
+    """An Envoy in front of the app, and the cookies of a user who signed in there."""
     port, = free_ports(1)
-    file = stand.write("envoy.yaml", json.dumps(configuration(stand, port)))
+    file = environment.write("envoy.yaml", json.dumps(configuration(environment, port)))
     more = ["--concurrency", 1, "--base-id", time.time_ns() % 30000, "-l", "error"]
-    child = stand.children.start("envoy", [stand.options.envoy, "-c", file, *more], stand.measured)
+    child = environment.children.start("envoy", [environment.options.envoy, "-c", file, *more], environment.measured)
     try:
         child.wait_listening(port)
         with Browser(port) as browser:
             browser.sign_in()
             yield child, Place(port, cookies=(browser.cookie, ))
     finally:
-        stand.children.stop(child)
+        environment.children.stop(child)
 
 
-def oauth2_filter(stand):
+def oauth2_filter(environment):
     """authenticated HTTP/1.1 beside Envoy's oauth2 filter; needs --envoy"""
-    if not stand.options.envoy:
+    if not environment.options.envoy:
         raise Skip("no Envoy was named with --envoy")
-    with stand.gateway() as gateway, running(stand) as (child, place):
+    with environment.gateway() as gateway, running(environment) as (child, place):
         subjects = {
-            "envoy": requests(stand, child.pid, place), "ours": requests(stand, gateway.pid, gateway.place())
+            "envoy": requests(environment, child.pid, place), "ours": requests(environment, gateway.pid, gateway.place())
         }
-        found = rounds(subjects, stand.options.rounds)
+        found = rounds(subjects, environment.options.rounds)
     ours, envoy = found["ours"], found["envoy"]
     yield Row(
-        "envoy", "HTTP/1.1, CPU for each request; both sign people in", microseconds(ours.cost),
+        "envoy", "HTTP/1.1, CPU for each request; both sign users in", microseconds(ours.cost),
         f"Envoy's oauth2 filter {microseconds(envoy.cost)}", ratio(envoy.costs, ours.costs), "times ours", least=2.9
     )

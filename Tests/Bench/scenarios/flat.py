@@ -14,13 +14,13 @@ from .protocols import requests
 FLAT = 1.1
 
 
-def compared(stand, name, what, few, many, places=(None, None)):
+def compared(environment, name, what, few, many, places=(None, None)):
     """The cost of a request at two gateways that differ in one thing."""
     subjects = {
-        "few": requests(stand, few.pid, places[0] or few.place()),
-        "many": requests(stand, many.pid, places[1] or many.place()),
+        "few": requests(environment, few.pid, places[0] or few.place()),
+        "many": requests(environment, many.pid, places[1] or many.place()),
     }
-    found = rounds(subjects, stand.options.rounds)
+    found = rounds(subjects, environment.options.rounds)
     yield Row(
         name, f"CPU for each request, {what}", microseconds(found["many"].cost),
         f"Gatehouse with one {microseconds(found['few'].cost)}", ratio(found["many"].costs, found["few"].costs),
@@ -28,22 +28,22 @@ def compared(stand, name, what, few, many, places=(None, None)):
     )
 
 
-def routes(stand):
+def routes(environment):
     """one route against 10,000"""
-    many = stand.options.routes
-    with stand.gateway() as one, stand.gateway(routes=many) as other:
-        yield from compared(stand, "routes", f"{many:,} routes against one", one, other)
+    many = environment.options.routes
+    with environment.gateway() as one, environment.gateway(routes=many) as other:
+        yield from compared(environment, "routes", f"{many:,} routes against one", one, other)
 
 
-def providers(stand):
+def providers(environment):
     """one provider against 200"""
-    many = stand.options.providers
-    with stand.gateway() as one, stand.gateway(providers=many) as other:
-        yield from compared(stand, "providers", f"{many:,} providers against one", one, other)
+    many = environment.options.providers
+    with environment.gateway() as one, environment.gateway(providers=many) as other:
+        yield from compared(environment, "providers", f"{many:,} providers against one", one, other)
 
 
 def fill(path, wanted):
-    """Adds copies of the one real session, each with random bytes in place of its own."""
+    """Adds copies of the one real session, each with other random bytes."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         columns = database.execute("PRAGMA table_info(session)").fetchall()
         indices = database.execute("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'session' AND type = 'index'")
@@ -66,19 +66,19 @@ def fill(path, wanted):
         return database.execute("SELECT COUNT(*) FROM session").fetchone()[0]
 
 
-def sessions(stand):
-    """one stored session against 1,000,000; the requests are of one person"""
-    with stand.gateway() as one, stand.gateway() as other:
+def sessions(environment):
+    """one stored session against 1,000,000; all requests are from one user"""
+    with environment.gateway() as one, environment.gateway() as other:
         other.stop()
-        stored = fill(other.database, stand.options.stored)
+        stored = fill(other.database, environment.options.stored)
         other.start()
-        yield from compared(stand, "sessions", f"{stored:,} stored sessions against one", one, other)
+        yield from compared(environment, "sessions", f"{stored:,} stored sessions against one", one, other)
 
 
 def signed_in(gateway, count):
-    """The cookies of so many people who really signed in."""
+    """The cookies of this many users who really signed in."""
     def one(number):
-        with Browser(gateway.port, f"person{number}") as browser:
+        with Browser(gateway.port, f"user{number}") as browser:
             browser.sign_in()
             return browser.cookie
 
@@ -86,11 +86,11 @@ def signed_in(gateway, count):
         return tuple(pool.map(one, range(count)))
 
 
-def many_sessions(stand):
-    """requests of one person against requests of many people in turn"""
-    many = stand.options.people
-    with stand.gateway() as one, stand.gateway() as other:
+def many_sessions(environment):
+    """requests of one user against requests of many users in turn"""
+    many = environment.options.users
+    with environment.gateway() as one, environment.gateway() as other:
         cookies = signed_in(other, many)
         # Two cookies of one session, so that wrk does the same work for both.
         places = one.place(cookies=[one.cookie, one.cookie]), other.place(cookies=cookies)
-        yield from compared(stand, "many-sessions", f"{many:,} people in turn against one", one, other, places)
+        yield from compared(environment, "many-sessions", f"{many:,} users in turn against one", one, other, places)

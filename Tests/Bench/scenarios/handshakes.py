@@ -19,18 +19,18 @@ def connect(place, seconds):
     return count
 
 
-def full(stand):
+def full(environment):
     """full TLS handshakes beside nginx"""
-    seconds = stand.options.seconds
-    with stand.gateway() as gateway:
-        ours, theirs = gateway.place("h1-tls"), stand.beside.place("h1-tls")
+    seconds = environment.options.seconds
+    with environment.gateway() as gateway:
+        ours, theirs = gateway.place("h1-tls"), environment.beside.place("h1-tls")
         for place in (ours, theirs):
             connect(place, 0.5)
         subjects = {
-            "nginx": lambda: cost_of(stand.beside.pid, lambda: connect(theirs, seconds)),
+            "nginx": lambda: cost_of(environment.beside.pid, lambda: connect(theirs, seconds)),
             "ours": lambda: cost_of(gateway.pid, lambda: connect(ours, seconds)),
         }
-        found = rounds(subjects, stand.options.rounds)
+        found = rounds(subjects, environment.options.rounds)
     mine, nginx = found["ours"], found["nginx"]
     yield Row(
         "handshakes", "CPU for a new TLS connection with a full handshake (P-256) and one request",

@@ -11,7 +11,7 @@ NAMES = {"h1": "plain", "h1-tls": "TLS"}
 
 
 def grown_by(pid, place, count):
-    """KiB for each of so many connections, each after one request."""
+    """KiB for each of this many connections, each after one request."""
     context = tls_context() if place.tls else None
     wires = []
     try:
@@ -29,14 +29,14 @@ def grown_by(pid, place, count):
             wire.close()
 
 
-def connections(stand):
+def connections(environment):
     """memory of idle connections, plain and over TLS"""
-    count = min(stand.options.idle, stand.options.descriptors - 500)
+    count = min(environment.options.idle, environment.options.descriptors - 500)
     for protocol, most in TARGETS.items():
-        beside = Beside(stand)
+        beside = Beside(environment)
         nginx = grown_by(beside.pid, beside.place(protocol), count)
         beside.stop()
-        with stand.gateway() as gateway:
+        with environment.gateway() as gateway:
             ours = grown_by(gateway.pid, gateway.place(protocol), count)
         yield Row(
             "idle", f"memory of an idle {NAMES[protocol]} connection, {count:,} open", f"{ours:.1f} KiB",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the slowest hundredth waits while both have half of the load that they can take."""
+"""The 99th percentile of the response time at half of the load that both can handle."""
 
 import statistics
 
@@ -11,11 +11,11 @@ def percentile(values, part):
     return values[min(len(values) - 1, int(len(values) * part))]
 
 
-def half_load(stand):
-    """99th percentile of the time to an answer, at half of the load that both can take"""
-    options, generator = stand.options, stand.generator
-    with stand.gateway() as gateway:
-        places = {"nginx": stand.beside.place(), "ours": gateway.place()}
+def half_load(environment):
+    """99th percentile of the response time, at half of the load that both can handle"""
+    options, generator = environment.options, environment.generator
+    with environment.gateway() as gateway:
+        places = {"nginx": environment.beside.place(), "ours": gateway.place()}
         fastest = {name: generator.wrk(place, 2) for name, place in places.items()}
         rate = min(one["requests"] / one["seconds"] for one in fastest.values()) / 2
         slowest, middle = {"nginx": [], "ours": []}, {"nginx": [], "ours": []}
@@ -29,6 +29,6 @@ def half_load(stand):
         for name in places
     }
     yield Row(
-        "latency", f"time to an answer at {rate:.0f} requests/s, half of what both can take", shown["ours"],
+        "latency", f"time to a response at {rate:.0f} requests/s, half of what both can handle", shown["ours"],
         f"nginx {shown['nginx']}", ratio(slowest["ours"], slowest["nginx"]), "of nginx at 99 %", most=1.2
     )

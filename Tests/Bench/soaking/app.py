@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An app that says in each answer whom it was told about: uploads, downloads, server-sent events, WebSocket.
+"""An app that returns the user it got in each response: uploads, downloads, server-sent events, WebSocket.
 
     app.py PORT
 """
@@ -17,7 +17,7 @@ PATTERN = bytes(range(256)) * 256
 
 
 class Request:
-    """A head that was read; the body is still to be taken."""
+    """A head that was read; the body is not read yet."""
 
     def __init__(self, head):
         first, *lines = head.decode("latin-1").split("\r\n")
@@ -25,7 +25,7 @@ class Request:
         self.parts = target.partition("?")[0].strip("/").split("/")
         pairs = [line.partition(":") for line in lines if line]
         self.fields = {name.lower(): value.strip() for name, _, value in pairs}
-        self.user = self.fields.get("x-forwarded-user", "nobody")
+        self.user = self.fields.get("x-forwarded-user", "anonymous")
 
     async def body(self, reader):
         """Length and checksum of the body."""
@@ -87,7 +87,7 @@ def framed(opcode, data):
 
 
 async def websocket(request, reader, writer):
-    """Says who it is first, then sends back what it gets, with the name before it."""
+    """Sends its user first, then echoes what it gets, with the user before it."""
     key = request.fields["sec-websocket-key"].encode()
     accept = base64.b64encode(hashlib.sha1(key + WEBSOCKET).digest()).decode()
     fields = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Accept": accept}
@@ -105,7 +105,7 @@ async def websocket(request, reader, writer):
 
 
 async def respond(request, reader, writer):
-    """Answers one request; whether the connection can have another one."""
+    """Responds to one request; whether the connection can have another one."""
     kind = request.parts[1] if len(request.parts) > 1 else "who"
     if kind == "ws" and request.fields.get("upgrade", "").lower() == "websocket":
         await websocket(request, reader, writer)
@@ -115,7 +115,7 @@ async def respond(request, reader, writer):
         await events(request, writer)
     elif kind == "down":
         size = int(request.parts[-1])
-        writer.write(head("200 OK", Content_Length=size, X_Told=request.user))
+        writer.write(head("200 OK", Content_Length=size, X_User=request.user))
         for start in range(0, size, len(PATTERN)):
             writer.write(PATTERN[:size - start])
             await writer.drain()

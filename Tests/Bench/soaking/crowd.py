@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bulk of the load: many connections of a few people, with wrk, each answer checked."""
+"""The bulk of the load: many connections of a few users, with wrk, each response checked."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import re
 from load import Place
 from processes import Overdue, Trouble, program, run
 
-PAUSE = 10  # milliseconds between an answer and the next request of a connection, on average
+PAUSE = 10  # milliseconds between a response and the next request of a connection, on average
 
 SCRIPT = """
 local users, cookies, threads = {%s}, {%s}, {}
@@ -42,35 +42,35 @@ end
 
 
 class Crowd:
-    """Some people with many connections; wrk runs in slices, so that a failure is seen before the end."""
+    """Some users with many connections; wrk runs in slices, so that a failure is seen before the end."""
 
-    def __init__(self, stand, people, rate):
-        self.stand, self.people = stand, people
+    def __init__(self, environment, accounts, rate):
+        self.environment, self.accounts = environment, accounts
         self.slices, self.lost = 0, 0
-        self.connections = max(len(people), int(rate * (PAUSE + 1) / 1000))
+        self.connections = max(len(accounts), int(rate * (PAUSE + 1) / 1000))
 
     def slice(self, tally, seconds):
-        """So many seconds of load; a wrk that does not come to its end says nothing about the gateway."""
+        """This many seconds of load; a wrk that does not end proves nothing about the gateway."""
         self.slices += 1
         try:
             self.load(tally, seconds)
-        except Overdue as problem:
+        except Overdue as error:
             self.lost += 1
-            print(f"crowd: a slice is lost: {problem}", flush=True)
+            print(f"crowd: a slice is lost: {error}", flush=True)
 
     @property
-    def complaints(self):
-        """A few lost slices are no reason to begin anew."""
+    def findings(self):
+        """Reported if more than one slice in twenty was lost."""
         too_many = self.lost * 20 > self.slices
         return [f"{self.lost} of {self.slices} slices of the crowd are lost"] if too_many else []
 
     def load(self, tally, seconds):
-        users = ",".join(json.dumps(person.user) for person in self.people)
-        cookies = ",".join(json.dumps(person.fields["Cookie"]) for person in self.people)
-        script = self.stand.write("crowd.lua", SCRIPT % (users, cookies, 2 * PAUSE))
-        amount = [f"-t{len(self.people)}", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s"]
-        address = Place(self.people[0].gateway.port, path="/who").url
-        status, output = run([program("wrk"), *amount, "-s", script, address], seconds + 30, self.stand.clients)
+        users = ",".join(json.dumps(account.user) for account in self.accounts)
+        cookies = ",".join(json.dumps(account.fields["Cookie"]) for account in self.accounts)
+        script = self.environment.write("crowd.lua", SCRIPT % (users, cookies, 2 * PAUSE))
+        amount = [f"-t{len(self.accounts)}", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s"]
+        address = Place(self.accounts[0].gateway.port, path="/who").url
+        status, output = run([program("wrk"), *amount, "-s", script, address], seconds + 30, self.environment.clients)
         found = re.search(r"^RESULT (.*)$", output, re.M)
         if status or not found:
             raise Trouble(f"wrk failed:\n{output[-1500:]}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of traffic. Each is a function that does one round of its kind and checks every answer."""
+"""The kinds of traffic. Each is a function that does one round of its kind and checks every response."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from .app import PATTERN
 
 
 class Wrong(Trouble):
-    """An answer that is not the one that was due."""
+    """A response that is not the expected one."""
 
 
 class Tally:
@@ -47,8 +47,8 @@ def expect(actual, wanted, what):
         raise Wrong(f"{what}: {actual!r} where {wanted!r} was due")
 
 
-class Person:
-    """Somebody who is signed in, and the ways to ask as them."""
+class Account:
+    """A signed-in user, and the requests that they make."""
 
     def __init__(self, gateway, name):
         self.gateway, self.name, self.user = gateway, name, f"mock:{name}"
@@ -64,94 +64,94 @@ class Person:
 
 
 class Kept:
-    """A connection that is made anew when the gateway has said that it closes it."""
+    """A connection that is opened again when the gateway has announced that it closes it."""
 
-    def __init__(self, person):
-        self.person, self.wire = person, person.wire()
+    def __init__(self, account):
+        self.account, self.wire = account, account.wire()
 
     def ask(self, method, target, fields=(), body=None):
-        answer = self.wire.ask(method, target, {**self.person.fields, **dict(fields)}, body)
-        if (answer.first("connection") or "").lower() == "close":
+        response = self.wire.ask(method, target, {**self.account.fields, **dict(fields)}, body)
+        if (response.first("connection") or "").lower() == "close":
             self.wire.close()
-            self.wire = self.person.wire()
-        return answer
+            self.wire = self.account.wire()
+        return response
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.wire.close()
 
 
-def pages(person, tally):
+def pages(account, tally):
     """Requests over one kept connection, for two apps."""
-    with Kept(person) as kept:
+    with Kept(account) as kept:
         for number in range(100):
             if number % 2:
-                answer, wanted = kept.ask("GET", "/who"), person.user
+                response, wanted = kept.ask("GET", "/who"), account.user
             else:
-                answer, wanted = kept.ask("GET", "/live/who"), f"{person.user} 0 0"
-            expect((answer.status, answer.body.decode()), (200, wanted), "a page")
+                response, wanted = kept.ask("GET", "/live/who"), f"{account.user} 0 0"
+            expect((response.status, response.body.decode()), (200, wanted), "a page")
             tally.add("pages")
             if tally.stop.wait(random.uniform(0, 0.02)):
                 return
 
 
-def uploads(person, tally):
+def uploads(account, tally):
     """Bodies of all sizes, with a length or in chunks."""
-    with Kept(person) as kept:
+    with Kept(account) as kept:
         for _ in range(10):
             body = os.urandom(1024) * random.choice([0, 1, 20, 300, 3000])
             if body and random.random() < 0.5:
-                kept.wire.socket.sendall(chunked_head(kept, person))
+                kept.wire.socket.sendall(chunked_head(kept, account))
                 for start in range(0, len(body), 50000):
                     part = body[start:start + 50000]
                     kept.wire.socket.sendall(b"%x\r\n%s\r\n" % (len(part), part))
                 kept.wire.socket.sendall(b"0\r\n\r\n")
-                answer = kept.wire.answer()
+                response = kept.wire.response()
             else:
-                answer = kept.ask("PUT", "/live/up", body=body)
-            wanted = f"{person.user} {len(body)} {zlib.crc32(body)}"
-            expect((answer.status, answer.body.decode()), (200, wanted), "an upload")
+                response = kept.ask("PUT", "/live/up", body=body)
+            wanted = f"{account.user} {len(body)} {zlib.crc32(body)}"
+            expect((response.status, response.body.decode()), (200, wanted), "an upload")
             tally.add("uploads")
             if tally.stop.wait(random.uniform(0, 0.2)):
                 return
 
 
-def chunked_head(kept, person):
-    lines = "".join(f"{name}: {value}\r\n" for name, value in person.fields.items())
+def chunked_head(kept, account):
+    lines = "".join(f"{name}: {value}\r\n" for name, value in account.fields.items())
     host = f"Host: 127.0.0.1:{kept.wire.port}\r\n"
     return f"PUT /live/up HTTP/1.1\r\n{host}{lines}Transfer-Encoding: chunked\r\n\r\n".encode()
 
 
-def downloads(person, tally):
+def downloads(account, tally):
     """Bodies of all sizes."""
-    with Kept(person) as kept:
+    with Kept(account) as kept:
         for _ in range(10):
             size = random.choice([1, 5000, 70000, 2000000])
-            answer = kept.ask("GET", f"/live/down/{size}")
-            expect((answer.status, answer.first("x-told")), (200, person.user), "a download")
-            expect(zlib.crc32(answer.body), zlib.crc32((PATTERN * (size // len(PATTERN) + 1))[:size]), "its bytes")
+            response = kept.ask("GET", f"/live/down/{size}")
+            expect((response.status, response.first("x-user")), (200, account.user), "a download")
+            expect(zlib.crc32(response.body), zlib.crc32((PATTERN * (size // len(PATTERN) + 1))[:size]), "its bytes")
             tally.add("downloads")
             if tally.stop.wait(random.uniform(0, 0.2)):
                 return
 
 
-def events(person, tally):
+def events(account, tally):
     """Server-sent events, each at its time."""
-    with Kept(person) as kept:
-        answer = kept.ask("GET", "/live/events/50", {"Accept": "text/event-stream"})
-        wanted = "".join(f"id: {number}\ndata: {person.user} {number}\n\n" for number in range(50))
-        expect((answer.status, answer.body.decode()), (200, wanted), "a stream of events")
+    with Kept(account) as kept:
+        response = kept.ask("GET", "/live/events/50", {"Accept": "text/event-stream"})
+        wanted = "".join(f"id: {number}\ndata: {account.user} {number}\n\n" for number in range(50))
+        expect((response.status, response.body.decode()), (200, wanted), "a stream of events")
         tally.add("events", 50)
 
 
-def sign_ins(person, tally):
+def sign_ins(account, tally):
     """In, a page, out; then the old cookie opens nothing."""
-    name = f"{person.name}-{random.randrange(10000)}"
-    with Browser(person.gateway.port, name) as browser:
+    name = f"{account.name}-{random.randrange(10000)}"
+    with Browser(account.gateway.port, name) as browser:
         expect(browser.sign_in("/live/who").body.decode(), f"mock:{name} 0 0", "the page after a sign-in")
-        cookie, address = browser.cookie, f"http://127.0.0.1:{person.gateway.port}/who"
+        cookie, address = browser.cookie, f"http://127.0.0.1:{account.gateway.port}/who"
         expect(browser.send("GET", address).body.decode(), f"mock:{name}", "a page before the sign-out")
         if browser.sign_out().status not in (200, 302, 303):
             raise Wrong("the sign-out was refused")
@@ -163,20 +163,20 @@ def sign_ins(person, tally):
     tally.stop.wait(random.uniform(0, 0.1))
 
 
-def websockets(person, tally):
-    """A WebSocket that says who it is and sends back what it gets."""
+def websockets(account, tally):
+    """A WebSocket that sends its user and echoes what it gets."""
     import websocket
 
-    address = f"ws://127.0.0.1:{person.gateway.port}/live/ws"
-    origin = f"http://127.0.0.1:{person.gateway.port}"
-    options = {"cookie": person.fields["Cookie"], "origin": origin, "timeout": 20}
+    address = f"ws://127.0.0.1:{account.gateway.port}/live/ws"
+    origin = f"http://127.0.0.1:{account.gateway.port}"
+    options = {"cookie": account.fields["Cookie"], "origin": origin, "timeout": 20}
     connection = websocket.create_connection(address, **options)
     try:
-        expect(connection.recv(), person.user, "the first message of a WebSocket")
+        expect(connection.recv(), account.user, "the first message of a WebSocket")
         for number in range(50):
             text = f"{number} " + "x" * random.randrange(2000)
             connection.send(text)
-            expect(connection.recv(), f"{person.user} {text}", "a message of a WebSocket")
+            expect(connection.recv(), f"{account.user} {text}", "a message of a WebSocket")
             tally.add("websockets")
             if tally.stop.wait(random.uniform(0, 0.04)):
                 return
@@ -184,39 +184,39 @@ def websockets(person, tally):
         connection.close()
 
 
-# What HTTP/2 needs to be checked answer by answer.
+# What HTTP/2 needs to be checked response by response.
 HTTP2_PACKAGES = ("httpx", "h2")
 
 
-def http2_unchecked(person, tally):
-    """Some seconds of h2load, which looks at the status of the answers only."""
-    place = Place(person.gateway.secure_port, True, (person.fields["Cookie"], ), "/who")
-    tally.add("http2", person.gateway.stand.generator.h2load(place, 3, ["-c", 2, "-m", 4, "--rps", 100]))
+def http2_unchecked(account, tally):
+    """Some seconds of h2load, which checks the status of the responses only."""
+    place = Place(account.gateway.secure_port, True, (account.fields["Cookie"], ), "/who")
+    tally.add("http2", account.gateway.environment.generator.h2load(place, 3, ["-c", 2, "-m", 4, "--rps", 100]))
 
 
-def http2(person, tally):
+def http2(account, tally):
     """Requests over one HTTP/2 connection, several at a time."""
     if not all(map(importlib.util.find_spec, HTTP2_PACKAGES)):
-        return http2_unchecked(person, tally)
-    return http2_checked(person, tally)
+        return http2_unchecked(account, tally)
+    return http2_checked(account, tally)
 
 
-def http2_checked(person, tally):
+def http2_checked(account, tally):
     import asyncio
 
     import httpx
 
-    address = f"https://127.0.0.1:{person.gateway.secure_port}"
+    address = f"https://127.0.0.1:{account.gateway.secure_port}"
 
     async def one(client, number):
         body = os.urandom(1024) * (number % 5)
-        answer = await client.put(f"{address}/live/up", content=body)
-        wanted = ("HTTP/2", 200, f"{person.user} {len(body)} {zlib.crc32(body)}")
-        expect((answer.http_version, answer.status_code, answer.text), wanted, "an answer over HTTP/2")
+        response = await client.put(f"{address}/live/up", content=body)
+        wanted = ("HTTP/2", 200, f"{account.user} {len(body)} {zlib.crc32(body)}")
+        expect((response.http_version, response.status_code, response.text), wanted, "a response over HTTP/2")
         tally.add("http2")
 
     async def several():
-        options = {"http2": True, "verify": False, "headers": person.fields, "timeout": 20, "trust_env": False}
+        options = {"http2": True, "verify": False, "headers": account.fields, "timeout": 20, "trust_env": False}
         async with httpx.AsyncClient(**options) as client:
             for _ in range(20):
                 await asyncio.gather(*(one(client, number) for number in range(10)))
@@ -233,12 +233,12 @@ KINDS = {
 }
 
 
-def keep_on(kind, person, tally):
+def keep_on(kind, account, tally):
     """Rounds of one kind until the end; what goes wrong is noted and the next round begins."""
     while not tally.stop.is_set():
         try:
-            KINDS[kind](person, tally)
-        except Exception as problem:
+            KINDS[kind](account, tally)
+        except Exception as error:
             if not tally.stop.is_set():
-                tally.fail(kind, f"{person.name}: {type(problem).__name__}: {problem}")
+                tally.fail(kind, f"{account.name}: {type(error).__name__}: {error}")
                 tally.stop.wait(0.5)

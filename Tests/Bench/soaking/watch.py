@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps an eye on a program: memory and descriptors, again and again, and whether they stand still."""
+"""Watches memory and descriptors of a program, and whether they grow."""
 
 import csv
 import statistics
@@ -9,11 +9,11 @@ import time
 from measure import cpu_seconds, descriptors, rss_kib
 
 COLUMNS = ["seconds", "rss_kib", "descriptors", "cpu_seconds", "done", "failed"]
-MOST_GROWTH, MOST_DESCRIPTORS = 1.05, 5
+MAX_GROWTH, MAX_DESCRIPTORS = 1.05, 5
 
 
 class Watch:
-    """Samples in a thread of its own, until it is told to end; each is written at once."""
+    """Samples in its own thread until it is stopped; each is written at once."""
 
     def __init__(self, pid, tally, path, every):
         self.pid, self.tally, self.path, self.every = pid, tally, path, every
@@ -39,7 +39,7 @@ class Watch:
         self.thread.start()
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.over.set()
         self.thread.join()
 
@@ -59,13 +59,13 @@ class Watch:
         (first, *_, start, _, _), (last, *_, end, _, _) = self.samples[0], self.samples[-1]
         return (end - start) / (last - first)
 
-    def complaints(self):
+    def findings(self):
         memory, files = self.quarters("rss_kib"), self.quarters("descriptors")
         if memory is None:
-            return ["too few samples to say whether memory stands still; run it longer"]
+            return ["too few samples to decide whether memory grows; run it longer"]
         found = []
-        if memory[1] > memory[0] * MOST_GROWTH:
+        if memory[1] > memory[0] * MAX_GROWTH:
             found.append(f"memory grew from {memory[0]:.0f} to {memory[1]:.0f} KiB")
-        if files[1] > files[0] + MOST_DESCRIPTORS:
+        if files[1] > files[0] + MAX_DESCRIPTORS:
             found.append(f"descriptors grew from {files[0]:.0f} to {files[1]:.0f}")
         return found

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that the gateway has to refuse: id, what is wrong, the bytes, the status.
+"""Requests that the gateway must reject: id, what is wrong, the bytes, the status.
 
-Each goes to an address that is open to everybody, so that whatever is not refused would reach the app.
+Each goes to a public path, so that a request that is not rejected would reach the app.
 """
 
 HOST = b"Host: gate.localhost\r\n"

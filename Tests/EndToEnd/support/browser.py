@@ -41,14 +41,14 @@ class Browser:
         tls = {"tls": tls_context(), "server_name": host} if parts.scheme == "https" else {}
         with Wire(parts.port or (443 if tls else 80), **tls) as wire:
             wire.send(head.encode("latin-1") + b"\r\n" + data)
-            answer = wire.answer(method)
-        assert answer is not None, f"no answer to {method} {url}"
-        answer.url = url
+            response = wire.response(method)
+        assert response is not None, f"no response to {method} {url}"
+        response.url = url
         self.url = url
-        self.history.append((method, url, answer.status))
-        for line in answer.all("set-cookie"):
+        self.history.append((method, url, response.status))
+        for line in response.all("set-cookie"):
             self._store(host, line)
-        return answer
+        return response
 
     def _store(self, host, line):
         self.set_cookies.append((host, line))
@@ -61,16 +61,16 @@ class Browser:
             jar[name] = value
 
     def visit(self, url, method="GET", body=None, stop=None, fields=None, at_most=15):
-        """Goes to an address and follows redirects; stops before an address that `stop` accepts."""
-        answer = self.send(method, url, body, fields)
+        """Opens a URL and follows redirects; stops before a URL that `stop` accepts."""
+        response = self.send(method, url, body, fields)
         for _ in range(at_most):
-            if answer.status not in (301, 302, 303, 307, 308):
-                return answer
-            url = urljoin(answer.url, answer.get("location"))
+            if response.status not in (301, 302, 303, 307, 308):
+                return response
+            url = urljoin(response.url, response.get("location"))
             if stop and stop(url):
-                answer.next = url
-                return answer
-            answer = self.send("GET", url)
+                response.next = url
+                return response
+            response = self.send("GET", url)
         raise AssertionError(f"redirected in circles: {self.history}")
 
     def submit(self, page, button=0, form=0, stop=None):
@@ -81,16 +81,16 @@ class Browser:
         return self.visit(urljoin(page.url, action), method, body, stop=stop)
 
     def begin(self, provider, rd="/"):
-        """Starts a sign-in; gives the address at the provider."""
-        answer = self.send("GET", "/oauth2/start/" + provider + "?" + urlencode({"rd": rd}))
-        assert answer.status in (302, 303), answer
-        return answer.get("location")
+        """Starts a sign-in; returns the URL at the provider."""
+        response = self.send("GET", "/oauth2/start/" + provider + "?" + urlencode({"rd": rd}))
+        assert response.status in (302, 303), response
+        return response.get("location")
 
     def authorize(self, address):
-        """Lets the provider agree; gives the address of the callback."""
-        answer = Browser().send("GET", address)
-        assert answer.status in (302, 303), answer
-        return answer.get("location")
+        """Lets the provider agree; returns the URL of the callback."""
+        response = Browser().send("GET", address)
+        assert response.status in (302, 303), response
+        return response.get("location")
 
     def sign_in(self, provider, rd="/"):
         """A whole sign-in; gives the page at the end."""
@@ -106,7 +106,7 @@ class Browser:
 
 
 def links(page):
-    """The addresses of the links of a page."""
+    """The URLs of the links of a page."""
     return [unescape(value) for value in re.findall(r'<a [^>]*href="([^"]*)"', page.text)]
 
 

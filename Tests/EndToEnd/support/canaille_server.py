@@ -24,11 +24,11 @@ def fill(settings):
 
     store = Backend.instance
     users = []
-    for name, person in settings["people"].items():
-        given, _, family = person["name"].partition(" ")
+    for name, account in settings["users"].items():
+        given, _, family = account["name"].partition(" ")
         user = models.User(
-            user_name=name, display_name=name, formatted_name=person["name"], given_name=given, family_name=family,
-            emails=[person["email"]], password=name
+            user_name=name, display_name=name, formatted_name=account["name"], given_name=given, family_name=family,
+            emails=[account["email"]], password=name
         )
         store.save(user)
         users.append(user)

@@ -41,7 +41,7 @@ def key_pin(public_key):
 
 
 def general_name(text):
-    """The DER of one alternative name, whatever it holds: an address, a URI, an e-mail address or a host name."""
+    """The DER of one alternative name: an IP address, a URI, an email address or a host name."""
     try:
         tag, value = 0x87, ipaddress.ip_address(text).packed
     except ValueError:
@@ -77,7 +77,7 @@ def builder(name, public_key, valid):
 
 
 def write(path, data, mode=0o644):
-    """Replaces a file in one step, so that nobody reads half of it; gives its path."""
+    """Replaces a file atomically; returns its path."""
     temporary = Path(f"{path}.new")
     temporary.touch(mode)
     temporary.write_text(data)
@@ -117,7 +117,7 @@ class Certificate:
 
     @property
     def chain(self):
-        """The intermediates from its issuer up, without the root: what a proper server sends after it."""
+        """The intermediates from its issuer up, without the root: what a correct server sends after it."""
         found, above = [], self.issuer
         while above and above.issuer:
             found.append(above)
@@ -186,7 +186,7 @@ class Leaf(Certificate):
         return Leaf(issuer or self.issuer, names, key, common_name, valid or old_valid, usages)
 
     def files(self, folder, name="server", chain=None):
-        """Writes itself with `chain` (its own unless told) and its key; gives both paths."""
+        """Writes itself with `chain` (by default its own) and its key; returns both paths."""
         folder = Path(folder)
         certificates = self.chain if chain is None else chain
         return (

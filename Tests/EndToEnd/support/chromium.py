@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chromium, as a person uses it."""
+"""Chromium, controlled as a user would."""
 
 import json
 import shutil
@@ -25,10 +25,10 @@ class Chromium:
         ready = folder / "profile" / "DevToolsActivePort"
         eventually(lambda: ready.exists() and ready.read_text().count("\n"), "chromium is up", 30)
         port = ready.read_text().splitlines()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as answer:
-            page = next(page for page in json.load(answer) if page["type"] == "page")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as response:
+            page = next(page for page in json.load(response) if page["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], suppress_origin=True, timeout=30)
-        self.number, self.problems, self.loads = 0, [], 0
+        self.number, self.errors, self.loads = 0, [], 0
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -39,7 +39,7 @@ class Chromium:
             message = json.loads(self.socket.recv())
             if message.get("id") == self.number:
                 if "navigated" in message.get("error", {}).get("message", ""):
-                    return {"result": {}}  # The page it was about is gone, so there is nothing to say of it.
+                    return {"result": {}}  # The page of this message has been left, so the message is dropped.
                 assert "error" not in message, message
                 return message["result"]
             self.note(message)
@@ -50,11 +50,11 @@ class Chromium:
             case "Page.loadEventFired":
                 self.loads += 1
             case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
-                self.problems.append(parameters["entry"])
+                self.errors.append(parameters["entry"])
             case "Runtime.exceptionThrown":
-                self.problems.append(parameters)
+                self.errors.append(parameters)
             case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning"):
-                self.problems.append(parameters)
+                self.errors.append(parameters)
 
     def evaluate(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")

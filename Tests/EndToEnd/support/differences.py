@@ -43,10 +43,10 @@ RESPONSE = {
 }
 #: Beginnings of names of fields of responses that are not compared.
 RESPONSE_PREFIXES = {"x-gatehouse-": "only the gateway sends them; an app that echoes its request does not leak them"}
-#: Fields that the gateway adds to a response that has none of that name.
+#: Fields that the gateway adds to a response without one of that name.
 RESPONSE_ADDED = {
     "date": "a response without one gets one, RFC 9110 §6.6.1",
-    "cache-control": "pages of protected apps that say nothing are not reused after the session has ended",
+    "cache-control": "pages of protected apps without one are not reused after the session has ended",
     "content-length": FRAMING,
 }
 #: The gateway's own cookies: they never reach an app.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real `gatehouse` program with a configuration of its own."""
+"""The real `gatehouse` program with its own configuration."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import requests
 
 from .processes import REPOSITORY, Process, eventually, free_port
 
-BINARY = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
+PROGRAM = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
-# Every client of a test has the same address.
+# Every client of a test has the same IP.
 NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
@@ -22,7 +22,7 @@ ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secr
 def run(*arguments, cwd=None, env=None, timeout=30):
     """Runs a command of the program to its end."""
     return subprocess.run(
-        [str(BINARY), *map(str, arguments)],
+        [str(PROGRAM), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -40,7 +40,7 @@ def oidc(issuer, **more):
 
 
 class Gateway:
-    """One gateway: `port` takes requests, `operations` shows health."""
+    """One gateway: `port` serves requests, `operations` health and metrics."""
     def __init__(
         self,
         folder,
@@ -63,7 +63,7 @@ class Gateway:
         self.operations = operations or free_port()
         self.host = host
         self.origin = public_url or f"http://{host}:{self.port}"
-        #: What apps are told as `Host` and `X-Forwarded-Host`.
+        #: What apps get as `Host` and `X-Forwarded-Host`.
         self.authority = self.origin.partition("://")[2]
         self.configuration = {
             "gateway":
@@ -87,7 +87,7 @@ class Gateway:
 
     def start(self, env=None, drain_delay=0, more=(), wrapper=()):
         self.write()
-        command = [*wrapper, BINARY, "serve", "--config", self.path, *more]
+        command = [*wrapper, PROGRAM, "serve", "--config", self.path, *more]
         if drain_delay is not None:
             command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
@@ -130,7 +130,7 @@ class Gateway:
         return int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
 
     def stop(self):
-        """Ends it; anything but a clean end is a failure."""
+        """Stops it; any exit but a clean one is a failure."""
         if not self.process:
             return
         alive = self.process.child.poll() is None
@@ -142,5 +142,5 @@ class Gateway:
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from .processes import Process, eventually, free_port
+from .processes import Process, free_port
 
 DATABASE = Path("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3")
-# What the package's own file has, but for addresses and database.
+# The package's own file, but for URLs and database.
 SETTINGS = """
 port={port}
 bind_address="127.0.0.1"
@@ -51,12 +51,12 @@ PLUGIN = {
 class Glewlwyd:
     """One server with an OpenID plugin for each size of hash that signs; a client is known to all of them."""
 
-    def __init__(self, folder, clients, people, sizes=("256",)):
+    def __init__(self, folder, clients, users, sizes=("256",)):
         self.folder = Path(folder) / "glewlwyd"
         self.folder.mkdir(parents=True)
         self.port = free_port()
         self.origin = f"http://127.0.0.1:{self.port}"
-        self.clients, self.people, self.sizes = clients, people, sizes
+        self.clients, self.users, self.sizes = clients, users, sizes
         self.process = None
 
     def issuer(self, size):
@@ -83,9 +83,9 @@ class Glewlwyd:
             parameters = {**PLUGIN, "iss": self.issuer(size), "jwt-key-size": size, "key": private, "cert": public}
             plugin = {"module": "oidc", "name": f"oidc{size}", "display_name": size, "parameters": parameters}
             self.api(admin, "mod/plugin", plugin)
-        for name, person in self.people.items():
+        for name, account in self.users.items():
             more = {"username": name, "password": f"{name}-password", "scope": ["openid"], "enabled": True}
-            self.api(admin, "user", {"name": person["name"], "email": person["email"], **more})
+            self.api(admin, "user", {"name": account["name"], "email": account["email"], **more})
         for name, client in self.clients.items():
             more = {
                 "client_id": name, "confidential": True, "enabled": True, "scope": ["openid"],
@@ -94,8 +94,8 @@ class Glewlwyd:
             self.api(admin, "client", {**more, **client})
 
     def api(self, session, path, body):
-        answer = session.post(f"{self.origin}/api/{path}/", json=body, timeout=10)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text)
+        response = session.post(f"{self.origin}/api/{path}/", json=body, timeout=10)
+        assert response.status_code == 200, (path, response.status_code, response.text)
 
     @staticmethod
     def openssl(*arguments, input=None):
@@ -111,8 +111,8 @@ class Glewlwyd:
 
     def post(self, browser, path, body, method="POST"):
         fields = {"Content-Type": "application/json"}
-        answer = browser.send(method, f"{self.origin}/api/{path}", json.dumps(body).encode(), fields, navigates=False)
-        assert answer.status == 200, answer
+        response = browser.send(method, f"{self.origin}/api/{path}", json.dumps(body).encode(), fields, navigates=False)
+        assert response.status == 200, response
 
     def stop(self):
         if self.process:
@@ -121,5 +121,5 @@ class Glewlwyd:
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()

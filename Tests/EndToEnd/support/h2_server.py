@@ -40,7 +40,7 @@ class Connection:
     def send(self, data):
         self.socket.sendall(data)
 
-    def answer(self, stream, status=200, fields=(), body=b"", trailers=None):
+    def response(self, stream, status=200, fields=(), body=b"", trailers=None):
         with self.lock:
             ends = not body and trailers is None
             self.h2.send_headers(stream.number, [(":status", str(status)), *fields], end_stream=ends)
@@ -52,16 +52,16 @@ class Connection:
 
     def _body(self, stream, body, ends):
         while body:
-            room = min(self.h2.local_flow_control_window(stream.number), self.h2.max_outbound_frame_size)
-            if room == 0:
+            window = min(self.h2.local_flow_control_window(stream.number), self.h2.max_outbound_frame_size)
+            if window == 0:
                 self.flush()
                 self.receive()
                 continue
-            self.h2.send_data(stream.number, body[:room], end_stream=ends and len(body) <= room)
-            body = body[room:]
+            self.h2.send_data(stream.number, body[:window], end_stream=ends and len(body) <= window)
+            body = body[window:]
 
     def receive(self):
-        """Takes what has come; false at the end of the connection."""
+        """Reads what has come; false at the end of the connection."""
         data = self.socket.recv(65536)
         if not data:
             return False
@@ -92,8 +92,8 @@ class Connection:
 
 
 def echo(connection, stream):
-    """Answers the request's path and body."""
-    connection.answer(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
+    """Returns the request's path and body."""
+    connection.response(stream, fields=[("x-path", stream.get(":path"))], body=stream.body or b"ok")
 
 
 class H2Server:

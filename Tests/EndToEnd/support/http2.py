@@ -7,7 +7,7 @@ import struct
 
 import hpack
 
-from .raw import Answer, tls_context
+from .raw import Response, tls_context
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
@@ -61,11 +61,11 @@ class Stream:
         self.is_ended, self.reset = False, None
 
     @property
-    def answer(self):
+    def response(self):
         final = [fields for fields in self.heads if fields[0][1][:1] != "1"]
         if not final:
             return None
-        return Answer(int(final[0][0][1]), final[0][1:], bytes(self.body), "HTTP/2")
+        return Response(int(final[0][0][1]), final[0][1:], bytes(self.body), "HTTP/2")
 
     @property
     def is_over(self):
@@ -108,13 +108,13 @@ class Client:
         return self.streams.setdefault(number, Stream())
 
     def step(self):
-        """Takes one frame; None when the connection is closed."""
+        """Reads one frame; None when the connection is closed."""
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
             try:
                 data = self.socket.recv(65536)
-            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as problem:
-                if isinstance(problem, ssl.SSLError) and "timed out" in str(problem):
-                    raise TimeoutError from problem
+            except (ConnectionResetError, ssl.SSLError, BrokenPipeError) as error:
+                if isinstance(error, ssl.SSLError) and "timed out" in str(error):
+                    raise TimeoutError from error
                 data = b""
             if not data:
                 self.is_closed = True
@@ -158,28 +158,28 @@ class Client:
             stream.trailers = [tuple(one) for one in fields]
 
     def wait(self, until):
-        """Takes frames until something is so, or the connection closes."""
+        """Reads frames until a condition holds or the connection closes."""
         while not until() and not self.is_closed:
             if self.step() is None:
                 break
         return until()
 
     def over(self, number):
-        """The stream, once it has ended, by answer or by reset, or the connection has."""
+        """The stream, once it or the connection has ended."""
         self.wait(lambda: self.stream(number).is_over)
         return self.stream(number)
 
-    def answer(self, number):
+    def response(self, number):
         stream = self.over(number)
-        assert stream.answer is not None, f"{stream}, GOAWAY {self.goaways}, closed {self.is_closed}"
-        return stream.answer
+        assert stream.response is not None, f"{stream}, GOAWAY {self.goaways}, closed {self.is_closed}"
+        return stream.response
 
     def exchange(self, number, fields, body=None):
-        """One request and its answer."""
+        """One request and its response."""
         self.request(number, fields, end=body is None)
         if body is not None:
             self.data(number, body, end=True)
-        return self.answer(number)
+        return self.response(number)
 
     def end(self):
         """Everything until the other side closes; the code of the last GOAWAY."""
@@ -192,5 +192,5 @@ class Client:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()

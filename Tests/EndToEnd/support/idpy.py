@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenID provider made of the library idpyoidc: a program of its own, started with a settings file.
+"""An OpenID provider made of the library idpyoidc: a separate program, started with a settings file.
 
 What is decided about requests, clients, keys and tokens is decided by the library; here is only the way from HTTP to
 its endpoints and back, a form to sign in with, and a line of JSON for each request, for the tests to read.
@@ -21,7 +21,7 @@ from idpyoidc.server.util import JSONDictDB
 FORM = """<!doctype html><title>Sign in</title>
 <form method="post" action="{{ action }}"><input type="hidden" name="token" value="{{ token }}">
 <input name="username"><input name="password" type="password">
-<button name="answer" value="yes">Yes</button><button name="answer" value="no">No</button></form>"""
+<button name="choice" value="yes">Yes</button><button name="choice" value="no">No</button></form>"""
 SECRETS = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
 JWKS = "static/jwks.json"
 
@@ -45,9 +45,9 @@ def endpoint(path, kind, **settings):
     return {"path": path, "class": f"idpyoidc.server.{kind}" if isinstance(kind, str) else kind, "kwargs": settings}
 
 
-def configuration(issuer, people, folder):
+def configuration(issuer, users, folder):
     (folder / "form.jinja2").write_text(FORM)
-    (folder / "passwords.json").write_text(json.dumps({name: name for name in people}))
+    (folder / "passwords.json").write_text(json.dumps({name: name for name in users}))
     usage = {"authorization_code": {"supports_minting": ["access_token", "id_token"], "max_usage": 1}}
     form = {
         "verify_endpoint": "/verify", "template": "form.jinja2",
@@ -108,12 +108,12 @@ def configuration(issuer, people, folder):
             "token": {"class": "idpyoidc.server.token.jwt_token.JWTToken", "kwargs": {"lifetime": 600}},
             "id_token": {"class": "idpyoidc.server.token.id_token.IDToken", "kwargs": {}},
         },
-        "userinfo": {"class": "idpyoidc.server.user_info.UserInfo", "kwargs": {"db": people}},
+        "userinfo": {"class": "idpyoidc.server.user_info.UserInfo", "kwargs": {"db": users}},
     }
 
 
 def make_server(settings, folder):
-    server = Server(configuration(settings["issuer"], settings["people"], folder), cwd=str(folder))
+    server = Server(configuration(settings["issuer"], settings["users"], folder), cwd=str(folder))
     for name, client in settings["clients"].items():
         keys = client.pop("keys", None)
         client["redirect_uris"] = [(uri, {}) for uri in client["redirect_uris"]]
@@ -122,7 +122,7 @@ def make_server(settings, folder):
         if keys:
             server.keyjar.import_jwks({"keys": keys}, name)
     for name in ("token", "pushed_authorization"):
-        # RFC 9126 §2: the issuer, the token endpoint and the address itself are all proper audiences.
+        # RFC 9126 §2: the issuer, the token endpoint and the endpoint itself are all valid audiences.
         server.get_endpoint(name).allowed_targets = ["", "token", "pushed_authorization"]
     return server
 
@@ -141,15 +141,15 @@ def make_app(server, journal):
         return Response(json.dumps(error), status, mimetype="application/json")
 
     def finish(endpoint, asked, **arguments):
-        answer = endpoint.do_response(request=asked, **arguments)
-        placement = answer.get("response_placement", endpoint.response_placement)
+        result = endpoint.do_response(request=asked, **arguments)
+        placement = result.get("response_placement", endpoint.response_placement)
         if placement == "url":
-            response = redirect(answer["response"])
+            response = redirect(result["response"])
         else:
-            response = Response(answer["response"], answer.get("response_code", 200))
-        for name, value in answer["http_headers"]:
+            response = Response(result["response"], result.get("response_code", 200))
+        for name, value in result["http_headers"]:
             response.headers[name] = value
-        for cookie in answer.get("cookie", []):
+        for cookie in result.get("cookie", []):
             response.set_cookie(cookie["name"], cookie["value"], path="/", httponly=True, samesite="Lax")
         return response
 
@@ -158,16 +158,16 @@ def make_app(server, journal):
         given = (request.args if request.method == "GET" else request.form).to_dict()
         try:
             asked = endpoint.parse_request(given, http_info=http())
-        except (ClientAuthenticationError, UnAuthorizedClient) as problem:
-            return failure({"error": "invalid_client", "error_description": str(problem)}, 401)
-        except Exception as problem:
-            return failure({"error": "invalid_request", "error_description": str(problem)})
+        except (ClientAuthenticationError, UnAuthorizedClient) as failed:
+            return failure({"error": "invalid_client", "error_description": str(failed)}, 401)
+        except Exception as failed:
+            return failure({"error": "invalid_request", "error_description": str(failed)})
         if "error" in asked:
             return failure(asked.to_dict())
         try:
             arguments = endpoint.process_request(asked, http_info=http())
-        except Exception as problem:
-            return failure({"error": "invalid_request", "error_description": str(problem)})
+        except Exception as failed:
+            return failure({"error": "invalid_request", "error_description": str(failed)})
         if "error" in arguments:
             return failure(dict(arguments))
         if "redirect_location" in arguments:
@@ -204,9 +204,9 @@ def make_app(server, journal):
         authorization = server.get_endpoint("authorization")
         sealed = method.unpack_token(request.form["token"])
         asked = AuthorizationRequest().from_urlencoded(sealed["query"])
-        if request.form.get("answer") == "no":
-            answer = authorization.authentication_error_response(asked, "access_denied", "the person said no")
-            return redirect(answer.request(asked["redirect_uri"]))
+        if request.form.get("choice") == "no":
+            result = authorization.authentication_error_response(asked, "access_denied", "the user denied")
+            return redirect(result.request(asked["redirect_uri"]))
         try:
             user = method.verify(username=request.form["username"], password=request.form["password"])
         except FailedAuthentication:
@@ -216,7 +216,7 @@ def make_app(server, journal):
 
     @app.get("/confirm")
     def confirm():
-        # The person is not asked a second time: what the signed request says is done.
+        # The user is not asked a second time: the signed request decides.
         endpoint = server.get_endpoint("session")
         asked = endpoint.unpack_signed_jwt(request.args["sjwt"])
         endpoint.do_verified_logout(**asked)

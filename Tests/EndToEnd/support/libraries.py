@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys and tokens as the JOSE libraries of others make them, each by its own way of saying it."""
+"""Keys and tokens as other JOSE libraries write them."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from .tokens import b64
 
 with warnings.catch_warnings():
-    # Authlib is about to leave this part to joserfc; as long as people issue tokens with it, it is tried here.
+    # Authlib deprecates this part in favour of joserfc; providers still issue tokens with it.
     warnings.simplefilter("ignore", authlib.deprecate.AuthlibDeprecationWarning)
     from authlib.jose import JsonWebKey, JsonWebSignature, JsonWebToken
 
@@ -63,7 +63,7 @@ class Joserfc:
 
     def sign(self, header, payload):
         with warnings.catch_warnings():
-            # RFC 9864 would rather have the name Ed25519; providers say EdDSA.
+            # RFC 9864 prefers the name Ed25519; providers use EdDSA.
             warnings.simplefilter("ignore", SecurityWarning)
             return joserfc_jws.serialize_compact(header, payload, self.key, registry=registry(header["alg"]))
 
@@ -94,7 +94,7 @@ class Authlib:
 
 
 class Jwcrypto:
-    """Exports with `alg` and `use`, and in an order of its own."""
+    """Exports with `alg` and `use`, and in another order."""
     name = "jwcrypto"
 
     def __init__(self, algorithm, kid):

@@ -13,8 +13,8 @@ from .raw import Wire
 class Load:
     """Keep-alive clients that send one request after the other, and honour `Connection: close`.
 
-    `failed` says what went wrong: an answer that is not 200, or none to a request that was sent. A connection that is
-    refused, or closed before a request was sent on it, is no failed request; `refused` counts them, and with
+    `failed` lists what went wrong: a response that is not 200, or none to a request that was sent. A connection that is
+    refused, or closed before a request was sent on it, does not count as failed; `refused` counts them, and with
     `until_refused` such a client stops.
     """
     def __init__(
@@ -47,16 +47,16 @@ class Load:
                 return
             try:
                 wire.send(self.request)
-                answer = wire.answer()
+                response = wire.response()
             except (OSError, AssertionError, ValueError) as error:
                 self.failed.append(repr(error))
                 return
             self.count += 1
             sent += 1
-            if answer is None or answer.status != 200:
-                self.failed.append("no answer" if answer is None else answer.status)
+            if response is None or response.status != 200:
+                self.failed.append("no response" if response is None else response.status)
                 return
-            if answer.get("connection", "").lower() == "close" or sent == self.each:
+            if response.get("connection", "").lower() == "close" or sent == self.each:
                 return
             if self.pause:
                 self.ended.wait(self.pause)
@@ -68,9 +68,9 @@ class Load:
 
 
 class SteadyLoad:
-    """So many requests a second by h2load over twenty kept connections, made anew every few seconds, until `end`.
+    """This many requests a second by h2load over twenty kept connections, renewed every few seconds, until `end`.
 
-    `failed` has what h2load says of a run in which not every request was answered with 200.
+    `failed` has the output of each h2load run in which not every request got 200.
     """
     clients = 20
 
@@ -84,11 +84,11 @@ class SteadyLoad:
 
     def _run(self):
         while not self.ended.is_set():
-            said = subprocess.run(self.command, capture_output=True, text=True, timeout=120).stdout
-            total, done = map(int, re.search(r"requests: (\d+) total.* (\d+) succeeded", said).groups())
+            output = subprocess.run(self.command, capture_output=True, text=True, timeout=120).stdout
+            total, done = map(int, re.search(r"requests: (\d+) total.* (\d+) succeeded", output).groups())
             self.count += done
             if done != total:
-                self.failed.append(said)
+                self.failed.append(output)
 
     def end(self):
         self.ended.set()

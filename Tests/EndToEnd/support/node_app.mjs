@@ -7,7 +7,7 @@ import http2 from 'node:http2';
 
 const held = [];
 
-function answer(request, response) {
+function respond(request, response) {
   const path = new URL(request.url, 'http://app').pathname;
   response.setHeader('x-seen-user', request.headers['x-forwarded-user'] ?? '-');
   if (path.endsWith('/echo')) {
@@ -55,8 +55,8 @@ function upgrade(request, socket, head) {
   read(Buffer.alloc(0));
 }
 
-const plain = http.createServer(answer).on('upgrade', upgrade);
-const multiplexed = http2.createServer(answer);
+const plain = http.createServer(respond).on('upgrade', upgrade);
+const multiplexed = http2.createServer(respond);
 plain.listen(0, '127.0.0.1', () =>
   multiplexed.listen(0, '127.0.0.1', () =>
     console.log(JSON.stringify({ http: plain.address().port, h2c: multiplexed.address().port })),

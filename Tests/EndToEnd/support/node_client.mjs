@@ -34,14 +34,14 @@ const tasks = {
   async http1() {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
     const ports = new Set();
-    const answers = await Promise.all(Array.from({ length: 200 }, async () => {
+    const responses = await Promise.all(Array.from({ length: 200 }, async () => {
       const body = randomBytes(randomInt(0, 100_000));
       const { response, port, body: back } = await request(agent, `${setting.path}echo`, 'POST', body);
       ports.add(port);
       return response.statusCode === 200 && sum(back) === sum(body) ? response.headers['x-seen-user'] : response.statusCode;
     }));
     agent.destroy();
-    return { answers, connections: ports.size };
+    return { responses, connections: ports.size };
   },
 
   /** An event is there before the next is sent. */
@@ -73,10 +73,10 @@ const tasks = {
       const isRight = head[':status'] === 200 && sum(back) === sum(body);
       return [isRight ? head['x-seen-user'] : head[':status'], trailers?.['x-sum'] === sum(body)];
     };
-    const answers = [];
-    for (let round = 0; round < 3; round += 1) answers.push(...await Promise.all(Array.from({ length: 50 }, one)));
+    const responses = [];
+    for (let round = 0; round < 3; round += 1) responses.push(...await Promise.all(Array.from({ length: 50 }, one)));
     session.close();
-    return { answers };
+    return { responses };
   },
 
   /** A WebSocket inside HTTP/2, RFC 8441. */
@@ -85,7 +85,7 @@ const tasks = {
     await new Promise((resolve) => session.once('remoteSettings', resolve));
     const isOffered = session.remoteSettings.enableConnectProtocol;
     const stream = session.request({
-      ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': `${setting.path}room`,
+      ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': `${setting.path}messages`,
       ':authority': setting.host, 'sec-websocket-version': '13', origin: setting.origin,
     }, { endStream: false });
     const head = await new Promise((resolve, reject) => stream.on('response', resolve).on('error', reject));
@@ -102,7 +102,7 @@ const tasks = {
     return { isOffered, status: head[':status'], message: back.subarray(2).toString() };
   },
 
-  /** An interim answer, told of before the page. */
+  /** An interim response, reported before the page. */
   async hints() {
     const hints = [];
     const body = await new Promise((resolve, reject) => {

@@ -28,7 +28,7 @@ def check(folder, provider, env=None):
 
 
 def paired(server, plain, name):
-    """A realm of a TLS server whose page for the person is on a plain one, so that only the gateway shakes hands."""
+    """A realm of a TLS server whose page for the user is on a plain one, so that only the gateway shakes hands."""
     realm = server.realm(name)
     realm.reset()
     plain.realms[name] = realm
@@ -37,7 +37,7 @@ def paired(server, plain, name):
 
 
 def asked_by_gateway(realm):
-    """The paths that the gateway asked the realm for, without the person's page."""
+    """The paths that the gateway requested from the realm, without the user's page."""
     return [request["path"] for request in realm.requests if request["path"] != "authorize"]
 
 
@@ -62,7 +62,7 @@ def surveyed(gateway, provider):
 
 
 def reload(gateway):
-    """Writes the file anew and waits until it is in force."""
+    """Rewrites the file and waits until it is in force."""
     count = gateway.metric('gatehouse_reloads_total{result="ok"}')
     gateway.write()
     gateway.reload()
@@ -70,7 +70,7 @@ def reload(gateway):
 
 
 def sign_in(gateway, provider="staff"):
-    """A sign-in in a new browser: the last page and whether somebody is signed in."""
+    """A sign-in in a new browser: the last page and whether there is a session."""
     browser = Browser(gateway)
     page = browser.sign_in(provider, "/")
     return page, browser

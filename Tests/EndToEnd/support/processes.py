@@ -29,7 +29,7 @@ _given = set()
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody uses and that has not been given out before."""
+    """A free port of 127.0.0.1 that this function has not returned before."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -40,7 +40,7 @@ def free_port():
 
 
 def consecutive_ports(count):
-    """The first of so many ports in a row that are free."""
+    """The first of this many consecutive free ports."""
     while True:
         first = free_port()
         probes = [socket.socket() for _ in range(count)]
@@ -57,7 +57,7 @@ def consecutive_ports(count):
 
 
 def listens(port):
-    """Whether somebody accepts connections on a port."""
+    """Whether a port accepts connections."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -94,7 +94,7 @@ class Process:
         eventually(ready, f"{self.name} listens on {port}", seconds)
 
     def stop(self, seconds=20):
-        """Asks the program to end and gives its exit code."""
+        """Stops the program by SIGTERM; returns its exit code."""
         if self.child.poll() is None:
             self.child.terminate()
             try:

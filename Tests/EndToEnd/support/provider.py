@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenID provider that does what a test tells it to, right or wrong."""
+"""An OpenID provider that a test controls, for right and wrong behaviour."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ SHARED_KEYS = [Key("rsa"), Key("ec", "ES256"), Key("ed", "EdDSA")]
 
 
 class Realm:
-    """One issuer: its people, its keys and what it does next."""
+    """One issuer: its users, its keys and its next responses."""
     def __init__(self, server, name):
         self.server, self.name = server, name
         self.issuer = f"{server.origin}/{name}"
@@ -23,16 +23,16 @@ class Realm:
         self.reset()
 
     def reset(self):
-        """Back to proper behaviour."""
-        self.person = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
+        """Back to the defaults."""
+        self.user = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
         self.key = self.keys[0]
         self.requests = []
         self.codes = {}
         self.claims = lambda claims: claims
         self.make = lambda claims, realm: token(realm.key, claims)
-        self.userinfo = lambda person: person
+        self.userinfo = lambda user: user
         self.callback = lambda parameters: parameters
-        self.token_answer = lambda answer: answer
+        self.token_response = lambda response: response
         self.documents = {}
         self.metadata = {}
         self.holds = {}
@@ -54,13 +54,13 @@ class Realm:
         }
 
     def agreed(self, query):
-        """What the browser brings back after the person has agreed."""
+        """The parameters of the callback after the user has agreed."""
         code = secrets.token_urlsafe(12)
         self.codes[code] = query
         return self.callback({"code": code, "state": query["state"]})
 
     def authorize(self, query):
-        """Where the browser goes after the person has agreed."""
+        """The URL of the callback after the user has agreed."""
         parameters = self.agreed(query)
         return f"{query['redirect_uri']}?{urlencode(parameters, doseq=True)}"
 
@@ -72,13 +72,13 @@ class Realm:
         claims = self.claims(
             {
                 "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce":
-                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.person,
+                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.user,
             }
         )
-        answer = {
+        response = {
             "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self),
         }
-        return 200, self.token_answer(answer)
+        return 200, self.token_response(response)
 
 
 def realm_kind(realm):
@@ -92,15 +92,15 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.answer(b"")
+        self.response(b"")
 
     def do_HEAD(self):
-        self.answer(b"")
+        self.response(b"")
 
     def do_POST(self):
-        self.answer(self.rfile.read(int(self.headers.get("content-length", 0))))
+        self.response(self.rfile.read(int(self.headers.get("content-length", 0))))
 
-    def answer(self, body):
+    def response(self, body):
         parts = urlsplit(self.path)
         name, _, path = parts.path.lstrip("/").partition("/")
         realm = self.server.realms.get(name)
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "token":
             return self.json(*realm.tokens(form))
         if path == "userinfo":
-            return self.json(200, realm.userinfo(dict(realm.person)))
+            return self.json(200, realm.userinfo(dict(realm.user)))
         return self.reply(404, {}, b"")
 
     def json(self, status, value):
@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class ProviderServer(ThreadingHTTPServer):
-    """All realms of a test run on one port; `strays` are requests for what is no realm."""
+    """All realms of a test run on one port; `strays` are requests outside any realm."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -176,7 +176,7 @@ def basic(header):
 
 
 def silent_port():
-    """A port that accepts connections and never says anything."""
+    """A port that accepts connections and never sends anything."""
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
     sock.listen(16)

@@ -7,8 +7,8 @@ import ssl
 import time
 
 
-class Answer:
-    """One answer as it came."""
+class Response:
+    """One response as it came."""
     def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
         self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
 
@@ -80,7 +80,7 @@ class Wire:
             return False
 
     def until(self, mark):
-        """All before the mark, which is taken as well; None if the other side closes first."""
+        """All before the mark, which is consumed as well; None if the other side closes first."""
         return self._until(mark)
 
     def _until(self, mark):
@@ -90,8 +90,8 @@ class Wire:
         head, self.buffer = self.buffer.split(mark, 1)
         return head
 
-    def answer(self, method="GET", interim=None):
-        """The next final answer, or None if the connection closes first."""
+    def response(self, method="GET", interim=None):
+        """The next final response, or None if the connection closes first."""
         while True:
             head = self._until(b"\r\n\r\n")
             if head is None:
@@ -99,37 +99,37 @@ class Wire:
             lines = head.decode("latin-1").split("\r\n")
             version, status, reason = (lines[0] + "  ").split(" ", 2)
             fields = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:]]
-            answer = Answer(int(status), fields, b"", version, reason.strip())
-            if answer.status >= 200:
+            response = Response(int(status), fields, b"", version, reason.strip())
+            if response.status >= 200:
                 break
             if interim is not None:
-                interim.append(answer.status)
-        answer.body = self._body(answer, method)
-        return answer
+                interim.append(response.status)
+        response.body = self._body(response, method)
+        return response
 
-    def _body(self, answer, method):
-        if method == "HEAD" or answer.status in (204, 304):
+    def _body(self, response, method):
+        if method == "HEAD" or response.status in (204, 304):
             return b""
-        if answer.get("transfer-encoding", "").lower() == "chunked":
+        if response.get("transfer-encoding", "").lower() == "chunked":
             body = b""
             while True:
                 size = self._until(b"\r\n")
                 if size is None:
-                    raise AssertionError("cut off in the middle of a chunked answer")
+                    raise AssertionError("truncated in the middle of a chunked response")
                 count = int(size, 16)
                 while len(self.buffer) < count + 2:
                     if not self._more():
-                        raise AssertionError("cut off in the middle of a chunk")
+                        raise AssertionError("truncated in the middle of a chunk")
                 body += self.buffer[:count]
                 self.buffer = self.buffer[count + 2:]
                 if count == 0:
                     return body
-        length = answer.get("content-length")
+        length = response.get("content-length")
         if length is None:
             return self.rest()
         while len(self.buffer) < int(length):
             if not self._more():
-                raise AssertionError(f"cut off after {len(self.buffer)} of {length} bytes")
+                raise AssertionError(f"truncated after {len(self.buffer)} of {length} bytes")
         body, self.buffer = self.buffer[:int(length)], self.buffer[int(length):]
         return body
 
@@ -139,12 +139,12 @@ class Wire:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
 def exchange(port, data, timeout=15, **tls):
-    """Sends bytes and gives all that comes back until the other side closes."""
+    """Sends bytes; returns all that comes back until the other side closes."""
     with Wire(port, timeout, **tls) as wire:
         try:
             wire.send(data)
@@ -154,16 +154,16 @@ def exchange(port, data, timeout=15, **tls):
 
 
 def request(port, target="/", host="gate.localhost", method="GET", fields=(), body=b"", timeout=15, **tls):
-    """One request on a connection of its own."""
+    """One request on a new connection."""
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in fields]
     if body:
         lines.append(f"Content-Length: {len(body)}")
     with Wire(port, timeout, **tls) as wire:
         wire.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
-        answer = wire.answer(method)
-        assert answer is not None, f"no answer to {method} {target}"
-        return answer
+        response = wire.response(method)
+        assert response is not None, f"no response to {method} {target}"
+        return response
 
 
 def until(seconds):

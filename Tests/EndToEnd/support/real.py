@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the providers that others wrote, and does at their pages what a person would do."""
+"""Starts providers that other projects wrote, and uses their pages as a user would."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 from .browser import forms
 from .processes import Process, free_port
 
-PEOPLE = {
+USERS = {
     "ada": {"email": "ada@example.com", "email_verified": True, "name": "Ada Example"},
     "zoe": {"email": "zoe@example.com", "email_verified": True, "name": "Zoë Müller"},
 }
@@ -17,7 +17,7 @@ SECRET = "9hU4vN2kQ7sX1wB6tR3yL8mC5pJ0dF2a"
 
 
 class RealProvider:
-    """One of the programs in this folder, on a port of its own."""
+    """One of the programs in this folder, on its own port."""
     program = ""
 
     def __init__(self, folder, **settings):
@@ -43,7 +43,7 @@ class RealProvider:
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.stop()
 
 
@@ -51,8 +51,8 @@ class Idpy(RealProvider):
     """The provider made of idpyoidc: it asks for a name and a password with each first sign-in of a browser."""
     program = "idpy"
 
-    def __init__(self, folder, clients, people=None):
-        super().__init__(folder, clients=clients, people=people or PEOPLE)
+    def __init__(self, folder, clients, users=None):
+        super().__init__(folder, clients=clients, users=users or USERS)
         self.issuer = self.settings["issuer"] = self.origin
         self.settings["journal"] = str(self.folder / "journal")
 
@@ -63,9 +63,9 @@ class Idpy(RealProvider):
         return [entry for entry in entries if path in (None, entry["path"])]
 
     @staticmethod
-    def agree(browser, page, user="ada", answer="yes"):
-        """Fills in the form and presses a button; gives the page at the end."""
-        return press(browser, page, username=user, password=user, answer=answer)
+    def agree(browser, page, user="ada", choice="yes"):
+        """Fills in the form and presses a button; returns the last page."""
+        return press(browser, page, username=user, password=user, choice=choice)
 
 
 class Toolkit(RealProvider):
@@ -73,17 +73,17 @@ class Toolkit(RealProvider):
     program = "toolkit"
 
     def __init__(self, folder, clients, **more):
-        people = {name: person["email"] for name, person in PEOPLE.items()}
-        super().__init__(folder, clients=clients, people=people, **more)
+        users = {name: account["email"] for name, account in USERS.items()}
+        super().__init__(folder, clients=clients, users=users, **more)
         self.issuer = f"{self.origin}/o"
 
     @staticmethod
-    def agree(browser, page, user="ada", answer="yes"):
+    def agree(browser, page, user="ada", choice="yes"):
         if 'name="password"' in page.text:
             page = press(browser, page, username=user, password=user)
         if 'name="allow"' not in page.text:
             return page
-        return press(browser, page, allow="Authorize" if answer == "yes" else None)
+        return press(browser, page, allow="Authorize" if choice == "yes" else None)
 
 
 class Canaille(RealProvider):
@@ -91,7 +91,7 @@ class Canaille(RealProvider):
     program = "canaille_server"
 
     def __init__(self, folder, clients):
-        super().__init__(folder, clients=clients, people=PEOPLE)
+        super().__init__(folder, clients=clients, users=USERS)
         self.issuer = self.origin
 
     @staticmethod
@@ -102,7 +102,7 @@ class Canaille(RealProvider):
             elif 'name="password"' in page.text:
                 page = press(browser, page, password=user)
             elif 'value="accept"' in page.text:
-                page = press(browser, page, answer="accept")
+                page = press(browser, page, **{"answer": "accept"})
             else:
                 break
         return page

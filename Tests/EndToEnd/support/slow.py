@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that takes a response as slowly as it can without standing still."""
+"""A client that reads a response as slowly as possible without stopping."""
 
 import struct
 import threading
@@ -13,7 +13,7 @@ SIZE = 64 << 20
 
 
 class SlowReader:
-    """Begins at once; `seconds` is set when the app is rid of the response, which is longer than all buffers on the way."""
+    """Begins at once; `seconds` is set when the app's write fails; the response is longer than all buffers on the way."""
     def __init__(self, gateway, app, protocol):
         self.protocol, self.seconds = protocol, None
         self.stopped = threading.Event()

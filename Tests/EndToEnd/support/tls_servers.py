@@ -52,7 +52,7 @@ class RecordedSocket(ssl.SSLSocket):
 
 
 def part(sock, politely):
-    """Closes a socket, if `politely` with the word of goodbye that TLS has."""
+    """Closes a socket, if `politely` with TLS close_notify."""
     try:
         if politely:
             sock.settimeout(1)
@@ -119,7 +119,7 @@ class TLSServer:
         return b"".join(connection.bytes for connection in self.connections)
 
     def ended(self, count):
-        """Waits until at least so many connections have been made and none is open any more; gives them all."""
+        """Waits until there were at least this many connections and none is open any more; returns all."""
         def over():
             found = list(self.connections)
             return len(found) >= count and all(connection.ended.is_set() for connection in found) and found
@@ -127,7 +127,7 @@ class TLSServer:
         return eventually(over, f"{count} connections have ended")
 
     def hang_up(self):
-        """Closes all open connections without a word."""
+        """Closes all open connections without close_notify."""
         for connection in list(self.connections):
             try:
                 socket.socket.shutdown(connection.socket, socket.SHUT_RDWR)
@@ -135,7 +135,7 @@ class TLSServer:
                 pass
 
     def close(self):
-        """Takes no more connections and ends those that are open."""
+        """Stops accepting, and closes open connections."""
         self.shutdown()
         self.server_close()
         self.hang_up()
@@ -143,25 +143,25 @@ class TLSServer:
     def __enter__(self):
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, *error):
         self.close()
 
 
-class Answering(Handler):
-    """Lets the server's function answer."""
-    def answer(self, body):
-        self.reply(*self.server.answer(self.command, self.path, dict(self.headers), body))
+class ResponseHandler(Handler):
+    """Calls the server's response function."""
+    def response(self, body):
+        self.reply(*self.server.response(self.command, self.path, dict(self.headers), body))
 
 
 class RecordingServer(TLSServer, ThreadingHTTPServer):
-    """Answers with what `answer(method, path, headers, body)` gives: (status, headers, bytes)."""
+    """Responds with what `response(method, path, headers, body)` returns: (status, headers, bytes)."""
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, cert, key, answer=lambda *request: (200, {}, b""), version=None, host="localhost", port=None):
+    def __init__(self, cert, key, response=lambda *request: (200, {}, b""), version=None, host="localhost", port=None):
         TLSServer.__init__(self, cert, key, version)
-        self.answer = answer
-        ThreadingHTTPServer.__init__(self, ("127.0.0.1", port or free_port()), Answering)
+        self.response = response
+        ThreadingHTTPServer.__init__(self, ("127.0.0.1", port or free_port()), ResponseHandler)
         self.port = self.server_address[1]
         self.origin = f"https://{host}:{self.port}"
         threading.Thread(target=self.serve_forever, args=(0.05, ), daemon=True).start()
@@ -199,15 +199,15 @@ class NginxFront:
         return int(request(self.port, "/worker", tls=tls_context()).text)
 
     def reload(self):
-        """Makes nginx read its certificates again; returns when nobody can get the old ones any more."""
+        """Makes nginx read its certificates again; returns when it no longer presents the old ones."""
         old = self.worker()
         os.kill(self.process.pid, signal.SIGHUP)
         wanted = [ssl.PEM_cert_to_DER_cert(first(Path(cert).read_text())) for cert, _ in self.pairs]
         try:
             eventually(lambda: not Path(f"/proc/{old}").exists(), "the old worker has ended")
             eventually(lambda: shown(self.port) in wanted, "nginx shows the new certificate")
-        except AssertionError as problem:
-            raise AssertionError(f"{problem}\n{self.errors.read_text()[-2000:]}") from None
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.errors.read_text()[-2000:]}") from None
 
     def stop(self):
         """Ends nginx."""
@@ -225,7 +225,7 @@ class OpenSSLServer:
         os.mkfifo(pipe)
         command = ["openssl", "s_server", "-accept", f"127.0.0.1:{self.port}", "-cert", cert, "-key", key, "-quiet"]
         command += [*(["-cert_chain", chain] if chain else []), *options]
-        # It would end with its input, and its complaints do not belong to what it has received.
+        # It would end with its input, and its error output does not belong to what it has received.
         errors = Path(folder) / f"{name}.err"
         words = f"exec {shlex.join(map(str, command))} 0<> {shlex.quote(str(pipe))} 2> {shlex.quote(str(errors))}"
         self.process = Process(["sh", "-c", words], folder, name)
@@ -237,7 +237,7 @@ class OpenSSLServer:
         """All that clients have sent within TLS."""
         return self.process.log_path.read_bytes()
 
-    def say(self, data):
+    def send(self, data):
         """Sends bytes to the client that is connected now."""
         self._pipe.write(data)
 

@@ -69,7 +69,7 @@ class Key:
 
 
 def token(key, claims, header=None, signature=None, algorithm=None):
-    """A compact JWS; `claims` and `header` may be text that is no proper JSON."""
+    """A compact JWS; `claims` and `header` may be text that is invalid JSON."""
     if not isinstance(header, (str, bytes)):
         header = json.dumps({"alg": algorithm or key.kind, "kid": key.kid, "typ": "JWT", **(header or {})})
     if not isinstance(claims, (str, bytes)):

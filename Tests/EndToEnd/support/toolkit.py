@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenID provider made of django-oauth-toolkit as its manual has it: a program of its own, with a settings file.
+"""An OpenID provider made of django-oauth-toolkit as its manual describes: a separate program with a settings file.
 
 Sign-in page, consent, tokens and sign-out are Django's and the toolkit's; here is only what a site has to set up.
 """
@@ -29,7 +29,7 @@ def claims():
     from oauth2_provider.oauth2_validators import OAuth2Validator
 
     class Claims(OAuth2Validator):
-        """What the manual says under "Adding claims to the ID token"."""
+        """The code of the manual's section "Adding claims to the ID token"."""
 
         oidc_claim_scope = None
 
@@ -83,7 +83,7 @@ def fill(given):
     from django.contrib.auth.models import User
     from oauth2_provider.models import Application
 
-    for name, email in given["people"].items():
+    for name, email in given["users"].items():
         User.objects.create_user(name, email, name)
     for name, client in given["clients"].items():
         Application.objects.create(

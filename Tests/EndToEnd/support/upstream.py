@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An app that records the bytes it receives and answers what a test scripts."""
+"""An app that records the bytes it receives and responds as a test scripts."""
 
 import json
 import os
@@ -95,9 +95,9 @@ class Connection:
 
 
 class Upstream:
-    """Listens on a port, or on a path, and answers JSON of the head it received.
+    """Listens on a port, or on a path, and returns the head it received as JSON.
 
-    `script(path, act)` lets `act(connection, request)` answer the requests whose path starts so, before their body is
+    `script(path, act)` lets `act(connection, request)` respond to requests whose path starts so, before their body is
     read; when it returns true the connection goes on.
     """
     def __init__(self, path=None):
@@ -171,8 +171,8 @@ def echo(request):
     return head if request.method == "HEAD" else head + body
 
 
-def says(data, close=True):
-    """A script that reads the request's body and answers these bytes."""
+def responds(data, close=True):
+    """A script that reads the request's body and responds with these bytes."""
     def act(connection, request):
         connection.body(request)
         connection.send(data)

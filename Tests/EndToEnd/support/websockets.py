@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebSockets: an app that speaks them by a library, and one that says what a test wants, byte by byte."""
+"""WebSockets: an app on a library, and one that sends what a test scripts, byte by byte."""
 
 import base64
 import hashlib
@@ -19,13 +19,13 @@ HANDSHAKE = {
 
 
 def accept(key):
-    """The answer to a key, RFC 6455 §1.3."""
+    """The `Sec-WebSocket-Accept` of a key, RFC 6455 §1.3."""
     digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
     return base64.b64encode(digest).decode()
 
 
 def handshake(path="/public/ws", host="gate.localhost", lines=None, method="GET", version="1.1"):
-    """The bytes of a handshake; what is None in `lines` is left out."""
+    """The bytes of a handshake; `lines` with the value None are omitted."""
     fields = {"Host": host, **HANDSHAKE, **(lines or {})}
     head = f"{method} {path} HTTP/{version}\r\n"
     return (head + "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value is not None)
@@ -71,7 +71,7 @@ def unmasked(data):
 
 
 class Echo:
-    """An app that sends every message back; `flood` sends, `sink` takes its time, counts and answers the count."""
+    """An app that echoes every message; `flood` sends, `sink` reads slowly, counts and returns the count."""
     def __init__(self):
         self.closes, self.requests, self.connections = [], [], []
         choose = lambda connection, offered: "chat" if "chat" in offered else None

@@ -49,7 +49,7 @@ class Message:
 
 @dataclass
 class Exchange:
-    """A request, the interim responses, the response (None if there was none) and the bytes of a tunnel after a 101."""
+    """A request, the interim responses, the response (or None) and the bytes of a tunnel after a 101."""
 
     request: Message
     interim: list
@@ -71,7 +71,7 @@ def _field(line):
 
 
 class Bytes:
-    """Reads messages from a recorded stream; `is_whole` is false once a message was cut."""
+    """Reads messages from a recorded stream; `is_whole` is false once a message was truncated."""
     def __init__(self, data):
         self.data, self.at, self.is_whole = data, 0, True
 
@@ -159,7 +159,7 @@ def _is_tunnel(record):
 
 
 class Tap:
-    """Forwards connections from a port of its own to another port of 127.0.0.1 and records the bytes."""
+    """Forwards connections from its port to another port of 127.0.0.1 and records the bytes."""
     def __init__(self, port):
         self.to = port
         self.socket = socket.socket()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateNet
 import GateWire
 import NIOCore
 import NIOEmbedded

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateHTTP
 import GateNet
 import GateWire
 import NIOCore

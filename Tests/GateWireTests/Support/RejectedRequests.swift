@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Requests that have to be refused, each with one fault.
+/// Requests that must be rejected, each with one error.
 enum RejectedRequests {
     static let all: [Row] = [
         framing, lengths, codings, codingBytes, startLines, versions, otherVersions, methods, badMethods, hosts,
@@ -79,7 +79,7 @@ enum RejectedRequests {
         "\tchunked"
     ) { .fields("S-11", "Transfer-Encoding: \($0)") }
 
-    /// Every byte that is no visible ASCII, at four places of a `Transfer-Encoding` line.
+    /// Every byte outside visible ASCII, at four places of a `Transfer-Encoding` line.
     private static let codingBytes: [Row] = (0x00...0xFF).flatMap { (byte: Int) -> [Row] in
         guard byte < 0x20 || byte > 0x7E, byte != 0x0D, byte != 0x0A else { return [] }
         let hex = escape(byte)

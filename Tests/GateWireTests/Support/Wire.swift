@@ -6,7 +6,7 @@ import Testing
 
 @testable import GateWire
 
-/// Bytes as a test writes them: `\r\n` in clear, and `\xHH` in the string is one byte.
+/// Bytes as a test writes them; `\xHH` is one byte.
 func wire(_ text: String) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -23,22 +23,22 @@ func wire(_ text: String) -> [UInt8] {
     return bytes
 }
 
-/// What became of a head.
-enum Reading: Equatable, CustomStringConvertible {
-    case refused(Int, String)
+/// The result of parsing a head.
+enum ParseResult: Equatable, CustomStringConvertible {
+    case rejected(Int, String)
     case incomplete
     case head(String)
 
     var description: String {
         switch self {
-        case .refused(let status, let reason): "\(status) \(reason)"
+        case .rejected(let status, let reason): "\(status) \(reason)"
         case .incomplete: "incomplete"
         case .head(let text): text
         }
     }
 
     var status: Int? {
-        if case .refused(let status, _) = self { status } else { nil }
+        if case .rejected(let status, _) = self { status } else { nil }
     }
 
     var isHead: Bool {
@@ -78,7 +78,7 @@ extension RequestParser {
 }
 
 extension RequestHead {
-    /// All that the parser has found, as text to compare.
+    /// All results of the parser, as text.
     var summary: String {
         let fields = self.message.fields.map { field in
             "\(self.message.text(field.nameRange))=\(self.message.text(field.valueRange))(\(field.name))"
@@ -90,8 +90,8 @@ extension RequestHead {
     }
 }
 
-/// Feeds a parser in pieces and reads one head.
-func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> Reading {
+/// Parses one head from pieces.
+func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> ParseResult {
     var parser = parser
     var buffer = ByteBuffer()
     for piece in pieces {
@@ -99,13 +99,13 @@ func read(_ pieces: [[UInt8]], with parser: RequestParser = .plain()) -> Reading
         do {
             if let head = try parser.head(from: &buffer) { return .head(head.summary) }
         } catch {
-            return .refused(error.status, error.reason.code)
+            return .rejected(error.status, error.reason.code)
         }
     }
     return .incomplete
 }
 
-/// The head of a request that has to be accepted.
+/// The head of a request that must be accepted.
 func accepted(_ text: String, isSecure: Bool = false, names: FieldNames = FieldNames()) throws -> RequestHead {
     var parser = RequestParser(names: names, isSecure: isSecure)
     var buffer = ByteBuffer(bytes: wire(text))

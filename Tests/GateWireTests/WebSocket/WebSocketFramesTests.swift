@@ -6,7 +6,7 @@ import Testing
 @testable import GateWire
 
 @Suite struct WebSocketFramesTests {
-    /// Frames by what their header says.
+    /// Frames by their headers.
     private static func frame(_ opcode: UInt8, _ length: Int, isMasked: Bool, form: Int? = nil) -> [UInt8] {
         let form = form ?? (length < 126 ? 0 : length < 65_536 ? 2 : 8)
         let mask: UInt8 = isMasked ? 0x80 : 0
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 125, 126, 127, 65_535, 65_536, 70_000], [false, true])
-    func `the end of a frame is found wherever it is cut`(length: Int, isMasked: Bool) {
+    func `the end of a frame is found at every split`(length: Int, isMasked: Bool) {
         let bytes = Self.frame(2, length, isMasked: isMasked)
         for piece in [1, 2, 3, 7, 4096, bytes.count] {
             var frames = WebSocketFrames()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `the rest of a frame is told from the next one`() {
+    @Test func `the end of a frame is distinguished from the next frame`() {
         let first = Self.frame(2, 300, isMasked: false)
         let both = first + Self.frame(1, 5, isMasked: false)
         var frames = WebSocketFrames()
@@ -45,7 +45,7 @@ import Testing
         #expect(frames.followToEndOfFrame(both.span) == 0)
     }
 
-    @Test func `a close frame is noted`() {
+    @Test func `a close frame is detected`() {
         var frames = WebSocketFrames()
         let bytes = Self.frame(8, 2, isMasked: true)
         frames.follow(bytes.span)
@@ -58,7 +58,7 @@ import Testing
             [0x89, 0x7E, 1, 0], [0x88, 0xFF, 0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 4],
         ] as [[UInt8]]
     )
-    func `a length that no frame has ends the counting and nothing else`(bytes: [UInt8]) {
+    func `after an invalid length frames are no longer tracked`(bytes: [UInt8]) {
         var frames = WebSocketFrames()
         frames.follow(bytes.span)
         #expect(frames.isLost && !frames.isBetweenFrames)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: WebSocketClose.allCases)
-    func `a close frame of ours is one`(reason: WebSocketClose) {
+    func `a close frame is well-formed`(reason: WebSocketClose) {
         for mask in [nil, [9, 8, 7, 6]] as [[UInt8]?] {
             let bytes = Array(reason.frame(mask: mask).readableBytesView)
             var frames = WebSocketFrames()

@@ -6,7 +6,7 @@ import Testing
 @testable import GateWire
 
 @Suite struct WebSocketHandshakeTests {
-    /// The key and its answer of RFC 6455 §1.3.
+    /// The key and its response of RFC 6455 §1.3.
     private static let key = "dGhlIHNhbXBsZSBub25jZQ=="
     private static let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
     private static let usual = [
@@ -20,25 +20,28 @@ import Testing
         return try #require(try parser.head(from: &bytes))
     }
 
-    private static func offer(_ lines: [String]) throws -> WebSocketHandshake {
+    private static func handshake(_ lines: [String]) throws -> WebSocketHandshake {
         try WebSocketHandshake(of: try self.request(lines))
     }
 
-    private static func answer(_ lines: [String], status: Int = 101) throws -> ResponseHead {
+    private static func response(_ lines: [String], status: Int = 101) throws -> ResponseHead {
         let head = ["HTTP/1.1 \(status) Switching Protocols"] + lines
         var bytes = ByteBuffer(string: head.joined(separator: "\r\n") + "\r\n\r\n")
-        return try #require(try ResponseParser(names: .answers).head(from: &bytes, answering: .get))
+        return try #require(try ResponseParser(names: .response).head(from: &bytes, for: .get))
     }
 
-    @Test func `S-54 a whole handshake is taken`() throws {
-        let offer = try Self.offer(
+    @Test func `S-54 a valid handshake is accepted`() throws {
+        let handshake = try Self.handshake(
             Self.usual + [
                 "Sec-WebSocket-Protocol: chat, superchat", "Sec-WebSocket-Protocol: third",
                 "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x",
             ]
         )
-        #expect(offer.key == Self.key && offer.isKeyOfClient)
-        #expect(offer.protocols == ["chat", "superchat", "third"] && offer.extensions == ["permessage-deflate", "x"])
+        #expect(handshake.key == Self.key && handshake.isKeyOfClient)
+        #expect(
+            handshake.protocols == ["chat", "superchat", "third"]
+                && handshake.extensions == ["permessage-deflate", "x"]
+        )
     }
 
     /// What takes the place of a line of the usual handshake; empty for nothing.
@@ -51,43 +54,45 @@ import Testing
         (3, "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Key: \(key)"), (3, "Sec-WebSocket-Key:"),
         (3, "Sec-WebSocket-Key: \(key)\r\nContent-Length: 0"),
     ])
-    func `S-54 a handshake with one fault is none`(index: Int, line: String) throws {
+    func `S-54 a handshake with one error is rejected`(index: Int, line: String) throws {
         var lines = Self.usual
         lines[index] = line
         let request = try Self.request(lines.filter { !$0.isEmpty })
-        #expect(WebSocketHandshake.isAsked(by: request))
+        #expect(WebSocketHandshake.isRequested(by: request))
         #expect {
             try WebSocketHandshake(of: request)
         } throws: { error in
-            guard case .malformed? = error as? WebSocketHandshake.Fault else { return false }
+            guard case .malformed? = error as? WebSocketHandshake.Rejection else { return false }
             return true
         }
     }
 
     @Test(arguments: ["1337", "8", "013", "13, 8", ""])
-    func `S-54 another version is told apart`(version: String) throws {
+    func `S-54 another version has its own rejection`(version: String) throws {
         var lines = Self.usual
         lines[2] = "Sec-WebSocket-Version: \(version)"
-        #expect(throws: WebSocketHandshake.Fault.version) { try Self.offer(lines) }
+        #expect(throws: WebSocketHandshake.Rejection.version) { try Self.handshake(lines) }
     }
 
     @Test(arguments: ["POST /a HTTP/1.1", "HEAD /a HTTP/1.1", "GET /a HTTP/1.0"])
-    func `S-54 only GET of HTTP 1 point 1 opens a WebSocket`(line: String) throws {
+    func `S-54 only GET over HTTP/1.1 opens a WebSocket`(line: String) throws {
         let request = try Self.request(Self.usual, line: line)
-        #expect(throws: WebSocketHandshake.Fault.self) { try WebSocketHandshake(of: request) }
+        #expect(throws: WebSocketHandshake.Rejection.self) { try WebSocketHandshake(of: request) }
     }
 
     @Test(arguments: ["Upgrade: h2c", "Upgrade: foo", "Connection: upgrade"])
-    func `S-53 other upgrades ask for no WebSocket`(line: String) throws {
-        #expect(!WebSocketHandshake.isAsked(by: try Self.request([line])))
+    func `S-53 other upgrades are not WebSocket handshakes`(line: String) throws {
+        #expect(!WebSocketHandshake.isRequested(by: try Self.request([line])))
     }
 
-    @Test func `an app that agrees is believed`() throws {
-        let offer = try Self.offer(Self.usual + ["Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Extensions: x; y=1"])
+    @Test func `a matching response of the app is accepted`() throws {
+        let handshake = try Self.handshake(
+            Self.usual + ["Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Extensions: x; y=1"]
+        )
         let usual = ["Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Accept: \(Self.accept)"]
-        #expect(offer.objection(to: try Self.answer(usual)) == nil)
+        #expect(handshake.rejectionReason(for: try Self.response(usual)) == nil)
         let more = ["Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Extensions: x; z"]
-        #expect(offer.objection(to: try Self.answer(usual + more)) == nil)
+        #expect(handshake.rejectionReason(for: try Self.response(usual + more)) == nil)
     }
 
     @Test(arguments: [
@@ -100,27 +105,29 @@ import Testing
         (2, "Sec-WebSocket-Accept: \(accept)\r\nSec-WebSocket-Extensions: permessage-deflate"),
         (2, "Sec-WebSocket-Accept: \(accept)\r\nTransfer-Encoding: chunked"),
     ])
-    func `S-54 an app that does not agree as it should gets no tunnel`(index: Int, line: String) throws {
-        let offer = try Self.offer(Self.usual + ["Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Extensions: x"])
+    func `S-54 a response of the app that does not match is rejected`(index: Int, line: String) throws {
+        let handshake = try Self.handshake(
+            Self.usual + ["Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Extensions: x"]
+        )
         var lines = ["Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Accept: \(Self.accept)"]
         lines[index] = line
-        #expect(offer.objection(to: try Self.answer(lines.filter { !$0.isEmpty })) != nil)
+        #expect(handshake.rejectionReason(for: try Self.response(lines.filter { !$0.isEmpty })) != nil)
     }
 
-    @Test func `H-17 an extended CONNECT is the handshake that it would be over HTTP 1`() throws {
-        let block = Block.get(
+    @Test func `H-17 an extended CONNECT is a handshake as over HTTP/1.1`() throws {
+        let builder = FieldSection.get(
             "",
             [":protocol: websocket", "sec-websocket-version: 13", "origin: https://a"],
             method: "CONNECT",
             endsStream: false
         )
         let taking = HTTP2RequestHeadBuilder(isSecure: true, takesWebSockets: true)
-        let head = try block.head(by: taking)
+        let head = try builder.head(by: taking)
         #expect(head.isExtendedConnect && head.method == .get && head.framing == .none)
-        let offer = try WebSocketHandshake(of: head) { Self.key }
-        #expect(offer.key == Self.key && !offer.isKeyOfClient)
+        let handshake = try WebSocketHandshake(of: head) { Self.key }
+        #expect(handshake.key == Self.key && !handshake.isKeyOfClient)
         let refusing = HTTP2RequestHeadBuilder(isSecure: true)
-        #expect(throws: HTTP2FieldsRejection.self) { try block.head(by: refusing) }
+        #expect(throws: HTTP2FieldsRejection.self) { try builder.head(by: refusing) }
     }
 
     @Test(arguments: [
@@ -129,9 +136,9 @@ import Testing
         ([":protocol: websocket"], "CONNECT", true),
         ([":protocol: websocket", "content-length: 5"], "CONNECT", false), ([":protocol: WebSocket"], "CONNECT", false),
     ])
-    func `H-17 every other extended CONNECT is refused`(lines: [String], method: String, endsStream: Bool) {
+    func `H-17 every other extended CONNECT is rejected`(lines: [String], method: String, endsStream: Bool) {
         let taking = HTTP2RequestHeadBuilder(isSecure: true, takesWebSockets: true)
-        let block = Block.get("", lines, method: method, endsStream: endsStream)
-        #expect(throws: HTTP2FieldsRejection.self) { try block.head(by: taking) }
+        let builder = FieldSection.get("", lines, method: method, endsStream: endsStream)
+        #expect(throws: HTTP2FieldsRejection.self) { try builder.head(by: taking) }
     }
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateServer
+package import Logging
+
+/// The log of this process.
+package let logWriter = LogWriter()
+
+/// A logger that writes lines to standard error.
+package func makeLogger(level: Logger.Level) -> Logger {
+    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(writer: logWriter) }
+    logger.logLevel = level
+    return logger
+}
+
+/// Prints diagnostics to standard error.
+@Sendable
+package func show(_ diagnostics: [Diagnostic]) {
+    for diagnostic in diagnostics {
+        printError(diagnostic.rendered)
+    }
+}
+
+/// Writes diagnostics to the log, which never waits for its reader.
+@Sendable
+package func showInLog(_ diagnostics: [Diagnostic]) {
+    for diagnostic in diagnostics {
+        logWriter.append(diagnostic.rendered)
+    }
+}

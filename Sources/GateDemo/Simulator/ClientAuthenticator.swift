@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import Foundation
+internal import GateCore
+internal import Synchronization
+
+/// A method by which a client authenticates.
+///
+/// OpenID Connect Core §9.
+enum ClientAuthenticationMethod: Sendable {
+    /// Id and secret, each form-encoded, in the `Authorization` field.
+    case basic
+    /// Id and secret in the body.
+    case post
+    /// A JWT signed by the client; RFC 7523 §2.2.
+    case assertion
+    /// Apple's method: a JWT signed by the client in place of the secret.
+    case signedSecret
+
+    /// Its name in metadata.
+    var published: String {
+        switch self {
+        case .basic: "client_secret_basic"
+        case .post, .signedSecret: "client_secret_post"
+        case .assertion: "private_key_jwt"
+        }
+    }
+}
+
+/// Authenticates the gateway at the endpoints that require it.
+final class ClientAuthenticator: Sendable {
+    /// A failed check and its error.
+    struct FailedCheck {
+        let check: TokenCheck
+        let error: OAuthError
+
+        init(_ check: TokenCheck, _ text: String, status: Int) {
+            self.check = check
+            self.error = OAuthError("invalid_client", text, status: status)
+        }
+    }
+
+    /// How many assertions are remembered, so that each works once.
+    private static let limit = 4096
+    private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+    private let client: DemoClient
+    private let accepted: [ClientAuthenticationMethod]
+    private let team: String
+    private let audiences: [String]
+    private let clock: WallClock
+    private let seen = Mutex<Set<String>>([])
+
+    init(
+        client: DemoClient,
+        accepted: [ClientAuthenticationMethod],
+        team: String,
+        audiences: [String],
+        clock: WallClock,
+    ) {
+        self.client = client
+        self.accepted = accepted
+        self.team = team
+        self.audiences = audiences
+        self.clock = clock
+    }
+
+    /// Why the authentication of a request fails; nil if it succeeds.
+    func failure(of request: DemoRequest, _ form: Form) -> FailedCheck? {
+        let hasField = request.field("authorization") != nil
+        let credentials = RequestCredentials(request, form: form)
+        guard form["client_assertion"] != nil || credentials.id == self.client.id else {
+            return FailedCheck(.client, "The client is unknown.", status: 401)
+        }
+        let methods = [hasField, form["client_secret"] != nil, form["client_assertion"] != nil].count { $0 }
+        guard methods == 1 else {
+            return FailedCheck(.authentication, "The request must authenticate the client by one method.", status: 401)
+        }
+        let reason = hasField ? self.secretFailure(.basic, credentials) : self.bodyFailure(credentials, form)
+        return reason.map { FailedCheck(.authentication, $0, status: hasField ? 401 : 400) }
+    }
+
+    private func bodyFailure(_ credentials: RequestCredentials, _ form: Form) -> String? {
+        if form["client_assertion"] != nil { return self.assertionFailure(form) }
+        return self.accepted.contains(.signedSecret)
+            ? self.signedSecretFailure(form) : self.secretFailure(.post, credentials)
+    }
+
+    private func secretFailure(_ method: ClientAuthenticationMethod, _ credentials: RequestCredentials) -> String? {
+        guard self.accepted.contains(method) else { return "\(method.published) is not accepted for this client." }
+        return credentials.match(self.client) ? nil : "Client id and secret do not match."
+    }
+
+    /// RFC 7523 §3.
+    private func assertionFailure(_ form: Form) -> String? {
+        guard self.accepted.contains(.assertion) else { return "private_key_jwt is not accepted for this client." }
+        guard form["client_assertion_type"] == Self.assertionType else { return "The type of assertion is unknown." }
+        guard let token = ClientJWT(form["client_assertion"] ?? "", key: self.client.signingKey.publicKey) else {
+            return "The assertion is not signed by the client."
+        }
+        let named = [token.claims["iss"]?.string, token.claims["sub"]?.string, form["client_id"] ?? self.client.id]
+        guard named.allSatisfy({ $0 == self.client.id }) else { return "The assertion names another client." }
+        guard self.audiences.contains(where: { token.isFor($0) }) else { return "The audience is another server." }
+        guard token.lives(at: self.clock.now, atMost: .seconds(600)) else { return "The assertion has expired." }
+        guard let id = token.claims["jti"]?.string, self.isNew(id) else { return "The assertion was used before." }
+        return nil
+    }
+
+    private func isNew(_ id: String) -> Bool {
+        self.seen.withLock { $0.count < Self.limit && $0.insert(id).inserted }
+    }
+
+    /// At most six months of 15,777,000 seconds.
+    ///
+    /// https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
+    private func signedSecretFailure(_ form: Form) -> String? {
+        guard let token = ClientJWT(form["client_secret"] ?? "", key: self.client.signingKey.publicKey) else {
+            return "The secret is not signed by the team."
+        }
+        guard token.header["kid"]?.string == ClientJWT.keyID else { return "The key is unknown." }
+        guard form["client_id"] == self.client.id, token.claims["sub"]?.string == self.client.id else {
+            return "The secret names another client."
+        }
+        guard token.claims["iss"]?.string == self.team else { return "The secret names another team." }
+        guard self.audiences.first.map({ token.isFor($0) }) == true else { return "The audience is another server." }
+        let isAlive = token.lives(at: self.clock.now, atMost: .seconds(15_777_000))
+        return isAlive ? nil : "The secret has expired or lives too long."
+    }
+}
+
+/// Client credentials of a token request, from the body or from HTTP Basic.
+///
+/// RFC 6749 §2.3.1.
+struct RequestCredentials {
+    let id: String?
+    let secret: String?
+
+    init(_ request: DemoRequest, form: Form) {
+        guard let field = request.field("authorization"), field.lowercased().hasPrefix("basic ") else {
+            self.id = form["client_id"]
+            self.secret = form["client_secret"]
+            return
+        }
+        let text = Data(base64Encoded: String(field.dropFirst(6))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { part in
+            PercentEncoding.decode(Array(part.utf8), plusIsSpace: true).map { String(decoding: $0, as: UTF8.self) }
+        }
+        self.id = parts.first ?? nil
+        self.secret = parts.count == 2 ? parts[1] : nil
+    }
+
+    /// Whether they are the client's.
+    func match(_ client: DemoClient) -> Bool {
+        self.id == client.id && self.secret.map { Secret(text: $0) == client.secret } == true
+    }
+}
+
+/// A JWT that the gateway signed with ES256 to authenticate itself, its signature verified.
+///
+/// RFC 7515 §5.2.
+struct ClientJWT {
+    /// The id under which providers know the gateway's key, in Apple's form.
+    static let keyID = "DEM0KEY123"
+
+    let header: JSON
+    let claims: JSON
+
+    init?(_ text: String, key: P256.Signing.PublicKey) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Self.document(parts[0]), let claims = Self.document(parts[1]),
+            header["alg"] == "ES256", let bytes = Base64URL.decode(parts[2].utf8),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            key.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
+        else { return nil }
+        self.header = header
+        self.claims = claims
+    }
+
+    /// Whether this is its only audience.
+    func isFor(_ audience: String) -> Bool {
+        let value = self.claims["aud"]
+        return value?.string == audience || value?.array == [.string(audience)]
+    }
+
+    /// Whether it is valid now and its lifetime is within the limit.
+    func lives(at now: Instant, atMost limit: Duration) -> Bool {
+        guard let start = self.claims["iat"]?.numericDate, let end = self.claims["exp"]?.numericDate else {
+            return false
+        }
+        let hasBegun = start <= now.advanced(by: .seconds(60))
+        return hasBegun && now < end && end.since(now) <= limit && end.since(start) <= limit
+    }
+
+    private static func document(_ part: Substring) -> JSON? {
+        Base64URL.decode(part.utf8).flatMap { try? JSON(parsing: $0, depth: 8) }
+    }
+}
