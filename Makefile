@@ -2,16 +2,17 @@
 #
 # make demo     the whole thing on this machine, without any account: open the address it prints
 # make test     everything that is checked and tested
+# make test-release  the end-to-end tests against the program of `make build`
 #
 # Both install what they need on Debian, given a Swift toolchain; nothing is installed that is there already.
 #
 # make build    the program to copy to a server: .build/release/gatehouse
-# make check    the rules of the house that no compiler checks; fast, builds nothing
-# make sanitize the C part over libcurl, built with sanitizers and tried over TLS; a minute and a half
+# make check    the rules that no compiler checks; fast, builds nothing
+# make sanitize the C part over libcurl, built with sanitizers and tested over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
 # make test-apps real apps and their clients through the gateway; about 15 minutes, APPS_OPTIONS='-k git' for some
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
-# make soak     an hour of mixed traffic, every answer checked; SOAK_OPTIONS='--minutes 5' for less
+# make soak     an hour of mixed traffic, every response checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
 # make pictures the two pictures of the README, taken from the running demo
 # make clean    removes what was built
@@ -20,8 +21,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test check build bench soak fuzz format pictures clean deps deps-test deps-bench venv sanitize unit end-to-end test-apps \
-	deps-apps venv-apps
+.PHONY: demo test test-release check build bench soak fuzz format pictures clean deps deps-test deps-bench venv \
+	sanitize unit end-to-end test-apps deps-apps venv-apps
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl glewlwyd nghttp2-client nginx-light nodejs openssl python3 python3-venv systemd tinyproxy
@@ -34,30 +35,43 @@ APPS_VENV := .venv-apps
 BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
+UNIT_SECONDS ?= 600
 
 demo: deps
 	@swift build --product gatehouse
 	@swift build --product gatehouse-demo
 	@exec .build/debug/gatehouse demo
 
-# What Package.swift asks for our own rooms, for the packages below as well: ByteBuffer is on the path of each request.
+# The optimizations that Package.swift sets for our modules, for the packages as well: ByteBuffer is on the hot path.
+RELEASE_BUILD := swift build -c release --static-swift-stdlib \
+	-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
+	-Xswiftc -enforce-exclusivity=unchecked
+
 build: deps
-	@swift build -c release --static-swift-stdlib --product gatehouse \
-		-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
-		-Xswiftc -enforce-exclusivity=unchecked
+	@$(RELEASE_BUILD) --product gatehouse
 	@ls -l .build/release/gatehouse
 
 test: deps-test check sanitize unit end-to-end
 
-# One build for both kinds of tests; the tests from end to end use the program it leaves in .build/debug.
+# One build for both kinds of tests; the end-to-end tests use the program in .build/debug. Swift Testing has no default
+# time limit for a test, so the run as a whole has one.
 unit: deps
 	@swift build --build-tests
-	@swift test --skip-build --disable-xctest
+	@.ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
 
 # Most files run beside another one, since they wait more than they work; those that load the machine run alone.
+define END_TO_END
+@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile --no-loadscope-reorder -m "not alone"
+@$(VENV)/bin/python -m pytest Tests/EndToEnd -m alone
+endef
+
 end-to-end: venv unit
-	@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile -m "not alone"
-	@$(VENV)/bin/python -m pytest Tests/EndToEnd -m alone
+	$(END_TO_END)
+
+test-release: export GATEHOUSE_PROGRAM := .build/release/gatehouse
+test-release: venv build
+	@$(RELEASE_BUILD) --product gatehouse-demo
+	$(END_TO_END)
 
 test-apps: venv-apps deps
 	@swift build --product gatehouse
@@ -65,8 +79,11 @@ test-apps: venv-apps deps
 
 check:
 	@python3 .ci/test_check.py --quiet
+	@python3 .ci/test_time_limit.py --quiet
+	@python3 .ci/test_attack_ids.py --quiet
 	@python3 Tests/Bench/test_bench.py --quiet
 	@python3 .ci/check.py
+	@python3 .ci/attack_ids.py
 
 sanitize: deps-test
 	@Tests/CProviderTransport/run
@@ -96,7 +113,7 @@ deps-bench:
 deps-apps:
 	@NO_SERVICES=1 .ci/packages $(APPS_PACKAGES)
 
-# Made anew only when the requirements have changed.
+# Made again only when the requirements have changed.
 venv: deps-test $(VENV)/ready
 $(VENV)/ready: Tests/EndToEnd/requirements.txt
 	@python3 -m venv --clear $(VENV)

@@ -7,10 +7,10 @@ package import GateCore
 /// None has a `Domain`, so each belongs to one host; over https the `__Host-` prefix makes the browser insist on it
 /// (RFC 6265bis §4.1.3.2).
 package struct GatewayCookie: Sendable, Hashable {
-    /// How long the browser keeps the cookie of a sign-in attempt, in seconds: longer than the attempt lasts, so that a
-    /// late callback is reported as expired instead of unknown.
+    /// How long the browser keeps the cookie of a sign-in attempt, in seconds: longer than the attempt lasts, so that a late
+    /// callback is reported as expired instead of unknown.
     package static let attemptSeconds = 3600
-    /// The time limit of a session transfer, in seconds.
+    /// How long a session transfer may take, in seconds.
     package static let transferSeconds = 600
     /// The maximum number of open sign-in attempts, and of open session transfers on one host, of a browser.
     package static let maxAttempts = 5

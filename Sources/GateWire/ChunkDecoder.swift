@@ -144,9 +144,7 @@ package struct ChunkDecoder: Sendable {
         return true
     }
 
-    private func rejection(_ reason: Failure.Reason) -> WireRejection {
-        WireRejection(reason, status: self.status)
-    }
+    private func rejection(_ reason: Failure.Reason) -> WireRejection { WireRejection(reason, status: self.status) }
 
     private static let names = FieldNames()
 }

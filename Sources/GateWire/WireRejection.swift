@@ -8,12 +8,12 @@ package import GateCore
 package struct WireRejection: Error, Sendable, Hashable {
     /// The status for the peer: 400, 405, 413, 414, 417, 421, 431, 501 or 505 for a request; 502 for a response.
     package let status: Int
-    /// The rule that the bytes break; decides the code and the error page.
+    /// The rule that the bytes violate; decides the code and the error page.
     package let reason: Failure.Reason
     /// Whether the response is an error page, see ``BrowserHints``.
     package var wantsPage = false
 
-    /// A rejection with the status of the reason, or with 502 for example where a response breaks the rule.
+    /// Creates a rejection with the status of the reason, or with another one, such as 502 where a response violates the rule.
     package init(_ reason: Failure.Reason, status: Int? = nil) {
         self.status = status ?? reason.entry.status
         self.reason = reason

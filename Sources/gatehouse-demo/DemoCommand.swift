@@ -64,7 +64,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func options() throws(Failure) -> DemoOptions {
-        let quirks = try DemoQuirks(self.quirk)
+        let quirks = try DemoCatalogue.quirks(named: self.quirk)
         return DemoOptions(
             providers: try DemoCatalogue.chosen(self.provider, quirks: quirks),
             quirks: quirks,
@@ -76,7 +76,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !self.quirk.contains("list") else {
-            printLine(DemoQuirk.listing(of: DemoCatalogue.names + ["any"]))
+            printLine(QuirkList.text(of: DemoCatalogue.names + ["any"]))
             return
         }
         let options = try self.options()
@@ -88,7 +88,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
         let environment: DemoEnvironment
         do {
-            environment = try await DemoEnvironment.start(options, in: folder.path)
+            environment = try await DemoEnvironment(options, in: folder.path)
         } catch {
             let reason = (error as? Failure)?.detail ?? "\(error)"
             printError("gatehouse-demo: error: the demo cannot start: \(reason)")
@@ -120,7 +120,7 @@ struct DemoCommand: AsyncParsableCommand {
             Gatehouse demo: open this URL, and stop with Ctrl-C
 
                 http://localhost:\(self.port)/
-            \(self.tunnel(for: options))\(options.quirks.summary)
+            \(self.tunnel(for: options))\(QuirkList.text(on: options.quirks))
             The gateway's file, to read or change while it runs: \(path)
 
             """

@@ -59,29 +59,29 @@ struct SimulateCommand: AsyncParsableCommand {
             throw ValidationError("name a provider, such as google; --list prints them all")
         }
         do throws(Failure) {
-            _ = try self.options()?.checkedQuirks()
+            _ = try self.options()
         } catch {
             throw ValidationError(error.detail)
         }
     }
 
-    private func options() -> StandaloneOptions? {
+    private func options() throws(Failure) -> SimulatorOptions? {
         guard let type = self.type else { return nil }
-        var options = StandaloneOptions(type: type)
-        options.quirks = self.quirk
+        var options = SimulatorOptions(
+            type: type,
+            quirks: try DemoCatalogue.quirks(named: self.quirk, of: type),
+            redirectURI: self.redirectURI ?? "http://localhost:8080/oauth2/callback/\(type)",
+        )
         options.port = self.port
         options.pagesPort = self.pagesPort
-        options.redirectURI = self.redirectURI
         options.clientSecret = self.clientSecret
         return options
     }
 
     func run() async throws {
-        guard let options = self.options(), !self.list else {
-            let names = self.type.map { [$0] } ?? DemoCatalogue.names
-            printLine(
-                self.json ? DemoQuirk.listingJSON(of: names + ["any"]) : DemoQuirk.listing(of: names + ["any"])
-            )
+        guard let options = try self.options(), !self.list else {
+            let names = (self.type.map { [$0] } ?? DemoCatalogue.names) + ["any"]
+            printLine(self.json ? QuirkList.json(of: names) : QuirkList.text(of: names))
             return
         }
         let folder = RunFolder(self.folder)
@@ -90,16 +90,44 @@ struct SimulateCommand: AsyncParsableCommand {
         defer {
             for source in signals { source.cancel() }
         }
-        let simulator: StandaloneSimulator
+        let simulator: RunningSimulator
         do {
-            simulator = try await StandaloneSimulator.start(options, in: folder.path)
+            simulator = try await SimulatorHost(in: folder.path).start(options)
         } catch {
             let reason = (error as? Failure)?.detail ?? "\(error)"
             printError("gatehouse-demo: error: the simulator cannot start: \(reason)")
             throw ExitCode(1)
         }
         defer { simulator.stop() }
-        printLine(self.json ? simulator.json : simulator.text)
+        printLine(self.json ? Self.json(simulator, options) : Self.text(simulator, options))
         while true { try await Task.sleep(for: .seconds(3600)) }
+    }
+
+    private static func text(_ simulator: RunningSimulator, _ options: SimulatorOptions) -> String {
+        let lines = simulator.parameters.map { entry in
+            "    \(entry.name)\(String(repeating: " ", count: max(1, 24 - entry.name.count)))\(entry.value)"
+        }
+        return """
+
+            Simulated \(options.type): stop with Ctrl-C
+
+            \(lines.joined(separator: "\n"))
+
+            Users of its sign-in page: \(simulator.users.joined(separator: ", "))
+            \(QuirkList.text(on: options.quirks))
+            For a gateway's providers.yaml:
+
+            providers:
+            \(simulator.section)
+
+            """
+    }
+
+    private static func json(_ simulator: RunningSimulator, _ options: SimulatorOptions) -> String {
+        var members = Dictionary(simulator.parameters.map { ($0.name, JSON.string($0.value)) }) { $1 }
+        members["quirks"] = .array(options.quirks.names.sorted().map { .string($0) })
+        members["users"] = .array(simulator.users.map { .string($0) })
+        members["configuration"] = .string("providers:\n\(simulator.section)\n")
+        return JSON.object(members).text
     }
 }

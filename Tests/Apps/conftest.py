@@ -23,7 +23,7 @@ def pytest_addoption(parser):
 
 def pytest_sessionstart(session):
     if not PROGRAM.exists():
-        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE_PROGRAM or run `swift build`", returncode=2)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ stopped at the end.
 """
 import argparse
 import shlex
-import shutil
 import signal
 import sys
 import tempfile
@@ -110,14 +109,7 @@ def run(options):
         rows = [row for name in ALL if name in options.only for row in measure(environment, name)]
         return rows, others.share([child.pid for child in environment.children.all])
     finally:
-        # A second Ctrl-C must not leave anything running.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
-            signal.signal(number, signal.SIG_IGN)
-        environment.stop()
-        if options.keep:
-            print(f"kept: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        environment.clean_up()
 
 
 def out_of_time(*_):

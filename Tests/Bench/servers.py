@@ -3,6 +3,8 @@
 
 import json
 import os
+import shutil
+import signal
 import sys
 from contextlib import contextmanager
 from itertools import count
@@ -19,7 +21,7 @@ ENVIRONMENT = {"BENCH_GATEWAY_SECRET": "a secret that only a benchmark has", "BE
 # Limits that would end or slow a measurement; for each key the first value that the program accepts is used.
 GENEROUS = [
     (("gateway", "limits", "connections"), 60000),
-    (("gateway", "limits", "connections_per_address"), 0),
+    (("gateway", "limits", "connections_per_client_ip"), 0),
     (("gateway", "limits", "requests_per_connection"), 1000000000),
     (("gateway", "limits", "requests_per_connection"), 1000000),
     (("gateway", "limits", "sign_ins_per_minute"), 0),
@@ -111,6 +113,17 @@ class Environment:
 
     def stop(self):
         self.children.stop_all()
+
+    def clean_up(self):
+        """Stops everything and removes the folder, unless it is to be kept."""
+        # A second Ctrl-C must not leave anything running.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            signal.signal(number, signal.SIG_IGN)
+        self.stop()
+        if self.options.keep:
+            print(f"kept: {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Beside:

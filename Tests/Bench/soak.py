@@ -208,13 +208,7 @@ def main():
     except KeyboardInterrupt:
         wrong = ["ended before it was done"]
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        environment.stop()
-        if options.keep:
-            print(f"kept: {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        environment.clean_up()
     print("soak: " + ("; ".join(wrong) if wrong else "nothing failed and nothing grew"))
     return 1 if wrong else 0
 

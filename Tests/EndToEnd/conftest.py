@@ -7,7 +7,7 @@ from support.browser import Browser
 from support.gateway import PROGRAM, Gateway, oidc
 from support.processes import certificate, free_port
 from support.provider import ProviderServer
-from support.slow import SlowReader
+from support.slow import BriefTunnel, SlowReader
 from support.upstream import Upstream
 
 REALMS = ["mock", "other", "aside"]
@@ -15,7 +15,7 @@ REALMS = ["mock", "other", "aside"]
 
 def pytest_sessionstart(session):
     if not PROGRAM.exists():
-        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE or run `swift build`", returncode=2)
+        pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE_PROGRAM or run `swift build`", returncode=2)
 
 
 #: Files whose tests load the machine or measure time so closely that others must not run beside them.
@@ -24,20 +24,53 @@ ALONE = {
     "test_slow_provider", "test_slow_readers", "test_upstreams",
 }
 
+#: Of the others, those that take longest; they come first, so that no worker is left with one of them at the end.
+LONG = [
+    "test_websocket", "test_quirks", "test_upstream_http2", "test_sessions", "test_pin_operations", "test_real_providers",
+    "test_routes", "test_pins", "test_check_online", "test_id_tokens", "test_raw_requests", "test_upstream_tls",
+    "test_more_providers", "test_jose_libraries", "test_client_keys", "test_http2", "test_compatibility",
+]
+
+
+#: Fixtures that begin with the first test, since they take a minute; the tests that use them come last.
+BEGUN_EARLY = {"slow_readers", "brief_tunnel"}
+
+
+def weight(item):
+    name = item.path.stem
+    return LONG.index(name) if name in LONG else len(LONG), not BEGUN_EARLY.isdisjoint(item.fixturenames)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Marks the tests that run alone; tests of what takes minutes begin first and are checked last."""
+    """Marks the tests that run alone, and orders: long files first, last what has been started first."""
     for item in items:
         if item.path.stem in ALONE:
             item.add_marker(pytest.mark.alone)
-    items.sort(key=lambda item: "slow_readers" in item.fixturenames)
+    items.sort(key=weight)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def begun_early(request):
-    if any("slow_readers" in item.fixturenames for item in request.session.items):
-        request.getfixturevalue("slow_readers")
+def clean_exits():
+    """Each gateway that a test has left must have drained and ended with 0."""
+    yield
+    failed = Gateway.failed_exits()
+    assert not failed, "\n".join(failed)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def begun_early(request, clean_exits):
+    for name in sorted(BEGUN_EARLY):
+        if any(name in item.fixturenames for item in request.session.items):
+            request.getfixturevalue(name)
+
+
+@pytest.fixture(scope="session")
+def brief_tunnel(tmp_path_factory, provider_server):
+    """A tunnel whose session expires a minute after the first test."""
+    tunnel = BriefTunnel(tmp_path_factory.mktemp("brief"), provider_server.realm("brief").issuer)
+    yield tunnel
+    tunnel.stop()
 
 
 @pytest.fixture(scope="session")
@@ -122,18 +155,14 @@ def gateway(shared):
 @pytest.fixture
 def realm(provider_server):
     """The realm `mock`, with its defaults at the start of each test."""
-    realm = provider_server.realm("mock")
-    realm.reset()
-    yield realm
-    realm.reset()
+    with provider_server.realm("mock").fresh() as realm:
+        yield realm
 
 
 @pytest.fixture
 def other_realm(provider_server):
-    realm = provider_server.realm("other")
-    realm.reset()
-    yield realm
-    realm.reset()
+    with provider_server.realm("other").fresh() as realm:
+        yield realm
 
 
 @pytest.fixture
@@ -162,3 +191,29 @@ def scripted(app):
     yield script
     for path in added:
         app.scripts.pop(path, None)
+
+
+@pytest.fixture(scope="module")
+def recorder():
+    """A recording app for the tests of one file."""
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+@pytest.fixture
+def start_gateway(tmp_path, provider_server):
+    """Starts gateways for one test: the app at `/` has this `upstream`, further apps are given by name."""
+    started = []
+
+    def start(upstream, public=("/", ), **more):
+        apps = {"app": {"path": "/", "upstream": upstream, "allow": "signed_in", "public": list(public)}}
+        for name, other in more.items():
+            apps[name] = {"path": f"/{name}/", "upstream": other, "allow": "signed_in", "public": [f"/{name}/"]}
+        providers = {"mock": oidc(provider_server.realm("mock").issuer)}
+        started.append(Gateway(tmp_path / f"gateway{len(started)}", providers, apps).start())
+        return started[-1]
+
+    yield start
+    for gateway in started:
+        gateway.leave()

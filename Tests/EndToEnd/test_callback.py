@@ -83,7 +83,7 @@ def test_an_error_uses_the_state_up(gateway, realm, browser):
     realm.callback = lambda parameters: {"error": "access_denied", "state": parameters["state"]}
     address = browser.begin("mock")
     jar = {host: dict(jar) for host, jar in browser.cookies.items()}
-    assert_rejected(browser.send("GET", browser.authorize(address)), browser)
+    assert_rejected(browser.send("GET", browser.authorize(address)), browser, 403)
     realm.callback = lambda parameters: parameters
     browser.cookies = jar
     assert_rejected(browser.send("GET", browser.authorize(address)), browser)
@@ -106,7 +106,8 @@ def test_a_callback_with_invalid_parameters_is_rejected(change, gateway, realm, 
     """A-33 T-07: each parameter missing, empty, doubled, huge, broken; tokens in a callback are an error."""
     landing = browser.authorize(browser.begin("mock"))
     response = callback(browser, change(query(landing)))
-    assert response.status in (400, 414, 431, 403, 502)
+    # A URL of over 100 kB does not reach the callback.
+    assert response.status == (414 if len(response.url) > 100_000 else 400)
     assert browser.ticket() is None
 
 
@@ -117,19 +118,22 @@ def test_a_callback_with_a_malformed_query_is_rejected(text, browser):
     """A-33."""
     browser.begin("mock")
     response = browser.send("GET", "/oauth2/callback/mock" + text)
-    assert 400 <= response.status < 500 and browser.ticket() is None
+    assert response.status == 400 and browser.ticket() is None
 
 
 @pytest.mark.parametrize(
-    "error", ["access_denied", "<script>alert(1)</script>", "x" * 3000, "a b\"'><img src=x>", "\u202eevil"]
+    "error, status", [
+        ("access_denied", 403), ("<script>alert(1)</script>", 502), ("x" * 3000, 400), ("a b\"'><img src=x>", 502),
+        ("\u202eevil", 400),
+    ]
 )
-def test_no_page_shows_text_of_the_provider(error, gateway, realm, browser):
+def test_no_page_shows_text_of_the_provider(error, status, gateway, realm, browser):
     """A-50 A-52: neither `error` nor its description is rendered."""
     realm.callback = lambda p: {
         "error": error, "error_description": "<b>words of others</b>", "error_uri": "https://evil", "state": p["state"],
     }
     response = browser.send("GET", browser.authorize(browser.begin("mock")))
-    assert_rejected(response, browser)
+    assert_rejected(response, browser, status)
     assert "<script>" not in response.text and "words of others" not in response.text and "evil" not in response.text
     assert "<img" not in response.text and "xxxx" not in response.text
 
@@ -149,11 +153,11 @@ def test_a_code_of_one_provider_is_rejected_at_another(gateway, realm, other_rea
     browser = Browser(gateway)
     landing = browser.authorize(browser.begin("mock"))
     response = browser.send("GET", landing.replace("/callback/mock", "/callback/other"))
-    assert response.status >= 400 and browser.ticket() is None
+    assert response.status == 400 and browser.ticket() is None
     assert other_realm.count("token") == 0 and realm.count("token") == 0
     landing = browser.authorize(browser.begin("other"))
     response = callback(browser, {**query(landing), "code": "of-mock"}, "other")
-    assert response.status >= 400 and browser.ticket() is None
+    assert response.status == 400 and browser.ticket() is None
 
 
 @pytest.mark.parametrize("issuer", ["another", "slash", "case", "port", "twice"])
@@ -249,7 +253,7 @@ def test_an_attempt_cookie_under_another_name_is_rejected(gateway, realm, browse
     value = jar.pop(name)
     jar["gatehouse-attempt-00000000"] = value
     jar["gatehouse"] = value
-    assert callback(browser, query(landing)).status >= 400
+    assert callback(browser, query(landing)).status == 400
     browser.send("GET", "/protected")
     assert realm.count("token") == 0
 

@@ -191,7 +191,8 @@ def test_x_01_an_unread_body_is_never_taken_for_a_request(app, form, body, who, 
     path = f"/{app}/form" if who else f"/{app}/public/form"
     with Wire(own_gateway.port) as wire:
         response = form(wire, app, users.get(who), body, path)
-        assert response is not None and response.status in (200, 303), response
+        redirects = app in ("python", "node") and form is not in_a_get
+        assert response is not None and response.status == (303 if redirects else 200), response
     with Wire(own_gateway.port) as wire:
         for index in range(4):
             wire.send(head("GET", f"/{app}/page{index}", users["bob"]))
@@ -205,7 +206,7 @@ def test_x_01_over_http_2(app, own_gateway, users):
         for index in range(5):
             client.request(4 * index + 1, get(f"/{app}/public/form", method="POST"), end=False)
             client.data(4 * index + 1, SMUGGLED, end=True)
-            assert client.response(4 * index + 1).status in (200, 303)
+            assert client.response(4 * index + 1).status == (303 if app == "python" else 200)
             page = client.exchange(4 * index + 3, get(f"/{app}/public/page{index}"))
             assert page.text == f"/public/page{index} for None"
 

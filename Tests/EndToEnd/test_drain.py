@@ -11,7 +11,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import NO_LIMITS, Gateway, oidc
+from support.gateway import NO_LIMITS, Gateway, oidc, public_echo
 from support.load import Load
 from support.processes import eventually
 from support.raw import Wire, request
@@ -24,33 +24,16 @@ GET = b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n"
 def own_gateway(tmp_path, provider_server, realm):
     """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
-    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
+    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, public_echo(app))
     gateway.app = app
     yield gateway
-    if gateway.process:
-        gateway.process.child.kill()
-        gateway.process.child.wait()
+    gateway.kill()
     app.close()
 
 
 def terminate(gateway, number=signal.SIGTERM):
     os.kill(gateway.process.pid, number)
     return time.monotonic()
-
-
-def held(app, path):
-    """Lets the app respond below a path once the event is set."""
-    go = threading.Event()
-
-    def act(connection, request):
-        connection.body(request)
-        go.wait(60)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
-        return True
-
-    app.script(path, act)
-    return go
 
 
 @pytest.mark.parametrize("pause", [0, 0.01])
@@ -101,7 +84,7 @@ def test_a_hung_upstream_does_not_delay_the_exit(own_gateway):
     """R-12: the exit comes at `drain.timeout` at the latest, and the log reports that requests were cancelled."""
     own_gateway.configuration["gateway"]["drain"] = {"delay": "0s", "timeout": "2s"}
     own_gateway.start(drain_delay=None)
-    held(own_gateway.app, "/public/hung")
+    own_gateway.app.hold("/public/hung")
     with Wire(own_gateway.port, timeout=30) as wire:
         wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         own_gateway.app.wait_for("/public/hung")
@@ -160,7 +143,7 @@ def test_a_sign_in_in_progress_ends(own_gateway, realm, provider_server):
 def test_a_second_signal_ends_it_at_once(second, own_gateway):
     """Exit 1, because a request was cancelled."""
     own_gateway.start()
-    held(own_gateway.app, "/public/hung")
+    own_gateway.app.hold("/public/hung")
     with Wire(own_gateway.port, timeout=30) as wire:
         wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         own_gateway.app.wait_for("/public/hung")
@@ -176,7 +159,7 @@ def test_a_second_signal_ends_it_at_once(second, own_gateway):
 def test_sigint_ends_it_at_once(busy, own_gateway):
     """Exit 0 if no request was cancelled, else 1."""
     own_gateway.start(drain_delay=30)
-    held(own_gateway.app, "/public/hung")
+    own_gateway.app.hold("/public/hung")
     with Wire(own_gateway.port, timeout=30) as wire:
         if busy:
             wire.send(b"GET /public/hung HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
+from support.gateway import ENVIRONMENT, PROGRAM, Gateway, oidc, public_echo
 from support.load import Load, descriptors
 from support.processes import REPOSITORY, eventually
 from support.raw import Wire, request
@@ -27,14 +27,14 @@ def make(tmp_path, provider_server, realm):
     made = []
 
     def start(wrapper=(), more=(), **gateway):
-        apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+        apps = public_echo(app)
         one = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, gateway=gateway)
         made.append(one)
         return one.start(wrapper=wrapper, more=more)
 
     yield start
     for one in made:
-        one.stop()
+        one.leave()
     app.close()
 
 

@@ -29,7 +29,7 @@ def attempt(gateway, provider="mock"):
 def assert_rejected(gateway, realm, provider="mock"):
     """There is no session, and userinfo was not called."""
     browser, response = attempt(gateway, provider)
-    assert response.status in (400, 403, 502), response
+    assert response.status == 502, response
     assert browser.ticket() is None, browser.set_cookies
     assert realm.count("userinfo") == 0
     return response
@@ -99,7 +99,7 @@ def test_an_id_token_with_an_invalid_claim_is_rejected(name, gateway, realm):
     if name in ("sub with a line end", "sub with NUL"):
         # Subjects are checked with the whole profile, after userinfo has been called.
         browser, response = attempt(gateway)
-        assert response.status in (400, 403, 502) and browser.ticket() is None, response
+        assert response.status == 502 and browser.ticket() is None, response
     else:
         assert_rejected(gateway, realm)
 
@@ -225,7 +225,7 @@ def test_a_key_from_the_token_is_neither_used_nor_fetched(header, gateway, realm
     assert_rejected(gateway, realm)
     realm.make = lambda claims, realm: token(realm.key, claims, {header: value})
     browser, response = attempt(gateway)
-    assert response.status in (303, 502)
+    assert response.status == 303
     assert len(provider_server.strays) == strays
 
 
@@ -269,7 +269,7 @@ def test_userinfo_about_another_user_is_rejected(userinfo, gateway, realm):
     realm.user = {"sub": "ada"}
     realm.userinfo = lambda user: userinfo
     browser, response = attempt(gateway)
-    assert response.status >= 400 and browser.ticket() is None
+    assert response.status == 502 and browser.ticket() is None
     assert realm.count("userinfo") == 1
 
 
@@ -304,7 +304,9 @@ def test_a_malformed_token_response_is_rejected(name, gateway, realm):
     """A-45 A-47 K-10: form, size and depth of the token response."""
     realm.token_response = TOKEN_RESPONSES[name]
     browser, response = attempt(gateway)
-    assert response.status >= 400 and browser.ticket() is None, response
+    # An OAuth error in a response with status 200 is still the provider's denial of the code.
+    assert response.status == (400 if name == "error in 200" else 502), response
+    assert browser.ticket() is None
 
 
 CANNED = {
@@ -327,7 +329,8 @@ def test_a_failing_endpoint_is_a_502_page(name, path, gateway, realm):
         # W-11: down, so its claims are unknown.
         assert response.status == 303 and browser.ticket()
         return
-    assert response.status in (502, 400, 403) and browser.ticket() is None, response
+    assert response.status == (400 if (path, name) == ("token", "invalid_grant") else 502), response
+    assert browser.ticket() is None
     assert "oops" not in response.text and "<b>" not in response.text
 
 
@@ -339,7 +342,7 @@ def test_redirects_of_an_endpoint_are_not_followed(path, status, gateway, realm,
     strays = len(provider_server.strays)
     realm.documents[path] = (status, {"Location": f"{provider_server.origin}/stray/{path}"}, b"")
     browser, response = attempt(gateway)
-    assert response.status >= 400 and browser.ticket() is None
+    assert response.status == 502 and browser.ticket() is None
     assert len(provider_server.strays) == strays
 
 
@@ -429,9 +432,9 @@ def test_a_sign_in_with_a_faulty_provider_fails(name, world, provider_server):
     strays = len(provider_server.strays)
     browser = Browser(world)
     response = browser.visit(f"/oauth2/start/{name}", stop=lambda url: url.startswith(realm.issuer))
-    if response.status in (302, 303):
+    if response.status == 303:
         response = browser.send("GET", browser.authorize(response.next))
-    assert response.status in (400, 403, 502, 503), response
+    assert response.status == (400 if name == "iss-missing" else 502), response
     assert browser.ticket() is None
     assert len(provider_server.strays) == strays, "a redirect was followed"
     assert realm.count("userinfo") == 0
@@ -464,7 +467,7 @@ def test_a_rotated_key_is_fetched_once(world, provider_server):
     assert realm.count("jwks") == fetched + 1
     for index in range(20):
         realm.make = lambda claims, realm: token(fresh, claims, {"kid": f"random-{index}"})
-        assert attempt(world, "rotating")[1].status >= 400
+        assert attempt(world, "rotating")[1].status == 502
     assert realm.count("jwks") == fetched + 1
 
 
@@ -498,10 +501,10 @@ def test_a_silent_provider_does_not_disturb_others(world, provider_server):
     for _ in range(5):
         assert Browser(world).send("GET", "/oauth2/start/secret-post").status == 303
     assert not ended and realm is not None
-    assert Browser(world).send("GET", "/oauth2/start/refusing").status in (502, 503)
+    assert Browser(world).send("GET", "/oauth2/start/refusing").status == 502
     for thread in threads:
         thread.join()
-    assert all(status in (502, 503, 504) and seconds < 13 for status, seconds in ended), ended
+    assert len(ended) == 4 and all(status == 502 and seconds < 13 for status, seconds in ended), ended
 
 
 def test_a_client_that_disconnects_during_a_sign_in_does_no_harm(world, provider_server):

@@ -110,7 +110,7 @@ def test_no_claim_can_inject_a_header_line(value, gateway, realm, app):
     realm.user = {**realm.user, "name": value}
     browser = Browser(gateway)
     response = browser.sign_in("mock", "/broken-line")
-    assert response.status in (200, 403, 502), response
+    assert response.status == 200, response
     if response.status != 200:
         return
     seen = app.seen("/broken-line")[-1]

@@ -161,7 +161,7 @@ class Attempt:
 
     def assert_rejected(self, code):
         """Rejected for this reason, with a token that was really made."""
-        assert self.made and self.response.status in (400, 403, 502), self.response
+        assert self.made and self.response.status == 502, self.response
         assert self.browser.ticket() is None and self.realm.count("userinfo") == 0
         shown = re.search("<code>([a-z_.]+)</code>", self.response.text)
         assert (shown and shown.group(1)) == code

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import PROGRAM, ENVIRONMENT, NO_LIMITS, Gateway, oidc, run
+from support.gateway import ENVIRONMENT, NO_LIMITS, PROGRAM, Gateway, oidc, public_echo, run
 from support.load import Load, closed, descriptors, processor_seconds
 from support.processes import Process, certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -29,7 +29,7 @@ def make(tmp_path, provider_server, realm):
     made = []
 
     def start(limits=None, timeouts=None, descriptors=None, listeners=(), **gateway):
-        apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+        apps = public_echo(app)
         settings = {**gateway, "limits": limits or {}, "timeouts": timeouts or {}}
         one = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, gateway=settings, listeners=listeners)
         one.app = app
@@ -44,7 +44,7 @@ def make(tmp_path, provider_server, realm):
 
     yield start
     for one in made:
-        one.stop()
+        one.leave()
     app.close()
 
 
@@ -81,17 +81,9 @@ def served(port, source=None):
 @pytest.fixture
 def hold():
     """Lets the app of a gateway respond below /public/held once the test ends or sets `go`."""
-    go = threading.Event()
-
-    def act(connection, received):
-        connection.body(received)
-        go.wait(30)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        return True
-
     def held(gateway, count, source=None):
         """This many connections with a request in progress each."""
-        gateway.app.script("/public/held", act)
+        held.go = held.go or gateway.app.hold("/public/held")
         before = len(gateway.app.seen("/public/held"))
         opened = [connect(gateway.port, source) for _ in range(count)]
         for wire in opened:
@@ -99,9 +91,10 @@ def hold():
         gateway.app.wait_for("/public/held", before + count)
         return opened
 
-    held.go = go
+    held.go = None
     yield held
-    go.set()
+    if held.go:
+        held.go.set()
 
 
 def test_connections_have_a_limit(make, hold):
@@ -211,7 +204,7 @@ def gone(wire):
 @pytest.mark.parametrize("limit", [256, 44])
 def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
     """400 idle clients with few descriptors; a user without an open connection signs in and is served."""
-    gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
+    gateway = make({"connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=limit)
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     idle = []
@@ -232,7 +225,7 @@ def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
 
 def test_connections_of_one_client_ip_have_a_limit(make, hold):
     """256 by default; another client IP is not affected, and a trusted proxy has no limit."""
-    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
+    gateway = make({"connections_per_client_ip": 3}, trusted_proxies=["127.0.0.9"])
     opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
     assert not served(gateway.port)
     assert served(gateway.port, "127.0.0.2")
@@ -244,7 +237,7 @@ def test_connections_of_one_client_ip_have_a_limit(make, hold):
 
 
 def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
-    gateway = make({"connections_per_address": 3})
+    gateway = make({"connections_per_client_ip": 3})
     others = wires(gateway, 3, "127.0.0.2")
     own = wires(gateway, 3)
     new = wires(gateway, 1)
@@ -254,30 +247,18 @@ def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
         wire.close()
 
 
-def test_requests_in_flight_have_a_limit(make):
+def test_requests_in_flight_have_a_limit(make, hold):
     """503 with Retry-After and jitter; those in flight go on."""
     loops = len(os.sched_getaffinity(0))
     gateway = make({"requests_in_flight": loops})
-    go = threading.Event()
-
-    def act(connection, received):
-        connection.body(received)
-        go.wait(30)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        return True
-
-    gateway.app.script("/public/held", act)
-    held = [Wire(gateway.port) for _ in range(loops)]
-    for wire in held:
-        wire.send(b"GET /public/held HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
-    gateway.app.wait_for("/public/held", loops)
+    held = hold(gateway, loops)
     waits = set()
     for _ in range(12):
         response = request(gateway.port, "/public/x")
         assert response.status == 503 and response.json["error"] == "gateway.too_many_requests"
         waits.add(int(response.get("retry-after")))
     assert waits <= set(range(1, 11)) and len(waits) > 1
-    go.set()
+    hold.go.set()
     assert [wire.response().status for wire in held] == [200] * loops
     assert request(gateway.port, "/public/x").status == 200
     for wire in held:
@@ -423,7 +404,7 @@ def client_hello():
 
 def test_a_thousand_slow_clients_do_not_keep_others_out(make):
     """S-56 both ways: quick clients are served all the time."""
-    gateway = make({"connections_per_address": 0}, SLOW)
+    gateway = make({"connections_per_client_ip": 0}, SLOW)
     slow = [Wire(gateway.port) for _ in range(1000)]
     for wire in slow:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
@@ -440,7 +421,7 @@ def test_a_thousand_slow_clients_do_not_keep_others_out(make):
 
 def test_running_out_of_descriptors_does_not_spin(make):
     """R-22: with 256 descriptors and more clients than that; recovery by itself, and the failures are counted."""
-    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "5m"}, descriptors=256)
+    gateway = make({"connections": 10_000, "connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=256)
     clients = []
     for _ in range(500):
         wire = socket.socket()
@@ -569,7 +550,7 @@ def test_a_blocked_event_loop_is_reported(make):
 
 def test_many_sign_ins_do_not_slow_down_signed_in_users(make, realm):
     """R-23: sign-ins as fast as they can be started, from one client IP and from many behind a proxy."""
-    gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
+    gateway = make({"connections_per_client_ip": 0}, trusted_proxies=["127.0.0.1"])
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     cookie = "; ".join(f"{name}={value}" for name, value in ada.cookies[gateway.host].items())
@@ -622,7 +603,7 @@ def test_twenty_thousand_idle_connections(make):
         pytest.skip(f"this machine allows {need} descriptors")
     try:
         gateway = make(
-            {"connections": 25_000, "connections_per_address": 0, "memory": "8GiB"},
+            {"connections": 25_000, "connections_per_client_ip": 0, "memory": "8GiB"},
             {"request_head": "5m", "idle": "5m"},
             descriptors=need,
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.gateway import Gateway, oidc
+from support.gateway import Gateway, oidc, public_echo
 from support.processes import eventually
 from support.raw import Wire, request
 from support.upstream import Upstream
@@ -26,11 +26,10 @@ BLOCK = b"\xa5" * MIB
 def own_gateway(tmp_path, provider_server, realm):
     """A gateway for one test; everything below /public/ is public."""
     app = Upstream()
-    echo = {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], "max_body": 0}
-    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, {"echo": echo})
+    gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, public_echo(app, max_body=0))
     gateway.app = app
     yield gateway
-    gateway.stop()
+    gateway.leave()
     app.close()
 
 
@@ -291,15 +290,7 @@ def test_names_that_a_reload_adds_are_removed_from_old_connections(own_gateway, 
 def test_sigterm_lets_requests_finish(own_gateway):
     """First not ready, then no new connections, and the request in progress gets its response; exit code 0."""
     own_gateway.start(drain_delay=1)
-    go = threading.Event()
-
-    def act(connection, request):
-        connection.body(request)
-        go.wait(30)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
-        return True
-
-    own_gateway.app.script("/public/last", act)
+    go = own_gateway.app.hold("/public/last")
     idle = Wire(own_gateway.port)
     idle.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
     assert idle.response().status == 200

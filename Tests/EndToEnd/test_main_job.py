@@ -115,7 +115,7 @@ def test_a_denial_at_the_provider_is_a_page_with_a_way_back(own_gateway):
     browser = Browser(own_gateway)
     page = browser.visit("/denied")
     response = browser.visit(page.url, "POST", {"action": "deny"})
-    assert response.status in (400, 403) and browser.ticket() is None
+    assert response.status == 400 and browser.ticket() is None
     assert "/oauth2/sign_in" in response.text and "default-src 'none'" in response.get("content-security-policy")
 
 

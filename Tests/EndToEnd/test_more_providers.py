@@ -179,7 +179,7 @@ QUIRKS = [
     ("oidc-code-refused", (400, "openid.code_refused"), {"POST /token": 1}),
     ("oidc-text-lifetime", IN, {}),
     ("oidc-no-lifetime", IN, {}),
-    ("oidc-form-answer", (502, "openid.token_response"), {"GET /userinfo": None}),
+    ("oidc-form-response", (502, "openid.token_response"), {"GET /userinfo": None}),
     ("oidc-comma-scopes", IN, {}),
     ("oidc-thin-token", {"name": "Ada Example", "groups": ["platform", "staff"]}, {"GET /userinfo": 1}),
     ("oauth2-groups-refused", {"groups": [], "groups_complete": False, "name": "Ada Example"}, {}),

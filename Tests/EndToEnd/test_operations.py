@@ -32,7 +32,7 @@ def test_the_public_listener_serves_no_operations_endpoint(path, gateway, app):
 def test_the_operations_listener_serves_nothing_else(gateway):
     """A-24: no app, no sign-in, no write access."""
     for path in ("/", "/oauth2/sign_in", "/public/x", "/oauth2/userinfo", "/../livez/..", "/debug"):
-        assert gateway.operation(path).status_code in (400, 404), path
+        assert gateway.operation(path).status_code == 404, path
     for method in ("POST", "DELETE", "PUT"):
         assert request(gateway.operations, "/livez", host="127.0.0.1", method=method).status == 405
 
@@ -101,7 +101,7 @@ def test_status_reports_the_state_of_the_gateway(gateway):
     """JSON with the state of the gateway."""
     status = gateway.operation("/status").json()
     assert status["draining"] is False and status["last_reload_failed"] is False and status["store_available"] is True
-    assert status["providers"] == ["mock", "other", "aside"] or set(status["providers"]) == {"mock", "other", "aside"}
+    assert set(status["providers"]) == {"mock", "other", "aside"}
 
 
 def test_requests_in_flight_return_to_zero(gateway):

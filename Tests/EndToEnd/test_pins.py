@@ -330,7 +330,7 @@ def test_p_06_one_pin_on_a_new_key_is_a_warning(zoo, recorder, tmp_path):
 
 @pytest.mark.parametrize(
     "pin, words", [
-        ("sha256//" + STRANGER, "without"), ("a" * 64, "hexadecimal"), (STRANGER[:-1], "has not its one '='"),
+        ("sha256//" + STRANGER, "without"), ("a" * 64, "hexadecimal"), (STRANGER[:-1], "lacks its one '='"),
         ("-----BEGIN CERTIFICATE-----", "gatehouse pins"), (STRANGER.replace("A=", "B="), "cannot end in 'B'"),
         ("AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "20"),
     ]

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from support.gateway import Gateway, oidc
+from support.gateway import Gateway, oidc, public_echo
 from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
 from support.upstream import Upstream
@@ -31,7 +31,7 @@ def own_gateway(tmp_path_factory, provider_server):
     """A gateway with four listeners: plain and TLS behind a balancer, one that trusts another peer, one without."""
     folder = tmp_path_factory.mktemp("balanced")
     app = Upstream()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    apps = public_echo(app)
     cert, key = certificate(folder, "gate", "gate.localhost")
     ports = [free_port() for _ in range(3)]
     near = ["127.0.0.0/8"]
@@ -39,7 +39,7 @@ def own_gateway(tmp_path_factory, provider_server):
         folder,
         {"mock": oidc(provider_server.realm("balanced").issuer)},
         apps,
-        gateway={"timeouts": {"handshake": "1s"}, "limits": {"connections_per_address": 3}},
+        gateway={"timeouts": {"handshake": "1s"}, "limits": {"connections_per_client_ip": 3}},
         listeners=[
             {"address": f"127.0.0.1:{ports[0]}", "proxy_protocol": near},
             {

@@ -98,8 +98,8 @@ TEAMS = ["example-org", "example-org/on-call", "example-org/platform-eng"]
 MANY = 250 + 250
 
 GITHUB = [
-    Row("github-form-answer", "github", profile={"user": "github:73205511", "email": "ada@example.org"}),
-    Row("github-xml-answer", "github", outcomes=[rejected(502, "openid.token_response")]),
+    Row("github-form-response", "github", profile={"user": "github:73205511", "email": "ada@example.org"}),
+    Row("github-xml-response", "github", outcomes=[rejected(502, "openid.token_response")]),
     Row("github-error-with-200", "github", outcomes=[rejected(400, "openid.code_refused")]),
     Row("github-expiring-tokens", "github", profile={"user": "github:73205511"}),
     Row("github-no-callback-issuer", "github", profile={"user": "github:73205511"}),
@@ -366,6 +366,7 @@ def test_a_denial_at_microsoft_leaves_no_line_end_in_the_log(tmp_path):
     with Demo(tmp_path, "--provider", "microsoft", "--verbose") as running:
         browser = running.sign_in("microsoft", "")
         assert browser.page.status == 403 and "<code>provider.denied</code>" in browser.page.text
+        eventually(lambda: "AADSTS65004" in running.process.log, "the denial is logged")
         lines = [line for line in running.process.log.splitlines() if "AADSTS65004" in line]
         assert lines and all("provider.denied" in line for line in lines), running.process.log
         assert not any(line.startswith("Trace ID") for line in running.process.log.splitlines())

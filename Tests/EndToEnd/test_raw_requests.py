@@ -3,16 +3,18 @@
 
 import json
 import threading
+import time
 
 import pytest
 
 from support.attacks import HOST, chunked, get, post, rows
-from support.processes import eventually
+from support.gateway import Gateway, oidc, public_echo
+from support.processes import eventually, free_port
 from support.raw import Wire, exchange, request, tls_context
 
 ROWS = list(rows())
 SMUGGLED = b"GET /public/smuggled HTTP/1.1\r\n" + HOST + b"\r\n"
-#: Rows whose head is in order: the app may have seen the head, but never a complete request.
+#: Rows whose head is valid: the app may have got the head, but never a complete request.
 FAULTY_BODY = {"S-41", "S-42", "S-43", "S-44", "S-45", "S-46", "S-47", "S-48"}
 
 
@@ -315,10 +317,9 @@ def test_many_clients_that_send_garbage_do_no_harm(gateway):
 
 
 @pytest.mark.parametrize("kind", ["slow head", "slow body", "no byte", "no hello"])
-def test_slow_clients_are_disconnected_at_an_absolute_deadline(kind, gateway, request):
+def test_slow_clients_are_disconnected_at_an_absolute_deadline(kind, slow_clients):
     """S-56 S-57: single bytes do not extend the ten seconds."""
-    results = request.getfixturevalue("slow_clients")
-    seconds, received = results[kind]
+    seconds, received = slow_clients()[kind]
     assert 8 <= seconds <= 14, seconds
     if kind.startswith("slow"):
         assert received.startswith(b"HTTP/1.1 408"), received
@@ -326,12 +327,18 @@ def test_slow_clients_are_disconnected_at_an_absolute_deadline(kind, gateway, re
         assert received == b""
 
 
-@pytest.fixture(scope="module")
-def slow_clients(shared):
-    """Slow clients side by side: how long they stayed connected, and their responses."""
-    import time
+@pytest.fixture(scope="module", autouse=True)
+def slow_clients(tmp_path_factory, provider_server, recorder, certificates):
+    """Slow clients side by side: how long they stayed connected, and their responses.
 
-    results = {}
+    They have their own gateway and begin first, so that the other tests run meanwhile.
+    """
+    results, tls_port = {}, free_port()
+    cert, key = certificates["gate"]
+    gateway = Gateway(
+        tmp_path_factory.mktemp("slow"), {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(recorder),
+        listeners=[{"address": f"127.0.0.1:{tls_port}", "tls": [{"certificate": cert, "private_key": key}]}],
+    )
 
     def trickle(start):
         def act(wire):
@@ -355,16 +362,22 @@ def slow_clients(shared):
         results[kind] = (time.monotonic() - began, received)
 
     plan = [
-        ("slow head", shared.port, trickle(b"GET / HTTP/1.1\r\nA: ")),
-        ("slow body", shared.port, trickle(post("Content-Length: 100000"))), ("no byte", shared.port, silent),
-        ("no hello", shared.tls_port, silent),
+        ("slow head", gateway.port, trickle(b"GET / HTTP/1.1\r\nA: ")),
+        ("slow body", gateway.port, trickle(post("Content-Length: 100000"))), ("no byte", gateway.port, silent),
+        ("no hello", tls_port, silent),
     ]
     threads = [threading.Thread(target=run, args=one) for one in plan]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+
+    def finished():
+        for thread in threads:
+            thread.join()
+        return results
+
+    with gateway:
+        for thread in threads:
+            thread.start()
+        yield finished
+        finished()
 
 
 def test_tls_carries_the_same_rules(gateway, app):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from support.browser import Browser
-from support.gateway import NO_LIMITS, Gateway, oidc
+from support.gateway import NO_LIMITS, Gateway, oidc, public_echo
 from support.load import Load, SteadyLoad, descriptors
 from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
@@ -24,7 +24,7 @@ FAILED = 'gatehouse_reloads_total{result="failed"}'
 def own_gateway(tmp_path, provider_server, realm):
     """A gateway for one test with a plain and a TLS listener; everything below /public/ is public."""
     app = Upstream()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    apps = public_echo(app)
     cert, key = certificate(tmp_path, "gate", "gate.localhost")
     tls_port = free_port()
     gateway = Gateway(
@@ -35,7 +35,7 @@ def own_gateway(tmp_path, provider_server, realm):
     )
     gateway.app, gateway.tls_port, gateway.cert, gateway.key = app, tls_port, cert, key
     yield gateway
-    gateway.stop()
+    gateway.leave()
     app.close()
 
 
@@ -56,6 +56,7 @@ def logged_reload(gateway, log):
     eventually(lambda: any("configuration reloaded" in line for line in log.readlines()), "the reload", 20)
 
 
+@pytest.mark.timeout(240)
 def test_a_thousand_reloads_under_load(own_gateway):
     """R-01: under 2,000 requests a second only 200; descriptors and memory do not grow."""
     own_gateway.start()

@@ -42,10 +42,8 @@ def slow(tmp_path_factory, provider_server):
 
 @pytest.fixture
 def realm(provider_server):
-    realm = provider_server.realm("slow")
-    realm.reset()
-    yield realm
-    realm.reset()
+    with provider_server.realm("slow").fresh() as realm:
+        yield realm
 
 
 def callback(gateway):

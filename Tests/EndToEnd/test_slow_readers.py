@@ -4,6 +4,7 @@
 import pytest
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("protocol", ["HTTP/1.1", "HTTP/2"])
 def test_x_18_a_response_read_too_slowly_is_cancelled(protocol, slow_readers):
     """X-18: less than 128 bytes a second for a minute."""

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from support.gateway import PROGRAM, ENVIRONMENT, Gateway, oidc
+from support.gateway import ENVIRONMENT, PROGRAM, Gateway, oidc, public_echo
 from support.load import Load
 from support.processes import Process, eventually, free_port
 from support.raw import request
@@ -61,15 +61,13 @@ class Handed(Process):
 @pytest.fixture
 def own_gateway(tmp_path, provider_server, realm):
     app = Upstream()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    apps = public_echo(app)
     gateway = Gateway(tmp_path, {"mock": oidc(realm.issuer)}, apps)
     gateway.app = app
     gateway.write()
     gateway.sockets = [listening(gateway.operations), listening(gateway.port)]
     yield gateway
-    if gateway.process:
-        gateway.process.child.kill()
-        gateway.process.child.wait()
+    gateway.kill()
     for sock in gateway.sockets:
         sock.close()
     app.close()

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from support.attacks import HOST
-from support.gateway import Gateway, oidc
+from support.gateway import Gateway, oidc, public_echo
 from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request, tls_context
 
@@ -114,7 +114,7 @@ def test_a_reload_presents_a_new_certificate(tmp_path, provider_server, app):
     """A certificate that was renewed in place is used for the next handshake, and no connection is lost."""
     cert, key = certificate(tmp_path, "one", "gate.localhost")
     port = free_port()
-    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    apps = public_echo(app)
     listener = {"address": f"127.0.0.1:{port}", "tls": [{"certificate": cert, "private_key": key}]}
     providers = {"mock": oidc(provider_server.realm("mock").issuer)}
 

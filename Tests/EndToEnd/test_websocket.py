@@ -49,9 +49,9 @@ def apps(echo, scripted):
                   "upstream": {"targets": [echo], "timeouts": {"tunnel": "500ms"}}},
         "none": {"path": "/none/", "upstream": scripted, "allow": "signed_in", "websocket": False, "public": ["/none/"]},
         "events": {"path": "/events/", "allow": "signed_in", "public": ["/events/"],
-                   "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "answer": "500ms"}}},
+                   "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "response": "500ms"}}},
         "polls": {"path": "/polls/", "allow": "signed_in", "public": ["/polls/"], "streaming": True,
-                  "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "answer": "500ms"}}},
+                  "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "response": "500ms"}}},
     }
 
 
@@ -73,39 +73,13 @@ def own_gateway(tmp_path_factory, provider_server, certificates, echo, scripted_
         yield gateway
 
 
-@pytest.fixture(scope="module", autouse=True)
-def brief(tmp_path_factory, provider_server, certificates, echo, scripted_app):
-    """A tunnel whose session expires after a minute; opened first and checked last, to run beside other tests."""
-    folder = tmp_path_factory.mktemp("brief")
-    ends = {}
-
-    def watch(client, began):
-        with client:
-            try:
-                client.recv(timeout=100)
-            except (ConnectionClosed, TimeoutError) as error:
-                ends["error"], ends["after"] = error, time.monotonic() - began
-
-    realm = provider_server.realm("mock")
-    realm.reset()
-    with make(folder, provider_server, certificates, echo, scripted_app, {"lifetime": "1m", "idle_timeout": "1m"}) as gateway:
-        began = time.monotonic()
-        cookie = signed_in(gateway, realm).cookie
-        thread = threading.Thread(target=watch, args=(opened(gateway, "/messages", cookie, gateway.origin), began))
-        thread.start()
-        yield lambda: (thread.join(100), ends)[1]
-        thread.join(100)
-
-
 @pytest.fixture
 def own(tmp_path, provider_server, certificates, echo, scripted_app):
     """A gateway for one test."""
     gateway = make(tmp_path, provider_server, certificates, echo, scripted_app,
                    drain={"delay": "0s", "timeout": "6s"}).start()
     yield gateway
-    if gateway.process:
-        gateway.process.child.kill()
-        gateway.process.child.wait()
+    gateway.kill()
 
 
 def signed_in(gateway, realm):
@@ -662,9 +636,3 @@ def test_a_long_poll_of_a_streaming_app_is_waited_for(own_gateway, scripted_app)
         with Wire(own_gateway.port) as wire:
             wire.send(f"GET {path} HTTP/1.1\r\nHost: gate.localhost\r\n\r\n".encode())
             assert wire.response().status == status
-
-
-def test_the_end_of_a_session_is_the_end_of_its_tunnel(brief):
-    """A tunnel ends with the session that opened it, even if it is in use."""
-    ends = brief()
-    assert ends["error"].rcvd.code == 1008 and 55 < ends["after"] < 66, ends

@@ -22,7 +22,7 @@ enum AppleSimulator {
     private static let noNonce = DemoQuirk(
         "apple-no-nonce",
         of: "apple",
-        "The ID token says nonce_supported and has no nonce; the gateway rejects it.",
+        "The ID token has nonce_supported and no nonce; the gateway rejects it.",
     )
 
     static let provider = SimulatedProvider(

@@ -59,7 +59,7 @@ enum DiscordSimulator {
         return "/api/\(parts[2])"
     }
 
-    /// Rejects requests without a `User-Agent`, and bodies that are no form.
+    /// Rejects requests without a `User-Agent`, and bodies other than forms.
     @Sendable private static func precheck(_ request: DemoRequest) -> DemoResponse? {
         guard request.field("user-agent")?.isEmpty == false else { return .text("error code: 1010\n", status: 403) }
         let isForm = request.field("content-type")?.hasPrefix("application/x-www-form-urlencoded") == true

@@ -340,12 +340,12 @@ enum GitHubSimulator {
 /// The quirks of GitHub.
 private enum GitHubQuirk {
     static let form = DemoQuirk(
-        "github-form-answer",
+        "github-form-response",
         of: "github",
         "The token endpoint responds with a form, its default, although JSON was asked for; the gateway reads both.",
     )
     static let xml = DemoQuirk(
-        "github-xml-answer",
+        "github-xml-response",
         of: "github",
         "The token endpoint responds with XML, its third format, unasked; the gateway rejects it.",
     )

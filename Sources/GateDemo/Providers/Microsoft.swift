@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Always so, as with the real one: keys without `alg` but with an `issuer`, key sets that differ between two fetches,
 /// no `iss` in the callback, line breaks in error descriptions, errors of Graph inside an object, no picture, a guest
-/// whose principal name is no email address, an email address that is not verified.
+/// whose principal name is not an email address, an email address that is not verified.
 ///
 /// Marks give the source of a fact: [D] documented at https://learn.microsoft.com/entra/identity-platform, [O] observed in
 /// recorded traffic, [K] known but not verified.
@@ -199,7 +199,7 @@ enum MicrosoftSimulator {
 
     /// Over 200 groups the token names a URL instead. [D]
     ///
-    /// The real one is at `graph.windows.net`, which is retired [K]; this one counts its requests. No client may call it:
+    /// The real one is at `graph.windows.net`, which no longer exists [K]; this one counts its requests. No client may call it:
     /// the author of a token would choose where the client sends its access token.
     private static func groupsOverage(_ record: [String: JSON], _ context: SimulatorContext) -> [String: JSON] {
         let object = record["oid"]?.string ?? ""
@@ -370,22 +370,22 @@ private enum MicrosoftQuirk {
     static let common = DemoQuirk(
         "microsoft-common",
         of: "microsoft",
-        "The gateway's file says tenant: common, so the issuer is a template; the gateway fills in the token's tenant.",
+        "The gateway's file has tenant: common, so the issuer is a template; the gateway fills in the token's tenant.",
     )
     static let organizations = DemoQuirk(
         "microsoft-organizations",
         of: "microsoft",
-        "The gateway's file says tenant: organizations; accounts of every company, no personal ones.",
+        "The gateway's file has tenant: organizations; accounts of every company, no personal ones.",
     )
     static let consumers = DemoQuirk(
         "microsoft-consumers",
         of: "microsoft",
-        "The gateway's file says tenant: consumers; personal accounts only, all of one tenant.",
+        "The gateway's file has tenant: consumers; personal accounts only, all of one tenant.",
     )
     static let tenantList = DemoQuirk(
         "microsoft-tenant-list",
         of: "microsoft",
-        "The gateway's file says tenant: common and lists one tenant; users of all others are denied.",
+        "The gateway's file has tenant: common and lists one tenant; users of all others are denied.",
     )
     static let otherTenant = DemoQuirk(
         "microsoft-other-tenant",
@@ -395,7 +395,7 @@ private enum MicrosoftQuirk {
     static let badTenant = DemoQuirk(
         "microsoft-tenant-no-guid",
         of: "microsoft",
-        "The token's tid is no GUID but part of a URL path; the gateway does not put it into the issuer.",
+        "The token's tid is part of a URL path, not a GUID; the gateway does not put it into the issuer.",
     )
     static let consumerKey = DemoQuirk(
         "microsoft-consumer-key",
@@ -420,7 +420,7 @@ private enum MicrosoftQuirk {
     static let formPost = DemoQuirk(
         "microsoft-form-post",
         of: "microsoft",
-        "The gateway's file says response_mode: form_post, so the callback is a form from another site.",
+        "The gateway's file has response_mode: form_post, so the callback is a form from another site.",
     )
     static let groups = DemoQuirk(
         "microsoft-groups",

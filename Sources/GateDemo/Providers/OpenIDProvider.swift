@@ -100,7 +100,7 @@ private struct OpenIDProviderQuirk: Sendable {
 
     /// The quirks that are on.
     static func on(_ context: SimulatorContext) -> [OpenIDProviderQuirk] {
-        self.all.filter { context.quirks.contains($0.quirk.name) }
+        self.all.filter { context.has($0.quirk) }
     }
 
     private static let ofRequests = [
@@ -132,7 +132,7 @@ private struct OpenIDProviderQuirk: Sendable {
         ) { traits, _ in traits.authorization.challenge = .required },
         OpenIDProviderQuirk(
             "pkce-unwanted",
-            "The token endpoint rejects a code verifier; the gateway sends none because its file says 'pkce: off'.",
+            "The token endpoint rejects a code verifier; the gateway sends none because its file has 'pkce: off'.",
             lines: ["pkce: off"],
         ) { traits, _ in traits.authorization.challenge = .unwanted },
     ]
@@ -194,7 +194,7 @@ private struct OpenIDProviderQuirk: Sendable {
         OpenIDProviderQuirk("no-lifetime", "expires_in is absent; the gateway ignores it.") { traits, _ in
             traits.token.lifetime = nil
         },
-        OpenIDProviderQuirk("form-answer", "The tokens come as a form instead of JSON; the gateway rejects it.") {
+        OpenIDProviderQuirk("form-response", "The tokens come as a form instead of JSON; the gateway rejects it.") {
             traits,
             _ in
             traits.token.encoding = { _ in .form }

@@ -52,14 +52,10 @@ struct CallbackQuirk: Sendable {
         },
     ]
 
-    /// The URL with changed parameters, if it is the app's callback.
-    static func applied(to location: String, of context: SimulatorContext) -> String {
-        let parts = location.split(separator: "?", maxSplits: 1)
-        let quirks = self.all.filter { context.has($0.quirk) }
-        guard !quirks.isEmpty, parts.count == 2, parts[0] == context.client.callback,
-            var fields = Form(encoded: parts[1])?.fields
-        else { return location }
-        for quirk in quirks { quirk.change(&fields) }
-        return "\(parts[0])?\(Form(fields).encoded)"
+    /// The parameters with the changes of the quirks.
+    static func changed(_ fields: [Form.Field], quirks: DemoQuirks) -> [Form.Field] {
+        var fields = fields
+        for quirk in self.all where quirks.contains(quirk.quirk) { quirk.change(&fields) }
+        return fields
     }
 }

@@ -22,7 +22,7 @@ struct DemoToken {
     var claims: [String: JSON]
     var signer = Signer.provider
 
-    /// Decodes a compact JWS; nil if the text is none.
+    /// Decodes a compact JWS; nil for any other text.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

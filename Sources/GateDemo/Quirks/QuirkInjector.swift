@@ -34,14 +34,7 @@ struct QuirkInjector: Sendable {
         self.context = context
     }
 
-    func page(for request: DemoRequest) -> DemoResponse? {
-        guard var response = self.simulator.page(for: request) else { return nil }
-        response.fields = response.fields.map { field in
-            guard field.name == "Location" else { return field }
-            return (field.name, CallbackQuirk.applied(to: field.value, of: self.context))
-        }
-        return response
-    }
+    func page(for request: DemoRequest) -> DemoResponse? { self.simulator.page(for: request) }
 
     /// Delays the response of a slow endpoint.
     func delay(before request: DemoRequest) async {
@@ -118,7 +111,7 @@ struct QuirkInjector: Sendable {
     // MARK: documents
 
     private func document(_ response: DemoResponse) -> JSON? {
-        guard self.context.quirks != .none else { return nil }
+        guard !self.context.quirks.names.isEmpty else { return nil }
         return try? JSON(parsing: response.body)
     }
 

@@ -69,7 +69,7 @@ struct TokenQuirk: Sendable {
     ]
 
     private static let aboutSignatures = [
-        TokenQuirk("token-unsigned", "The ID token says alg none and has no signature") { token, _ in
+        TokenQuirk("token-unsigned", "The ID token has alg none and has no signature") { token, _ in
             token.header["alg"] = "none"
             token.signer = .unsigned
         },
@@ -85,7 +85,7 @@ struct TokenQuirk: Sendable {
             token.header["alg"] = "HS256"
             token.signer = .shared(Array(context.key.publicPEM.utf8))
         },
-        TokenQuirk("token-unknown-algorithm", "The ID token says alg XY512, which does not exist") { token, _ in
+        TokenQuirk("token-unknown-algorithm", "The ID token has alg XY512, which does not exist") { token, _ in
             token.header["alg"] = "XY512"
         },
         TokenQuirk("token-bad-signature", "The ID token's signature is not from the key that it names") { token, _ in

@@ -107,14 +107,4 @@ struct DemoPins {
     static func pin(of key: P256.Signing.PublicKey) -> String {
         Data(SHA256.hash(data: key.derRepresentation)).base64EncodedString()
     }
-
-    /// The lines of a provider's `tls` section.
-    func lines(_ quirks: DemoQuirks, provider: String) -> [String] {
-        var pins = [self.used, self.backup]
-        if provider == PinQuirk.backup.provider, quirks.contains(PinQuirk.backup.name) { pins.reverse() }
-        if provider == PinQuirk.wrong.provider, quirks.contains(PinQuirk.wrong.name) {
-            pins = [self.backup, Self.pin(of: P256.Signing.PrivateKey().publicKey)]
-        }
-        return ["pins:", "  match: public_key", "  sha256:"] + pins.map { "    - \(quoted($0))" }
-    }
 }

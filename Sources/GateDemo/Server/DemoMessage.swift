@@ -67,7 +67,11 @@ package struct DemoResponse: Sendable {
     /// A JSON response, not to be cached by default.
     ///
     /// RFC 6749 §5.1.
-    static func json(_ value: JSON, status: Int = 200, fields: [(name: String, value: String)] = []) -> DemoResponse {
+    package static func json(
+        _ value: JSON,
+        status: Int = 200,
+        fields: [(name: String, value: String)] = []
+    ) -> DemoResponse {
         let kept = fields.contains { $0.name.lowercased() == "cache-control" }
         let type = [(name: "Content-Type", value: "application/json; charset=utf-8")]
         let cache = kept ? [] : [(name: "Cache-Control", value: "no-store")]
@@ -80,7 +84,7 @@ package struct DemoResponse: Sendable {
     }
 
     /// A line of text for an error.
-    static func text(_ text: String, status: Int) -> DemoResponse {
+    package static func text(_ text: String, status: Int) -> DemoResponse {
         DemoResponse(status: status, fields: [("Content-Type", "text/plain; charset=utf-8")], body: Array(text.utf8))
     }
 }

@@ -11,11 +11,11 @@ internal import Synchronization
 /// An HTTP/1.1 server on 127.0.0.1, with or without TLS, for the demo only.
 ///
 /// It gets its responder after it is bound, as a provider must know its own port.
-final class DemoServer: Sendable {
+package final class DemoServer: Sendable {
     private static let connectionLimit = 512
 
     /// The port it listens on.
-    let port: Int
+    package let port: Int
     private let listener: any Channel
     private let connections: DemoConnections
 
@@ -30,24 +30,37 @@ final class DemoServer: Sendable {
     /// - Parameters:
     ///   - port: The port; 0 for any free port.
     ///   - tls: Terminates TLS; nil for plain HTTP.
+    ///   - reserved: The ports that are not taken as any free port.
     ///   - purpose: What the port is for, in the error.
     ///   - option: The option that chooses another port, in the error.
     /// - Returns: The server, which responds with 503.
     /// - Throws: `demo.port`.
     static func bind(
         port: Int,
-        tls: NIOSSLContext?,
+        tls: NIOSSLContext? = nil,
+        avoiding reserved: Set<Int> = [],
         purpose: String = "",
         option: String = "",
     ) async throws -> DemoServer {
         do {
-            return try await self.bind(port, tls)
+            let server = try await self.bind(port, tls)
+            guard port == 0, reserved.contains(server.port) else { return server }
+            // Stopped only after the next bind, which could otherwise get the same port.
+            defer { server.stop() }
+            return try await self.bind(port: 0, tls: tls, avoiding: reserved)
+        } catch let failure as Failure {
+            throw failure
         } catch {
             let isInUse = (error as? IOError)?.errnoCode == EADDRINUSE
             let reason = isInUse ? "is in use" : "cannot be opened: \(error)"
             let advice = option.isEmpty ? "" : "; choose another with \(option)"
             throw Failure(.demoPort, "port \(port)\(purpose) \(reason)\(advice)")
         }
+    }
+
+    /// Binds any free port for plain HTTP.
+    package static func bindAny(avoiding reserved: Set<Int> = []) async throws -> DemoServer {
+        try await self.bind(port: 0, avoiding: reserved)
     }
 
     private static func bind(_ port: Int, _ tls: NIOSSLContext?) async throws -> DemoServer {
@@ -73,12 +86,12 @@ final class DemoServer: Sendable {
     }
 
     /// Sets the responder; before that, every request gets 503.
-    func serve(_ responder: @escaping DemoResponder) {
+    package func serve(_ responder: @escaping DemoResponder) {
         self.connections.responder.withLock { $0 = responder }
     }
 
     /// Closes the port and every connection.
-    func stop() {
+    package func stop() {
         self.listener.close(promise: nil)
         for channel in self.connections.all {
             channel.close(promise: nil)

@@ -4,39 +4,46 @@ internal import Crypto
 internal import Foundation
 
 /// HTML text in which everything but our literals is escaped.
-struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
-    let description: String
+package struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// The HTML.
+    package let description: String
 
-    init(stringLiteral value: String) {
+    /// Takes a literal as HTML.
+    package init(stringLiteral value: String) {
         self.description = value
     }
 
-    init(stringInterpolation: Interpolation) {
+    /// Takes an interpolated literal as HTML, its values escaped.
+    package init(stringInterpolation: Interpolation) {
         self.description = stringInterpolation.text
     }
 
     /// Pieces joined by line breaks.
-    init(_ pieces: [Markup]) {
+    package init(_ pieces: [Markup]) {
         self.description = pieces.map(\.description).joined(separator: "\n")
     }
 
     /// Appends markup unchanged and escapes text.
-    struct Interpolation: StringInterpolationProtocol {
+    package struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) {
+        /// Makes an empty text.
+        package init(literalCapacity: Int, interpolationCount: Int) {
             self.text.reserveCapacity(literalCapacity)
         }
 
-        mutating func appendLiteral(_ literal: String) {
+        /// Appends a literal unchanged.
+        package mutating func appendLiteral(_ literal: String) {
             self.text += literal
         }
 
-        mutating func appendInterpolation(_ markup: Markup) {
+        /// Appends markup unchanged.
+        package mutating func appendInterpolation(_ markup: Markup) {
             self.text += markup.description
         }
 
-        mutating func appendInterpolation(_ received: String) {
+        /// Appends a text, escaped.
+        package mutating func appendInterpolation(_ received: String) {
             for scalar in received.unicodeScalars {
                 switch scalar {
                 case "&": self.text += "&amp;"
@@ -53,8 +60,12 @@ struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringConvertib
 
 extension DemoResponse {
     /// A page without scripts.
-    static func page(_ title: String, status: Int = 200, accent: String = "#1d4f91", _ content: Markup) -> DemoResponse
-    {
+    package static func page(
+        _ title: String,
+        status: Int = 200,
+        accent: String = "#1d4f91",
+        _ content: Markup
+    ) -> DemoResponse {
         let style = pageStyle.replacing("ACCENT", with: accent)
         let digest = Data(SHA256.hash(data: Data(style.utf8))).base64EncodedString()
         let html: Markup = """

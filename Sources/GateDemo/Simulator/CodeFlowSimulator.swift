@@ -31,7 +31,7 @@ struct ProviderSimulator: Sendable {
     }
 }
 
-/// A provider of the authorization code flow that behaves as its traits say; OpenID Connect if it has ID tokens.
+/// A provider of the authorization code flow that its traits describe; OpenID Connect if it has ID tokens.
 struct CodeFlowSimulator: Sendable {
     private let traits: CodeFlowTraits
     private let context: SimulatorContext
@@ -161,14 +161,13 @@ struct CodeFlowSimulator: Sendable {
         let traits = self.traits.authorization
         var fields = [Form.Field("state", form["state"] ?? "")] + fields
         if traits.sendsIssuer { fields.append(Form.Field("iss", self.traits.issuer)) }
+        fields = self.context.changedCallback(fields)
         let query = Form(fields).encoded
         guard form["response_mode"] == "form_post" else {
             let spaced = traits.writesSpaceAsPlus ? query.replacing("%20", with: "+") : query
             return .redirect(to: "\(redirect)?\(spaced)\(traits.fragment)")
         }
-        // A callback quirk applies to a form as well as to a redirect.
-        let changed = CallbackQuirk.applied(to: "\(redirect)?\(query)", of: self.context).drop { $0 != "?" }.dropFirst()
-        let inputs = (Form(encoded: changed)?.fields ?? fields).map { field -> Markup in
+        let inputs = fields.map { field -> Markup in
             "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">"
         }
         let content: Markup = """

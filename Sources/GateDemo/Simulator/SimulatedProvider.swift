@@ -50,9 +50,11 @@ struct SimulatedProvider: Sendable {
     }
 
     /// The provider's section of the gateway's file, indented by two.
-    func section(_ context: SimulatorContext, caFile: String, pins: DemoPins) -> String {
+    func section(_ context: SimulatorContext, caFile: String, pins: [String]) -> String {
         let identity = ["client_id: \(quoted(context.client.id))"] + self.credentials(context)
-        let trust = ["ca_file: \(quoted(caFile))"] + pins.lines(context.quirks, provider: self.name)
+        let trust =
+            ["ca_file: \(quoted(caFile))", "pins:", "  match: public_key", "  sha256:"]
+            + pins.map { "    - \(quoted($0))" }
         let lines = ["type: \(self.name)"] + self.lines(context) + identity + ["tls:"] + trust.map { "  \($0)" }
         return (["  \(self.name):"] + lines.map { "    \($0)" }).joined(separator: "\n")
     }

@@ -16,9 +16,11 @@ struct SimulatorContext: Sendable {
     let random: RandomBytes
     /// The quirks that are on.
     let quirks: DemoQuirks
+    /// Applies the quirks of callbacks to the parameters of one.
+    let changedCallback: @Sendable ([Form.Field]) -> [Form.Field]
 
     /// Whether a quirk is on.
-    func has(_ quirk: DemoQuirk) -> Bool { self.quirks.contains(quirk.name) }
+    func has(_ quirk: DemoQuirk) -> Bool { self.quirks.contains(quirk) }
 }
 
 /// The URLs of a simulated provider, each an origin.

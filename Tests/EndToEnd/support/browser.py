@@ -83,7 +83,7 @@ class Browser:
     def begin(self, provider, rd="/"):
         """Starts a sign-in; returns the URL at the provider."""
         response = self.send("GET", "/oauth2/start/" + provider + "?" + urlencode({"rd": rd}))
-        assert response.status in (302, 303), response
+        assert response.status == 303, response
         return response.get("location")
 
     def authorize(self, address):

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import requests
 
-from .processes import REPOSITORY, Process, eventually, free_port
+from .processes import REPOSITORY, Process, Service, eventually, free_port
 
-PROGRAM = Path(os.environ.get("GATEHOUSE", REPOSITORY / ".build/debug/gatehouse"))
+#: The program under test: the debug build, or what `GATEHOUSE_PROGRAM` names (`make test-release`).
+PROGRAM = REPOSITORY / os.environ.get("GATEHOUSE_PROGRAM", ".build/debug/gatehouse")
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Every client of a test has the same IP.
-NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
+NO_LIMITS = {"connections_per_client_ip": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
 
@@ -39,8 +40,15 @@ def oidc(issuer, **more):
     }
 
 
-class Gateway:
+def public_echo(app, **more):
+    """The entries of one app at `/` for signed-in users; everything below `/public/` is public."""
+    return {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"], **more}}
+
+
+class Gateway(Service):
     """One gateway: `port` serves requests, `operations` health and metrics."""
+    draining, failed = [], []
+
     def __init__(
         self,
         folder,
@@ -129,6 +137,34 @@ class Gateway:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", text).group(1))
 
+    def leave(self):
+        """Sends SIGTERM and does not wait for the drain; `failed_exits` checks how it ended."""
+        process, self.process = self.process, None
+        if not process:
+            return
+        if process.child.poll() is None:
+            process.child.terminate()
+            self.draining.append(process)
+        else:
+            self.failed.append(f"{process.log_path}: it had ended before with {process.child.returncode}")
+
+    @classmethod
+    def failed_exits(cls):
+        """Waits for the gateways that drain; the logs of those that did not end cleanly."""
+        for process in cls.draining:
+            code = process.stop()
+            if code != 0:
+                cls.failed.append(f"{process.log_path}: exit code {code}:\n{process.log[-4000:]}")
+        cls.draining.clear()
+        return cls.failed
+
+    def kill(self):
+        """Ends it at once, if it runs."""
+        if self.process:
+            self.process.child.kill()
+            self.process.child.wait()
+            self.process = None
+
     def stop(self):
         """Stops it; any exit but a clean one is a failure."""
         if not self.process:
@@ -138,9 +174,3 @@ class Gateway:
         log = self.process.log
         self.process = None
         assert alive and code == 0, f"the gateway ended with {code}:\n{log[-4000:]}"
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *error):
-        self.stop()

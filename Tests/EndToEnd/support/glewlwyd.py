@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from .processes import Process, free_port
+from .processes import Process, Service, free_port
 
 DATABASE = Path("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3")
 # The package's own file, but for URLs and database.
@@ -48,7 +48,7 @@ PLUGIN = {
 }
 
 
-class Glewlwyd:
+class Glewlwyd(Service):
     """One server with an OpenID plugin for each size of hash that signs; a client is known to all of them."""
 
     def __init__(self, folder, clients, users, sizes=("256",)):
@@ -117,9 +117,3 @@ class Glewlwyd:
     def stop(self):
         if self.process:
             self.process.stop()
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *error):
-        self.stop()

@@ -11,6 +11,8 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
+from .processes import accept
+
 
 class Stream:
     """One request: `fields` in order, `body`, and `ended` when it is complete."""
@@ -109,15 +111,7 @@ class H2Server:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.address = f"h2://localhost:{self.port}" if files else f"h2c://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(sock, ), daemon=True).start()
+        accept(self.socket, self._serve)
 
     def _serve(self, sock):
         try:

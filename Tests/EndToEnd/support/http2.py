@@ -7,7 +7,7 @@ import struct
 
 import hpack
 
-from .raw import Response, tls_context
+from .raw import Closing, Response, tls_context
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
@@ -75,7 +75,7 @@ class Stream:
         return f"<{self.heads} {self.body[:200]!r} ended {self.is_ended} reset {self.reset}>"
 
 
-class Client:
+class Client(Closing):
     """One connection."""
     def __init__(self, port, server_name="gate.localhost", preface=PREFACE + settings(), protocols=("h2",), timeout=15):
         context = tls_context()
@@ -188,9 +188,3 @@ class Client:
 
     def close(self):
         self.socket.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()

@@ -4,6 +4,7 @@
 import os
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -61,6 +62,28 @@ def listens(port):
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def accept(listener, serve):
+    """Calls `serve` with each connection of a listening socket, in a thread for each, until the socket is closed."""
+    def loop():
+        while True:
+            try:
+                sock, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(sock, ), daemon=True).start()
+
+    threading.Thread(target=loop, daemon=True).start()
+
+
+class Service:
+    """What starts at the beginning of a `with` and stops at its end."""
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *error):
+        self.stop()
 
 
 class Process:

@@ -6,6 +6,7 @@ import json
 import secrets
 import socket
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
@@ -37,6 +38,13 @@ class Realm:
         self.metadata = {}
         self.holds = {}
         self.posts = False
+
+    @contextmanager
+    def fresh(self):
+        """The realm, with its defaults at the beginning and at the end."""
+        self.reset()
+        yield self
+        self.reset()
 
     def count(self, path):
         return sum(1 for request in self.requests if request["path"] == path)

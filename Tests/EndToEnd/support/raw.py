@@ -7,10 +7,9 @@ import ssl
 import time
 
 
-class Response:
-    """One response as it came."""
-    def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
-        self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
+class Fields:
+    """What has header fields, in `fields`."""
+    fields = ()
 
     def all(self, name):
         return [value for key, value in self.fields if key.lower() == name.lower()]
@@ -18,6 +17,21 @@ class Response:
     def get(self, name, default=None):
         values = self.all(name)
         return values[0] if values else default
+
+
+class Closing:
+    """What is closed at the end of a `with`."""
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+class Response(Fields):
+    """One response as it came."""
+    def __init__(self, status, fields, body, version="HTTP/1.1", reason=""):
+        self.status, self.fields, self.body, self.version, self.reason = status, fields, body, version, reason
 
     @property
     def text(self):
@@ -41,7 +55,7 @@ def tls_context(verify=None, **bounds):
     return context
 
 
-class Wire:
+class Wire(Closing):
     """A connection to a port of 127.0.0.1."""
     def __init__(self, port, timeout=15, tls=None, server_name=None, source=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=(source, 0) if source else None)
@@ -135,12 +149,6 @@ class Wire:
 
     def close(self):
         self.socket.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
 
 
 def exchange(port, data, timeout=15, **tls):

@@ -3,11 +3,12 @@
 
 import json
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
 
 from .browser import forms
-from .processes import Process, free_port
+from .processes import Process, Service, free_port
 
 USERS = {
     "ada": {"email": "ada@example.com", "email_verified": True, "name": "Ada Example"},
@@ -16,7 +17,17 @@ USERS = {
 SECRET = "9hU4vN2kQ7sX1wB6tR3yL8mC5pJ0dF2a"
 
 
-class RealProvider:
+@contextmanager
+def running(fixture):
+    """Starts the two providers and the gateway of a fixture; its app stops with them."""
+    try:
+        with fixture.idpy, fixture.toolkit, fixture.gateway:
+            yield fixture
+    finally:
+        fixture.app.close()
+
+
+class RealProvider(Service):
     """One of the programs in this folder, on its own port."""
     program = ""
 
@@ -39,12 +50,6 @@ class RealProvider:
     def stop(self):
         if self.process:
             self.process.stop()
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *error):
-        self.stop()
 
 
 class Idpy(RealProvider):

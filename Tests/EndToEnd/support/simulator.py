@@ -2,6 +2,7 @@
 """`gatehouse simulate` as a program, and a user who signs in there."""
 
 import html
+import itertools
 import json
 import re
 import subprocess
@@ -9,15 +10,19 @@ from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
-from .gateway import BINARY
+from .gateway import PROGRAM
 from .processes import Process, eventually
+
+
+# Each process has its own log.
+_numbers = itertools.count(1)
 
 
 class Simulator:
     """A running simulator; `values` is its JSON."""
     def __init__(self, folder, type_, *options):
-        command = [BINARY, "simulate", type_, "--json", "--folder", folder / "files", *options]
-        self.process = Process(command, folder, "simulate")
+        command = [PROGRAM, "simulate", type_, "--json", "--folder", folder / "files", *options]
+        self.process = Process(command, folder, f"simulate-{next(_numbers)}")
         line = eventually(lambda: re.search(r"^\{.*\}$", self.process.log, re.MULTILINE), "the values are printed")
         self.values = json.loads(line[0])
 
@@ -47,7 +52,7 @@ class Simulator:
         return dict(parse_qsl(urlsplit(location).query))
 
 
-def simulate(*options, program=BINARY):
+def simulate(*options, program=PROGRAM):
     """Runs the program to its end."""
     command = [str(program), "simulate", *map(str, options)]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

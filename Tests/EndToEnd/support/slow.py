@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that reads a response as slowly as possible without stopping."""
+"""What takes a minute or more: it begins with the first test and is checked by the last."""
 
 import struct
 import threading
 import time
 
+from websockets.exceptions import ConnectionClosed
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc
 from support.http2 import WINDOW_UPDATE, Client, frame, get
 from support.processes import eventually
 from support.raw import Wire
+from support.websockets import Echo, opened
 
 SIZE = 64 << 20
 
 
 class SlowReader:
-    """Begins at once; `seconds` is set when the app's write fails; the response is longer than all buffers on the way."""
+    """Reads a response as slowly as possible without stopping.
+
+    Begins at once; `seconds` is set when the app's write fails; the response is longer than all buffers on the way.
+    """
     def __init__(self, gateway, app, protocol):
         self.protocol, self.seconds = protocol, None
         self.stopped = threading.Event()
@@ -58,8 +66,40 @@ class SlowReader:
 
     def wait(self, seconds):
         """How long the app was held."""
-        return eventually(lambda: self.seconds, f"the app is rid of the response over {self.protocol}", seconds)
+        return eventually(lambda: self.seconds, f"the write of the app fails over {self.protocol}", seconds)
 
     def stop(self):
         self.stopped.set()
         self.thread.join(5)
+
+
+class BriefTunnel:
+    """A WebSocket whose session has a lifetime of a minute; the clock starts with the sign-in."""
+    def __init__(self, folder, issuer):
+        self.app, self.error, self.seconds = Echo(), None, None
+        apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
+        sessions = {"lifetime": "1m", "idle_timeout": "1m"}
+        self.gateway = Gateway(folder, {"mock": oidc(issuer)}, apps, name="brief", sessions=sessions).start()
+        browser, began = Browser(self.gateway), time.monotonic()
+        assert browser.visit("/oauth2/start/mock?rd=/oauth2/userinfo").status == 200
+        cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies[self.gateway.host].items())
+        self.client = opened(self.gateway, "/messages", cookie, self.gateway.origin)
+        self.thread = threading.Thread(target=self._watch, args=(began, ), daemon=True)
+        self.thread.start()
+
+    def _watch(self, began):
+        with self.client:
+            try:
+                self.client.recv(timeout=100)
+            except (ConnectionClosed, TimeoutError) as error:
+                self.error, self.seconds = error, time.monotonic() - began
+
+    def end(self):
+        """How the gateway closed the tunnel, and after how many seconds."""
+        self.thread.join(100)
+        return self.error, self.seconds
+
+    def stop(self):
+        self.client.close()
+        self.gateway.leave()
+        self.app.close()

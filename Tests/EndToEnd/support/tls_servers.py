@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .processes import Process, eventually, free_port, nginx
 from .provider import Handler, ProviderServer
-from .raw import request, tls_context
+from .raw import Closing, request, tls_context
 
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
@@ -63,7 +63,7 @@ def part(sock, politely):
         sock.close()
 
 
-class TLSServer:
+class TLSServer(Closing):
     """What an HTTP server on threads needs to speak TLS; goes before it in a list of base classes.
 
     `version` is "1.2" or "1.3" and allows no other; session tickets are always on.
@@ -139,12 +139,6 @@ class TLSServer:
         self.shutdown()
         self.server_close()
         self.hang_up()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
 
 
 class ResponseHandler(Handler):

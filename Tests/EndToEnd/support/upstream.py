@@ -6,10 +6,11 @@ import os
 import socket
 import threading
 
-from .processes import eventually
+from .processes import accept, eventually
+from .raw import Closing, Fields
 
 
-class Received:
+class Received(Fields):
     """One request as the app received it."""
     def __init__(self, head, connection):
         self.head = head
@@ -20,13 +21,6 @@ class Received:
         self.line = lines[0]
         self.method, self.target, self.version = (self.line.split(" ") + ["", ""])[:3]
         self.fields = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:] if line]
-
-    def all(self, name):
-        return [value for key, value in self.fields if key.lower() == name.lower()]
-
-    def get(self, name, default=None):
-        values = self.all(name)
-        return values[0] if values else default
 
     @property
     def names(self):
@@ -94,7 +88,7 @@ class Connection:
         self.socket.close()
 
 
-class Upstream:
+class Upstream(Closing):
     """Listens on a port, or on a path, and returns the head it received as JSON.
 
     `script(path, act)` lets `act(connection, request)` respond to requests whose path starts so, before their body is
@@ -116,10 +110,23 @@ class Upstream:
         self.connections = 0
         self.scripts = {}
         self.lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        accept(self.socket, self._serve)
 
     def script(self, path, act):
         self.scripts[path] = act
+
+    def hold(self, path):
+        """Lets the app respond below a path, with `done`, once the event that this returns is set."""
+        go = threading.Event()
+
+        def act(connection, request):
+            connection.body(request)
+            go.wait(60)
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+            return True
+
+        self.script(path, act)
+        return go
 
     def seen(self, marker):
         """The requests whose head holds the marker."""
@@ -131,17 +138,10 @@ class Upstream:
     def close(self):
         self.socket.close()
 
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.socket.accept()
-            except OSError:
-                return
+    def _serve(self, sock):
+        with self.lock:
             self.connections += 1
             connection = Connection(sock, self.connections)
-            threading.Thread(target=self._serve, args=(connection, ), daemon=True).start()
-
-    def _serve(self, connection):
         try:
             while request := connection.head():
                 with self.lock:

@@ -7,10 +7,11 @@ import threading
 from dataclasses import dataclass, field
 
 from .processes import eventually
+from .raw import Fields
 
 
 @dataclass
-class Message:
+class Message(Fields):
     """One request or response as it was sent."""
 
     start: str
@@ -31,13 +32,6 @@ class Message:
     @property
     def status(self):
         return int(self.start.split(" ", 2)[1])
-
-    def all(self, name):
-        return [value for key, value in self.fields if key.lower() == name.lower()]
-
-    def get(self, name, default=None):
-        values = self.all(name)
-        return values[0] if values else default
 
     @property
     def digest(self):
