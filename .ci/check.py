@@ -87,14 +87,20 @@ KIND = r"func|var|let|struct|enum|protocol|init|class|actor|typealias|subscript|
 PACKAGE = re.compile(rf"^\s*(?:{MODIFIER})*package\s+(?:{MODIFIER})*(?P<kind>{KIND})\b\s*(?P<name>`[^`]*`|\w+)?")
 MEMBER = re.compile(rf"^\s*(?:{MODIFIER})*(?P<kind>case|func|var|init|subscript|associatedtype)\b\s*(?P<name>`[^`]*`|\w+)?")
 
-# The stable codes of failures start with these words; each literal of that form in Sources is explained in
-# docs/errors.md, except where it is the `path` of a mapping of the configuration file.
-CODE = re.compile(
-    r'(?<!path: )"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|profile|provider'
-    r'|request|route|session|signin|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
+# The failure catalogue: the only file that spells the code of a failure.
+CATALOG = "Sources/GateCore/Failures/FailureCatalog.swift"
+# A row of the catalogue; it may break over lines.
+CATALOG_ROW = re.compile(r'\bEntry\(\s*"([a-z_]+(?:\.[a-z0-9_]+)?)"')
+# A string that looks at the text of a code: `a.code == b`, `b == a.code`, `a.code.hasPrefix(b)`, `[…].contains(a.code)`.
+CODE_COMPARED = re.compile(
+    r"\b(?:error|failure|rejection|refusal|reason|entry)\)?[?!]?\.code\s*(?:[!=]=|\.(?:hasPrefix|hasSuffix|starts|contains)\b)"
+    r"|[!=]=\s*(?:error|failure)\.code\b"
+    r"|\bcontains\((?:error|failure|rejection|reason|entry)\.code\)"
+    r"|\bwhere code\.has(?:Prefix|Suffix)\("
 )
-# The code of a failure where it is created; it may span lines.
-FAILURE = re.compile(r'\bFailure\(\s*\.\w+,\s*"([^"\\]+)"')
+# A comparison with a number of errno.h.
+ERRNO = re.compile(r"[!=]=\s*E[A-Z]+\b")
+QUOTED = re.compile(r'(?<!path: )"([a-z_]+(?:\.[a-z0-9_]+)?)"')
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")
 NOT_CODES_IN = ("Sources/GateDemo/", "Sources/gatehouse-demo/")
@@ -141,6 +147,9 @@ def documentation_findings(source):
         inside = owners[-1] if owners else None
         member = MEMBER.match(line) if inside and depth == inside[0] else None
         if member and inside[1] == "enum" and member["kind"] != "case":
+            member = None
+        if member and source.path == CATALOG:
+            # The entry of each case is its documentation.
             member = None
         declared = found or member
         if declared and not is_documented(source, index):
@@ -203,20 +212,22 @@ def table_findings(table, sources):
             yield Finding("Package.swift", 1, f"{target} may import {module} and does not; remove it from the table")
 
 
-def code_findings(sources, documentation):
-    seen = set(re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)?)`", documentation))
+def failure_findings(sources):
+    """Failures are compared as cases of the catalogue, and no other file of the product spells a code."""
+    codes = {code for source in sources if source.path == CATALOG for code in CATALOG_ROW.findall(source.text)}
     for source in sources:
-        if not source.path.startswith("Sources/") or source.path.startswith(NOT_CODES_IN):
+        for number, line in enumerate(source.code, 1):
+            # `error.code` of a socket is a number, which the string-blanked line compares with a name in capitals.
+            if CODE_COMPARED.search(line) and not ERRNO.search(line):
+                advice = f"compare the `reason`, a case of {CATALOG}"
+                yield Finding(source.path, number, f"the code of a failure is compared as a string; {advice}")
+        if source.path == CATALOG or not source.path.startswith("Sources/"):
             continue
-        found = [
-            (number, code) for number, line in enumerate(source.lines, 1) if not line.lstrip().startswith("//")
-            for code in CODE.findall(line)
-        ]
-        found += [(source.text.count("\n", 0, match.start()) + 1, match[1]) for match in FAILURE.finditer(source.text)]
-        for number, code in sorted(found):
-            if code not in seen:
-                seen.add(code)
-                yield Finding(source.path, number, f"{code} is not explained; add it to docs/errors.md")
+        for number, line in enumerate(source.lines, 1):
+            if line.lstrip().startswith("//"):
+                continue
+            for code in codes.intersection(QUOTED.findall(line)):
+                yield Finding(source.path, number, f"{code} is spelled here; use its case of {CATALOG}")
 
 
 def swift_format_findings(root):
@@ -275,7 +286,7 @@ def findings_of(root):
             yield from documentation_findings(source)
     yield from unsafe_list_findings(sources)
     yield from table_findings(targets, sources)
-    yield from code_findings(sources, texts.get("docs/errors.md", ""))
+    yield from failure_findings(sources)
     yield from swift_format_findings(root)
 
 
