@@ -1162,7 +1162,7 @@ extension Failure.Reason {
                 .provider,
                 documentation: """
                     The provider is slower than users sign in: a sign-in would wait for more than 10 seconds until one \
-                    of `max_connections` is free. `Retry-After` says when to reload the page; the callback stays \
+                    of `max_connections` is free. `Retry-After` is the time until the page can be reloaded; the callback stays \
                     valid. Also: 400 users wait for this provider, or half of `max_connections` send pushed \
                     authorization requests. See [running.md](running.md#a-slow-provider).
                     """
