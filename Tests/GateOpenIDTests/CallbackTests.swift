@@ -103,7 +103,9 @@ import Testing
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         #expect(await fixture.rejection(fixture.callback(attempt, ["state": nil]), attempt) == "openid.state_missing")
-        #expect(await fixture.rejection(fixture.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed")
+        #expect(
+            await fixture.rejection(fixture.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed"
+        )
         let both = fixture.callback(attempt, ["error": "access_denied"])
         #expect(await fixture.rejection(both, attempt) == "openid.callback_malformed")
     }
@@ -124,7 +126,9 @@ import Testing
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
-        #expect(await fixture.rejection(fixture.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch")
+        #expect(
+            await fixture.rejection(fixture.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch"
+        )
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
@@ -247,7 +251,10 @@ import Testing
         let fixture = try ProviderFixture(settings)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
-        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt, ["user": user]), attempt: attempt)
+        let signIn = try await fixture.party.signIn(
+            callback: fixture.callback(attempt, ["user": user]),
+            attempt: attempt
+        )
         #expect(signIn.profile.givenName == name)
         #expect(signIn.profile.subject == "ada" && signIn.profile.email == "ada@example.org")
     }

@@ -16,7 +16,10 @@ import Testing
         settings.tenant = Self.tenant
         settings.groups = groups
         let issuer = "https://login.microsoftonline.com/\(Self.tenant)/v2.0"
-        var fixture = try ProviderFixture(settings, metadata: ProviderFixture.metadata.with(["issuer": .string(issuer)]))
+        var fixture = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": .string(issuer)])
+        )
         fixture.claims = fixture.claims.with([
             "iss": .string(issuer), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
             "name": "Ada", "given_name": "Ada", "family_name": "Example", "preferred_username": "ada@example.org",
@@ -159,7 +162,10 @@ import Testing
         let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
         #expect(signIn.profile.subject == "10158" && signIn.profile.name == "Ada Example")
         #expect(signIn.accessTokenLifetime == .seconds(5_183_944) && signIn.idTokenLifetime == nil)
-        fixture.transport.answer(address, ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]])
+        fixture.transport.answer(
+            address,
+            ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]]
+        )
         let (_, second) = try await fixture.begin()
         #expect(await fixture.rejection(fixture.callback(second), second) == "provider.api_refused")
     }

@@ -174,7 +174,8 @@ import Testing
         )
     }
 
-    private func tokenRequest(_ fixture: ProviderFixture, path: String) throws -> (request: ProviderRequest, form: Form) {
+    private func tokenRequest(_ fixture: ProviderFixture, path: String) throws -> (request: ProviderRequest, form: Form)
+    {
         let request = try #require(fixture.transport.requests.first { $0.address.description == path })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (request, try #require(Form(encoded: body)))

@@ -53,7 +53,11 @@ import Testing
             [Self.team("b", "x")],
             fields: ["Link": "<?per_page=100&page=3>; rel=next"]
         )
-        fixture.transport.answer(Self.link(3), [Self.team("a", "y")], fields: ["Link": "<\(Self.teams)>; rel=\"first\""])
+        fixture.transport.answer(
+            Self.link(3),
+            [Self.team("a", "y")],
+            fields: ["Link": "<\(Self.teams)>; rel=\"first\""]
+        )
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/y", "b/x", "example-org/platform-eng"])
         #expect(signIn.profile.groupsComplete && signIn.notes.isEmpty && fixture.reports.all.isEmpty)

@@ -64,7 +64,9 @@ import Testing
         let text = try token(Self.claims, by: key)
         #expect(try await self.rejection(text) == nil)
         let others = TestKey.all.filter { $0.jwk["kty"] != key.jwk["kty"] }.map { $0.named("k1") }
-        #expect(try await self.rejection(text, keys: others + [TestKey.otherRS256.named("k2")]) == "id_token.key_unknown")
+        #expect(
+            try await self.rejection(text, keys: others + [TestKey.otherRS256.named("k2")]) == "id_token.key_unknown"
+        )
     }
 
     @Test(arguments: TestKey.all)

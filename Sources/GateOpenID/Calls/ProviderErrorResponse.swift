@@ -22,7 +22,7 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     }
 
     /// The provider's name of the error; empty if it has none.
-    let name: String
+    let errorCode: String
     /// The number beside a nested error.
     private let number: Int64?
     /// The provider's description.
@@ -40,19 +40,19 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
         let text = members["error_description"]?.string
         switch members["error"] {
         case .string(let code)? where !code.isEmpty:
-            self.init(name: code, text: text ?? members["message"]?.string)
+            self.init(code: code, text: text ?? members["message"]?.string)
         case .object(let error)?:
             let code = error["code"]?.string ?? error["type"]?.string ?? error["status"]?.string
-            self.init(name: code ?? "", number: error["code"]?.integer, text: error["message"]?.string)
+            self.init(code: code ?? "", number: error["code"]?.integer, text: error["message"]?.string)
         case .null?, .string?, .bool(false)?, nil:
             guard let code = members["errorCode"]?.string else {
                 guard members["ok"]?.bool == false else { return nil }
-                self.init(name: "", text: "ok: false")
+                self.init(code: "", text: "ok: false")
                 return
             }
-            self.init(name: code, text: members["errorSummary"]?.string)
+            self.init(code: code, text: members["errorSummary"]?.string)
         case .bool?, .number?, .array?:
-            self.init(name: "", text: text)
+            self.init(code: "", text: text)
         }
     }
 
@@ -62,28 +62,30 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     init?(refusedBy response: ProviderResponse, hiding secrets: [String]) {
         guard response.status == 401 || response.status == 403 else { return nil }
         let message = TokenResponse.members(response)["message"]?.string
-        let error = ProviderErrorResponse(name: "", text: message ?? response.header("www-authenticate"))
+        let error = ProviderErrorResponse(code: "", text: message ?? response.header("www-authenticate"))
         self.init(error, hiding: secrets)
     }
 
     private init(_ error: ProviderErrorResponse, hiding secrets: [String]) {
         let redaction = Redaction(secrets)
         self.init(
-            name: redaction.applied(to: error.name),
+            code: redaction.applied(to: error.errorCode),
             number: error.number,
             text: error.text.map(redaction.applied)
         )
     }
 
-    private init(name: String, number: Int64? = nil, text: String?) {
-        self.name = name
+    private init(code: String, number: Int64? = nil, text: String?) {
+        self.errorCode = code
         self.number = number
         self.text = text
     }
 
     /// The error on one line, bounded and escaped.
     var description: String {
-        let parts = [self.name.isEmpty ? nil : self.name, self.text].compactMap { $0 }.map { ReceivedText.quoted($0) }
+        let parts = [self.errorCode.isEmpty ? nil : self.errorCode, self.text].compactMap { $0 }.map {
+            ReceivedText.quoted($0)
+        }
         let number = self.number.map { ["\($0)"] } ?? []
         return parts.isEmpty && number.isEmpty ? "no reason given" : (number + parts).joined(separator: " ")
     }
@@ -93,7 +95,7 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     /// RFC 6749 §5.2; the other names are those of GitHub, Slack, Facebook and Auth0.
     func cause(at response: ProviderResponse) -> Cause {
         if let cause = self.number.flatMap({ ProviderErrorResponse.numbers[$0] }) { return cause }
-        switch self.name {
+        switch self.errorCode {
         case "invalid_grant", "bad_verification_code", "invalid_code", "code_already_used", "code_expired",
             "interaction_required", "login_required", "consent_required":
             return .code
