@@ -182,6 +182,9 @@ let rooms: [Target] = house.map { room in
 
 /// What the unit tests of a target may import beside the target and all that it may import itself.
 let testImports: [String: [String]] = [
+    "GateCore": ["GateTestSupport"],
+    "GateAssertion": ["GateTestSupport"],
+    "GateSessionStores": ["GateTestSupport"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "NIOEmbedded"],

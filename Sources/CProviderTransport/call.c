@@ -56,7 +56,7 @@ call *call_create(uint64_t id, const char *method, const char *address, const ch
 }
 
 void call_bind(call *self, const gate_terms *terms, const pin_set *pins) {
-    self->answer.limit = (size_t)terms->limit;
+    self->response.limit = (size_t)terms->limit;
     self->wants_chain = terms->wants_chain;
     self->wants_handshake = terms->wants_handshake;
     self->enforces_pins = terms->enforces_pins;
@@ -66,14 +66,14 @@ void call_bind(call *self, const gate_terms *terms, const pin_set *pins) {
 static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
     call *self = context;
     size_t length = size * count;
-    if (!buffer_append(&self->answer, bytes, length)) {
-        self->stopped = length > self->answer.limit - self->answer.length ? GATE_BODY_TOO_LARGE : GATE_OUT_OF_MEMORY;
+    if (!buffer_append(&self->response, bytes, length)) {
+        self->stopped = length > self->response.limit - self->response.length ? GATE_BODY_TOO_LARGE : GATE_OUT_OF_MEMORY;
         return CURL_WRITEFUNC_ERROR;
     }
     return length;
 }
 
-// One header line at a time: interim answers are forgotten, trailers only counted.
+// One field line at a time: interim responses are dropped, trailers only counted.
 static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
     call *self = context;
     size_t length = size * count;
@@ -116,7 +116,7 @@ static CURLcode open_handshake(CURL *easy, void *context, void *caller) {
     self->handshake = handshake_begin(context, self->host, self->pins, self->enforces_pins);
     if (self->handshake == NULL) {
         self->stopped = GATE_TLS_FAILED;
-        self->fault = GATE_TLS_UNPROVEN;
+        self->failure = GATE_TLS_UNPROVEN;
         return CURLE_ABORTED_BY_CALLBACK;
     }
     return CURLE_OK;
@@ -131,9 +131,9 @@ static int look_at_chain(call *self) {
     return 1;
 }
 
-static int hold_back(call *self, gate_tls_fault fault) {
+static int hold_back(call *self, gate_tls_failure failure) {
     self->stopped = GATE_TLS_FAILED;
-    self->fault = fault;
+    self->failure = failure;
     return CURL_PREREQFUNC_ABORT;
 }
 
@@ -194,7 +194,7 @@ static int secure(call *self, const trust *trust) {
 }
 
 // Through a tunnel only, so that the proxy sees neither requests nor fields; without one, whatever the environment
-// says, directly. An address of this machine is never asked of a proxy.
+// says, directly. A loopback URL never goes through a proxy.
 static int route(call *self, const char *proxy) {
     CURL *easy = self->easy;
     if (proxy == NULL || !self->is_secure) {
@@ -221,7 +221,7 @@ static int bring_addresses(call *self) {
            curl_easy_setopt(easy, CURLOPT_RESOLVE, self->addresses) == CURLE_OK;
 }
 
-// Nothing of the environment, of earlier calls or of the answer changes where a call goes.
+// Neither the environment nor earlier calls nor the response changes where a call goes.
 //
 // HTTP/1.1, so that a call has its connection to itself: on a shared HTTP/2 connection of libcurl 7.88.1 the end of
 // one call can break another ("Stream error in the HTTP/2 framing layer").
@@ -259,7 +259,7 @@ static int receive(call *self) {
            curl_easy_setopt(easy, CURLOPT_HEADERDATA, self) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->text) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PRIVATE, self) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)self->answer.limit) == CURLE_OK;
+           curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)self->response.limit) == CURLE_OK;
 }
 
 static char *copy_of(const char *text, size_t length) {
@@ -324,12 +324,12 @@ int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, i
 }
 
 static gate_outcome refused(call *self, CURLcode code) {
-    self->fault = tls_fault(self->easy, code, self->text);
+    self->failure = tls_failure(self->easy, code, self->text);
     return GATE_TLS_FAILED;
 }
 
 gate_outcome call_outcome(call *self, CURLcode code) {
-    if (self->stopped != GATE_ANSWERED) {
+    if (self->stopped != GATE_COMPLETED) {
         return self->stopped;
     }
     long tunnel = 0;
@@ -339,7 +339,7 @@ gate_outcome call_outcome(call *self, CURLcode code) {
     }
     switch (code) {
     case CURLE_OK:
-        return GATE_ANSWERED;
+        return GATE_COMPLETED;
     case CURLE_OPERATION_TIMEDOUT:
         return GATE_TIMED_OUT;
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -384,7 +384,7 @@ void call_free(call *self) {
     chain_free(self->chain);
     buffer_free(&self->body);
     buffer_free(&self->head);
-    buffer_free(&self->answer);
+    buffer_free(&self->response);
     free(self->method);
     free(self->address);
     free(self->host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call: its request, its libcurl handle, and what has arrived of the answer.
+// One call: its request, its libcurl handle, and what has arrived of the response.
 #ifndef GATEHOUSE_CALL_H
 #define GATEHOUSE_CALL_H
 
@@ -46,11 +46,11 @@ typedef struct call {
     int has_body;
 
     buffer head;
-    buffer answer;
+    buffer response;
     size_t head_seen;
     int head_complete;
     gate_outcome stopped;
-    gate_tls_fault fault;
+    gate_tls_failure failure;
     // Of the connection that this call opened; NULL if it has opened none.
     handshake *handshake;
     int wants_chain;
@@ -77,7 +77,7 @@ int call_set_addresses(call *self, const char *addresses);
 // are what is left for the connection and for all of it.
 int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, int64_t timeout_milliseconds);
 
-// What an ended transfer means; fills in the fault if TLS failed.
+// The outcome of an ended transfer; sets the failure if TLS failed.
 gate_outcome call_outcome(call *self, CURLcode code);
 
 // Wipes and frees the call; its handle must be off its multi handle.

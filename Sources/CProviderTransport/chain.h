@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of the certificates that a peer was verified with, copied out of OpenSSL.
+// The certificates that a peer was verified with, copied from OpenSSL.
 #ifndef GATEHOUSE_CHAIN_H
 #define GATEHOUSE_CHAIN_H
 

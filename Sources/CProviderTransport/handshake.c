@@ -15,7 +15,7 @@ static void freed(void *parent, void *value, CRYPTO_EX_DATA *data, int index, lo
 }
 
 int handshake_initialise(void) {
-    // A process that ends while a handshake is under way would have OpenSSL's tables taken from under it.
+    // A process that exits during a handshake would free OpenSSL's tables while they are in use.
     if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) != 1) {
         return 0;
     }
@@ -113,7 +113,7 @@ chain *handshake_chain(CURL *easy) {
     return verified == NULL || sk_X509_num(verified) == 0 ? NULL : chain_copy(verified);
 }
 
-static gate_tls_fault verification_fault(long result) {
+static gate_tls_failure verification_failure(long result) {
     switch (result) {
     case X509_V_ERR_CERT_HAS_EXPIRED: return GATE_TLS_EXPIRED;
     case X509_V_ERR_CERT_NOT_YET_VALID: return GATE_TLS_NOT_YET_VALID;
@@ -135,7 +135,7 @@ static gate_tls_fault verification_fault(long result) {
 }
 
 // OpenSSL's reasons come only as words.
-static gate_tls_fault handshake_fault(const char *text) {
+static gate_tls_failure handshake_failure(const char *text) {
     if (strstr(text, "unsupported protocol") != NULL || strstr(text, "alert protocol version") != NULL) {
         return GATE_TLS_OLD_PROTOCOL;
     }
@@ -145,17 +145,17 @@ static gate_tls_fault handshake_fault(const char *text) {
     return strstr(text, "key too small") != NULL ? GATE_TLS_WEAK : GATE_TLS_OTHER;
 }
 
-gate_tls_fault tls_fault(CURL *easy, CURLcode code, const char *text) {
+gate_tls_failure tls_failure(CURL *easy, CURLcode code, const char *text) {
     if (code == CURLE_SSL_CACERT_BADFILE) {
         return GATE_TLS_TRUST_FILE;
     }
     long result = X509_V_OK;
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
     if (code != CURLE_PEER_FAILED_VERIFICATION) {
-        return handshake_fault(text);
+        return handshake_failure(text);
     }
-    // OpenSSL has found no fault with the chain, so it is the name, which libcurl compares itself.
+    // OpenSSL accepted the chain, so the name failed, which libcurl compares itself.
     int judged = result != X509_V_OK && result != X509_V_ERR_UNSPECIFIED;
     int name = !judged && strstr(text, "target host name") != NULL;
-    return name ? GATE_TLS_WRONG_HOST : verification_fault(result);
+    return name ? GATE_TLS_WRONG_HOST : verification_failure(result);
 }

@@ -15,7 +15,7 @@ typedef struct handshake {
     // NULL without pins; belongs to the transport, which outlives every connection.
     const pin_set *pins;
     int enforced;
-    // Whether OpenSSL's own verification, the name included, has said yes.
+    // Whether OpenSSL's verification, the name included, succeeded.
     int verified;
     gate_pin_verdict verdict;
     size_t pin;
@@ -24,8 +24,8 @@ typedef struct handshake {
     chain *chain;
 } handshake;
 
-// Makes OpenSSL ready, with room for handshakes in its contexts; 0 when that is impossible. To be called once, before
-// libcurl or anybody else uses OpenSSL.
+// Initializes OpenSSL, with an index for handshakes in its contexts; 0 when that is impossible. To be called once, before
+// libcurl or other code uses OpenSSL.
 int handshake_initialise(void);
 
 // Makes a context of libcurl verify a peer as it always does, its name strictly, and then the pins.
@@ -34,7 +34,7 @@ int handshake_initialise(void);
 // - NULL when the context does not verify peers at all, or memory ran out: no connection may be made then.
 handshake *handshake_begin(SSL_CTX *context, const char *host, const pin_set *pins, int enforced);
 
-// Gives up a share; NULL is let pass.
+// Releases a reference; NULL is permitted.
 void handshake_release(handshake *self);
 
 // Whether the connection of a transfer, new or used before, was verified in a full handshake of its own, and matched
@@ -45,6 +45,6 @@ int handshake_holds(CURL *easy, const pin_set *pins, int enforced);
 chain *handshake_chain(CURL *easy);
 
 // Why TLS failed; `text` are libcurl's words.
-gate_tls_fault tls_fault(CURL *easy, CURLcode code, const char *text);
+gate_tls_failure tls_failure(CURL *easy, CURLcode code, const char *text);
 
 #endif

@@ -61,7 +61,7 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// MARK: libcurl asks to be told
+// MARK: Callbacks of libcurl
 
 static int watch(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
     (void)easy;
@@ -96,7 +96,7 @@ static int usable;
 
 static void initialise(void) { usable = handshake_initialise() && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; }
 
-const char *gate_transport_obstacle(void) {
+const char *gate_transport_unusable_reason(void) {
     pthread_once(&initialised, initialise);
     const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
     if (!usable) {
@@ -138,7 +138,7 @@ static void close_multi(gate_transport *self) {
 }
 
 gate_transport *gate_transport_create(gate_completion completion, void *context) {
-    gate_transport *self = gate_transport_obstacle() == NULL ? calloc(1, sizeof *self) : NULL;
+    gate_transport *self = gate_transport_unusable_reason() == NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         return NULL;
     }
@@ -212,7 +212,7 @@ static gate_outcome enqueue(gate_transport *self, call *call) {
     *end = call;
     self->queued += 1;
     self->changed = 1;
-    return GATE_ANSWERED;
+    return GATE_COMPLETED;
 }
 
 gate_outcome gate_transport_submit(gate_transport *self, uint64_t id, const char *method, const char *address,
@@ -231,12 +231,12 @@ gate_outcome gate_transport_submit(gate_transport *self, uint64_t id, const char
     pthread_mutex_lock(&self->lock);
     gate_outcome outcome = enqueue(self, call);
     pthread_mutex_unlock(&self->lock);
-    if (outcome != GATE_ANSWERED) {
+    if (outcome != GATE_COMPLETED) {
         call_free(call);
         return outcome;
     }
     wake(self);
-    return GATE_ANSWERED;
+    return GATE_COMPLETED;
 }
 
 void gate_transport_cancel(gate_transport *self, uint64_t id) {
@@ -282,29 +282,29 @@ static void detach(gate_transport *self, call *call) {
 // The words for a failure; only classes whose text libcurl makes from host names and certificates keep libcurl's own.
 static const char *words(const call *call, gate_outcome outcome, CURLcode code) {
     int own = outcome == GATE_TIMED_OUT || outcome == GATE_UNREACHABLE || outcome == GATE_TLS_FAILED;
-    // What libcurl says of a call that we stopped ourselves is that it was stopped.
-    own = own && call->stopped == GATE_ANSWERED;
+    // libcurl reports a call that the transport stopped as aborted.
+    own = own && call->stopped == GATE_COMPLETED;
     if (own && call->text[0] != '\0') {
         return call->text;
     }
-    return code == CURLE_OK || call->stopped != GATE_ANSWERED ? "" : curl_easy_strerror(code);
+    return code == CURLE_OK || call->stopped != GATE_COMPLETED ? "" : curl_easy_strerror(code);
 }
 
 static void finish(gate_transport *self, call *call, gate_outcome outcome, CURLcode code) {
     detach(self, call);
     static const uint8_t nothing[1];
-    gate_result result = {.id = call->id, .outcome = outcome, .fault = call->fault, .head = nothing, .body = nothing};
+    gate_result result = {.id = call->id, .outcome = outcome, .failure = call->failure, .head = nothing, .body = nothing};
     if (call->easy != NULL) {
         int is_of_proxy = outcome == GATE_PROXY_REFUSED;
         curl_easy_getinfo(call->easy, is_of_proxy ? CURLINFO_HTTP_CONNECTCODE : CURLINFO_RESPONSE_CODE, &result.status);
     }
-    if (outcome == GATE_ANSWERED && call->head.length > 0) {
+    if (outcome == GATE_COMPLETED && call->head.length > 0) {
         result.head = call->head.bytes;
         result.head_length = call->head.length;
     }
-    if (outcome == GATE_ANSWERED && call->answer.length > 0) {
-        result.body = call->answer.bytes;
-        result.body_length = call->answer.length;
+    if (outcome == GATE_COMPLETED && call->response.length > 0) {
+        result.body = call->response.bytes;
+        result.body_length = call->response.length;
     }
     const handshake *handshake = call->handshake;
     if (handshake != NULL) {
@@ -337,7 +337,7 @@ static void launch(gate_transport *self, call *call) {
     call->is_attached = 1;
 }
 
-// `localhost` and what is below it is this machine, whatever the resolver says. RFC 6761 §6.3.
+// `localhost` and what is below it is this machine, whatever the resolver returns. RFC 6761 §6.3.
 static int is_local(const char *host) {
     static const char local[] = ".localhost";
     size_t length = strlen(host);
@@ -361,7 +361,7 @@ static void launch_resolved(gate_transport *self, call *call) {
     free(addresses);
 }
 
-static void give_up_resolving(gate_transport *self, call *call, decision why) {
+static void cancel_resolving(gate_transport *self, call *call, decision why) {
     if (why == EXPIRE) {
         const char *form = "Resolving timed out after %lld milliseconds";
         snprintf(call->text, sizeof call->text, form, (long long)(now() - (call->deadline - call->timeout)));
@@ -397,7 +397,7 @@ static void start(gate_transport *self, call *call) {
     }
     switch (resolver_start(self->resolver, call->target, time)) {
     case RESOLVED: launch_resolved(self, call); break;
-    case UNRESOLVED: give_up_resolving(self, call, UNRESOLVABLE); break;
+    case UNRESOLVED: cancel_resolving(self, call, UNRESOLVABLE); break;
     case RESOLVING:
         call->is_resolving = 1;
         self->resolving += 1;
@@ -415,7 +415,7 @@ static call *first_active(gate_transport *self) {
 }
 
 // Without memory libcurl leaves off in the middle: it sets no alarm, and what it has taken up only half can bring it
-// down later. So all calls under way end, and it begins anew; as long as that fails, calls end as they start.
+// down later. So all calls in progress end, and it starts again; as long as that fails, calls end as they start.
 static void recover(gate_transport *self) {
     while (self->active > 0) {
         finish(self, first_active(self), GATE_OUT_OF_MEMORY, CURLE_OUT_OF_MEMORY);
@@ -467,7 +467,7 @@ static call *next_due(gate_transport *self, decision *what) {
 
 static void expire(gate_transport *self, call *call) {
     if (call->is_resolving) {
-        give_up_resolving(self, call, EXPIRE);
+        cancel_resolving(self, call, EXPIRE);
     } else {
         finish(self, call, GATE_QUEUE_TIMED_OUT, CURLE_OPERATION_TIMEDOUT);
     }
@@ -487,7 +487,7 @@ static void settle(gate_transport *self) {
         case START: start(self, call); break;
         case CANCEL: finish(self, call, GATE_CANCELLED, CURLE_OK); break;
         case LAUNCH: launch_resolved(self, call); break;
-        case UNRESOLVABLE: give_up_resolving(self, call, what); break;
+        case UNRESOLVABLE: cancel_resolving(self, call, what); break;
         case EXPIRE: expire(self, call); break;
         case SHUT_DOWN: finish(self, call, GATE_SHUT_DOWN, CURLE_OK); break;
         case KEEP: return;
@@ -579,7 +579,7 @@ static void *run(void *context) {
 }
 
 int gate_transport_start(gate_transport *self) {
-    // Signals are for the program's own threads; but what is about a crash of this one has to be told by this one.
+    // Signals are for the program's own threads; but a crash of this one has to be reported by this one.
     static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t all;
     sigset_t before;

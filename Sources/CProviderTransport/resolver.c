@@ -56,7 +56,7 @@ static void name_free(name *self) {
 }
 
 // Removes a name without addresses, or the one whose addresses are the oldest. A pending one stays for its look-up.
-static int make_room(resolver *self) {
+static int grow(resolver *self) {
     name **oldest = NULL;
     for (name **link = &self->names; *link != NULL; link = &(*link)->next) {
         if (!(*link)->is_pending && (oldest == NULL || (*link)->since < (*oldest)->since)) {
@@ -74,7 +74,7 @@ static int make_room(resolver *self) {
 }
 
 static name *add(resolver *self, const char *host) {
-    if (self->count >= RESOLVER_NAMES && !make_room(self)) {
+    if (self->count >= RESOLVER_NAMES && !grow(self)) {
         return NULL;
     }
     name *made = calloc(1, sizeof *made);

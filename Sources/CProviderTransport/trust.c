@@ -86,7 +86,7 @@ void trust_free(trust *self) {
     free(self->proxy);
 }
 
-// What stands above the leaf has to be an authority, whatever its key.
+// Every certificate above the leaf has to be an authority, whatever its key.
 static int counts(X509 *certificate, int position) { return position == 0 || X509_check_ca(certificate) > 0; }
 
 int pin_set_find(const pin_set *self, STACK_OF(X509) *built, size_t *pin, size_t *position) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a transport believes.
+// The certificates that a transport trusts.
 #ifndef GATEHOUSE_TRUST_H
 #define GATEHOUSE_TRUST_H
 

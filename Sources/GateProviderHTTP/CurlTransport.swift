@@ -35,7 +35,7 @@ internal import Synchronization
         clock: WallClock = .system,
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
-        if let reason = unsafe gate_transport_obstacle() {
+        if let reason = unsafe gate_transport_unusable_reason() {
             throw Failure(.transportUnsupportedLibrary, unsafe String(cString: reason))
         }
         let callers = PendingCalls()
@@ -190,7 +190,7 @@ internal import Synchronization
             call.body.map { Int64($0.count) } ?? -1,
             terms,
         )
-        if outcome != GATE_ANSWERED {
+        if outcome != GATE_COMPLETED {
             self.callers.end(id, with: CallResult(outcome: CallResult.Outcome(outcome)))
         } else if Task.isCancelled {
             // The handler may have run before the call was there to be cancelled.
@@ -207,7 +207,7 @@ internal import Synchronization
         let certificates = unsafe UnsafeBufferPointer(start: result.certificates, count: result.certificate_count)
         let ending = unsafe CallResult(
             outcome: CallResult.Outcome(result.outcome),
-            tlsFailure: TLSFailure(result.fault),
+            tlsFailure: TLSFailure(result.failure),
             status: result.status,
             head: Array(head),
             body: Array(body),
@@ -260,7 +260,7 @@ extension PinVerdict {
 }
 
 extension TLSFailure {
-    fileprivate init(_ failure: gate_tls_fault) {
+    fileprivate init(_ failure: gate_tls_failure) {
         switch failure {
         case GATE_TLS_EXPIRED: self = .expired
         case GATE_TLS_NOT_YET_VALID: self = .notYetValid
@@ -283,7 +283,7 @@ extension TLSFailure {
 extension CallResult.Outcome {
     fileprivate init(_ outcome: gate_outcome) {
         switch outcome {
-        case GATE_ANSWERED: self = .completed
+        case GATE_COMPLETED: self = .completed
         case GATE_TIMED_OUT: self = .timedOut
         case GATE_UNREACHABLE: self = .unreachable
         case GATE_TLS_FAILED: self = .tlsFailed

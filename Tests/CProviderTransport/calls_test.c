@@ -62,7 +62,7 @@ static void test_cancel(void) {
         // Neither a call that has ended nor one that never was.
         gate_transport_cancel(self->transport, id);
         gate_transport_cancel(self->transport, 4711);
-        CHECK_EQUAL(client_ask(self, get_pinned("fresh", "/", 0, 1)).outcome, GATE_ANSWERED);
+        CHECK_EQUAL(client_ask(self, get_pinned("fresh", "/", 0, 1)).outcome, GATE_COMPLETED);
         client_close(self);
         names_release();
     }
@@ -199,7 +199,7 @@ static void fill(client *self, size_t count) {
     int64_t deadline = milliseconds() + PROMPT;
     while (self->accepted < count) {
         gate_outcome outcome = client_submit(self, &what, &id);
-        CHECK(outcome == GATE_ANSWERED || (outcome == GATE_QUEUE_FULL && milliseconds() < deadline));
+        CHECK(outcome == GATE_COMPLETED || (outcome == GATE_QUEUE_FULL && milliseconds() < deadline));
     }
     pause_milliseconds(REACHED);
     CHECK_EQUAL(client_submit(self, &what, &id), GATE_QUEUE_FULL);
@@ -236,7 +236,7 @@ static void test_failures(void) {
     what.terms.limit = 5;
     check_outcome(what, GATE_BODY_TOO_LARGE);
     what.terms.limit = 6;
-    check_outcome(what, GATE_ANSWERED);
+    check_outcome(what, GATE_COMPLETED);
     what.terms.limit = 0;
     check_outcome(what, GATE_BODY_TOO_LARGE);
     snprintf(what.address, sizeof what.address, "https://127.0.0.1:%d/", port_of("plain"));
@@ -267,7 +267,7 @@ static void test_proxy(void) {
     client_start(self);
     ending found = client_ask(self, get("fresh", "/"));
     CHECK_EQUAL(found.outcome, GATE_PROXY_REFUSED);
-    CHECK_EQUAL(client_ask(self, get("plain", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get("plain", "/")).outcome, GATE_COMPLETED);
     client_close(self);
 }
 
@@ -281,9 +281,9 @@ static void test_tunnel(void) {
     client_start(self);
     for (int round = 0; round < 2; round += 1) {
         ending found = client_ask(self, get_pinned("kept", "/tunnel", 0, 1));
-        CHECK_EQUAL(found.outcome, GATE_ANSWERED);
+        CHECK_EQUAL(found.outcome, GATE_COMPLETED);
         CHECK_EQUAL(found.pins, round == 0 ? GATE_PIN_MATCHED : GATE_PIN_UNASKED);
-        CHECK_EQUAL(client_ask(self, get_pinned("kept", "/tunnel-mismatched", 1, 1)).fault, GATE_TLS_PIN);
+        CHECK_EQUAL(client_ask(self, get_pinned("kept", "/tunnel-mismatched", 1, 1)).failure, GATE_TLS_PIN);
     }
     uint64_t id = client_begin(self, get("silent", "/"));
     pause_milliseconds(REACHED);
@@ -308,7 +308,7 @@ static void test_bodies(void) {
         what.body = body;
         what.body_length = length;
         what.head = length % 2 ? "" : "\nContent-Type: text/plain\n\nX-Empty;\n";
-        CHECK_EQUAL(client_ask(self, what).outcome, GATE_ANSWERED);
+        CHECK_EQUAL(client_ask(self, what).outcome, GATE_COMPLETED);
     }
     free(body);
     client_close(self);
@@ -318,7 +318,7 @@ static void test_bodies(void) {
 static void test_broken_pipe(void) {
     client *self = client_open(2);
     client_start(self);
-    CHECK_EQUAL(client_ask(self, get("kept", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get("kept", "/")).outcome, GATE_COMPLETED);
     client_stop(self);
     int cut = 0;
     for (int descriptor = 3; descriptor < 1024; descriptor += 1) {

@@ -92,7 +92,7 @@ long requests_of(const char *path) {
     snprintf(last, sizeof last, "/last-%d-%d", (int)getpid(), number);
     client *asking = client_open(1);
     client_start(asking);
-    CHECK_EQUAL(client_ask(asking, get("fresh", last)).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(asking, get("fresh", last)).outcome, GATE_COMPLETED);
     client_close(asking);
     int64_t deadline = milliseconds() + PATIENCE_SECONDS * 1000;
     while (logged(last) == 0) {
@@ -157,7 +157,7 @@ static void take_certificates(ending *to, const gate_result *result) {
 
 static void completed(void *context, const gate_result *result) {
     client *self = context;
-    ending took = {.times = 1, .when = milliseconds(), .outcome = result->outcome, .fault = result->fault};
+    ending took = {.times = 1, .when = milliseconds(), .outcome = result->outcome, .failure = result->failure};
     took.status = result->status;
     took.pins = result->pins;
     took.pin = result->pin;
@@ -240,7 +240,7 @@ gate_outcome client_submit(client *self, const request *what, uint64_t *id) {
     pthread_mutex_unlock(&self->lock);
     gate_outcome outcome = gate_transport_submit(self->transport, *id, what->method, what->address, what->host,
                                                  what->head, what->body, what->body_length, what->terms);
-    if (outcome != GATE_ANSWERED) {
+    if (outcome != GATE_COMPLETED) {
         pthread_mutex_lock(&self->lock);
         self->accepted -= 1;
         // The number is free again, unless another thread has taken the next one.
@@ -252,7 +252,7 @@ gate_outcome client_submit(client *self, const request *what, uint64_t *id) {
 
 uint64_t client_begin(client *self, request what) {
     uint64_t id = 0;
-    CHECK_EQUAL(client_submit(self, &what, &id), GATE_ANSWERED);
+    CHECK_EQUAL(client_submit(self, &what, &id), GATE_COMPLETED);
     return id;
 }
 

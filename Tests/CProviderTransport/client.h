@@ -60,7 +60,7 @@ typedef struct ending {
     int times;
     int64_t when;
     gate_outcome outcome;
-    gate_tls_fault fault;
+    gate_tls_failure failure;
     long status;
     gate_pin_verdict pins;
     size_t pin;

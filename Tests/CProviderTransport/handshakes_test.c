@@ -37,7 +37,7 @@ static void check_ending(const ending *found, size_t index) {
     int kind = (int)(index % KINDS);
     CHECK_EQUAL(found->times, 1);
     CHECK_EQUAL(found->certificate_count, 3);
-    CHECK_EQUAL(found->outcome, kind == 1 ? GATE_TLS_FAILED : GATE_ANSWERED);
+    CHECK_EQUAL(found->outcome, kind == 1 ? GATE_TLS_FAILED : GATE_COMPLETED);
     CHECK_EQUAL(found->pins, kind % 2 == 0 ? GATE_PIN_MATCHED : GATE_PIN_MISMATCHED);
 }
 

@@ -24,7 +24,7 @@ static void test_none_of_libcurl(void) {
     gate_transport_cancel(self->transport, id);
     CHECK_EQUAL(client_wait(self, id).outcome, GATE_CANCELLED);
     names_release();
-    CHECK_EQUAL(client_ask(self, get_from("provider.test", "kept", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get_from("provider.test", "kept", "/")).outcome, GATE_COMPLETED);
     CHECK_EQUAL(client_ask(self, get_from("nobody.test", "kept", "/")).outcome, GATE_UNREACHABLE);
     client_close(self);
     CHECK(names_count() > before);
@@ -35,8 +35,8 @@ static void test_local_names(void) {
     long before = names_count();
     client *self = client_open(8);
     client_start(self);
-    CHECK_EQUAL(client_ask(self, get_from("localhost", "plain", "/")).outcome, GATE_ANSWERED);
-    CHECK_EQUAL(client_ask(self, get_from("id.localhost", "plain", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get_from("localhost", "plain", "/")).outcome, GATE_COMPLETED);
+    CHECK_EQUAL(client_ask(self, get_from("id.localhost", "plain", "/")).outcome, GATE_COMPLETED);
     client_close(self);
     CHECK_EQUAL(names_count(), before);
 }
@@ -49,8 +49,8 @@ static void test_proxy(void) {
     CHECK(gate_transport_tunnel(self->transport, proxy));
     client_start(self);
     long before = names_count();
-    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_ANSWERED);
-    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_COMPLETED);
+    CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_COMPLETED);
     CHECK_EQUAL(names_count(), before + 1);
     client_close(self);
     self = client_open(4);
@@ -58,7 +58,7 @@ static void test_proxy(void) {
     CHECK(gate_transport_tunnel(self->transport, proxy));
     client_start(self);
     CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_UNREACHABLE);
-    CHECK_EQUAL(client_ask(self, get("plain", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get("plain", "/")).outcome, GATE_COMPLETED);
     client_close(self);
     CHECK_EQUAL(names_count_of_libcurl(), 0);
 }
@@ -96,10 +96,10 @@ static void test_shared(void) {
         client_begin(self, get_from("late.test", "plain", "/"));
     }
     client_wait_for_room(self, 0);
-    CHECK_EQUAL(client_ask(self, get_from("late.test", "plain", "/")).outcome, GATE_ANSWERED);
+    CHECK_EQUAL(client_ask(self, get_from("late.test", "plain", "/")).outcome, GATE_COMPLETED);
     CHECK_EQUAL(names_count(), before + 1);
     for (size_t index = 0; index < self->given; index += 1) {
-        CHECK_EQUAL(self->endings[index].outcome, GATE_ANSWERED);
+        CHECK_EQUAL(self->endings[index].outcome, GATE_COMPLETED);
     }
     client_close(self);
 }

@@ -40,7 +40,7 @@ int main(int count, char **words) {
     CHECK(count >= 2);
     folder = words[1];
     memory_install();
-    CHECK(gate_transport_obstacle() == NULL);
+    CHECK(gate_transport_unusable_reason() == NULL);
     const test *all[] = {pins_tests, calls_tests, threads_tests, memory_tests, handshakes_tests, look_ups_tests};
     for (size_t index = 0; index < sizeof all / sizeof *all; index += 1) {
         for (const test *one = all[index]; one->name != NULL; one += 1) {

@@ -31,11 +31,11 @@ static int is_answered(client *self, const char *path, int64_t pin_set, ending *
     what.body_length = 15;
     what.terms.wants_chain = 1;
     uint64_t id = 0;
-    if (client_submit(self, &what, &id) != GATE_ANSWERED) {
+    if (client_submit(self, &what, &id) != GATE_COMPLETED) {
         return 0;
     }
     *found = client_wait(self, id);
-    return found->outcome == GATE_ANSWERED;
+    return found->outcome == GATE_COMPLETED;
 }
 
 // A new connection, the same once more, and one that is not to be; how many calls were answered.

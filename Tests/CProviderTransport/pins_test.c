@@ -17,7 +17,7 @@ static client *pinned(gate_pin_match match, const char *names) {
 }
 
 static void check_answered(ending found) {
-    CHECK_EQUAL(found.outcome, GATE_ANSWERED);
+    CHECK_EQUAL(found.outcome, GATE_COMPLETED);
     CHECK_EQUAL(found.status, 200);
     CHECK_EQUAL(found.body_length, 6);
     CHECK(found.head_length > 0);
@@ -47,7 +47,7 @@ static void check_mismatch(gate_pin_match match, const char *names, const char *
     for (int round = 0; round < 3; round += 1) {
         ending found = client_ask(self, get_pinned(server, "/mismatch", 0, 1));
         CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
-        CHECK_EQUAL(found.fault, GATE_TLS_PIN);
+        CHECK_EQUAL(found.failure, GATE_TLS_PIN);
         CHECK_EQUAL(found.pins, GATE_PIN_MISMATCHED);
         CHECK_EQUAL(found.certificate_count, 3);
         CHECK_EQUAL(found.status, 0);
@@ -127,7 +127,7 @@ static void check_many(gate_pin_match match, const char *name, int is_there) {
     free(pins);
     client_start(self);
     ending found = client_ask(self, get_pinned("fresh", "/many", 0, 1));
-    CHECK_EQUAL(found.outcome, is_there ? GATE_ANSWERED : GATE_TLS_FAILED);
+    CHECK_EQUAL(found.outcome, is_there ? GATE_COMPLETED : GATE_TLS_FAILED);
     CHECK_EQUAL(found.pins, is_there ? GATE_PIN_MATCHED : GATE_PIN_MISMATCHED);
     CHECK_EQUAL(found.pin, is_there ? MANY - 1 : 0);
     client_close(self);
@@ -142,7 +142,7 @@ static void test_many(void) {
 }
 
 // Each server has the key that is pinned.
-static void check_distrust(const char *host, const char *server, gate_tls_fault fault) {
+static void check_distrust(const char *host, const char *server, gate_tls_failure failure) {
     long before = requests_of("/distrust");
     for (int enforced = 0; enforced <= 1; enforced += 1) {
         client *self = pinned(GATE_PIN_PUBLIC_KEY, "ec.key");
@@ -152,7 +152,7 @@ static void check_distrust(const char *host, const char *server, gate_tls_fault 
         what.terms.wants_chain = 1;
         ending found = client_ask(self, what);
         CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
-        CHECK_EQUAL(found.fault, fault);
+        CHECK_EQUAL(found.failure, failure);
         CHECK_EQUAL(found.pins, GATE_PIN_UNASKED);
         CHECK_EQUAL(found.certificate_count, 0);
         client_close(self);
@@ -216,12 +216,12 @@ static void check_strangers(gate_pin_match match, const char *right, int first_e
     for (int round = 0; round < 3; round += 1) {
         ending found = client_ask(self, get_pinned("kept", "/stranger", 1, 1));
         CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
-        CHECK(found.fault == GATE_TLS_PIN || found.fault == GATE_TLS_UNPROVEN);
+        CHECK(found.failure == GATE_TLS_PIN || found.failure == GATE_TLS_UNPROVEN);
         check_answered(client_ask(self, get_pinned("kept", "/first", 0, first_enforced)));
     }
     // The same rule, enforced now where it was not before.
     ending found = client_ask(self, get_pinned("kept", "/stranger", 0, 1));
-    CHECK_EQUAL(found.outcome, first_enforced ? GATE_ANSWERED : GATE_TLS_FAILED);
+    CHECK_EQUAL(found.outcome, first_enforced ? GATE_COMPLETED : GATE_TLS_FAILED);
     client_close(self);
     CHECK_EQUAL(requests_of("/stranger"), before + first_enforced);
 }
@@ -239,7 +239,7 @@ static void check_unproven(request what, const char *path) {
     client *self = pinned(GATE_PIN_PUBLIC_KEY, "ec.key");
     ending found = client_ask(self, what);
     CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
-    CHECK_EQUAL(found.fault, GATE_TLS_UNPROVEN);
+    CHECK_EQUAL(found.failure, GATE_TLS_UNPROVEN);
     client_close(self);
     CHECK_EQUAL(requests_of(path), before);
 }
@@ -275,7 +275,7 @@ static void test_no_authorities(void) {
         client_start(self);
         ending found = client_ask(self, get("fresh", "/"));
         CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
-        CHECK_EQUAL(found.fault, GATE_TLS_TRUST_FILE);
+        CHECK_EQUAL(found.failure, GATE_TLS_TRUST_FILE);
         client_close(self);
     }
 }

@@ -38,7 +38,7 @@ static void *submit_all(void *context) {
         while ((outcome = client_submit(self, &what, &id)) == GATE_QUEUE_FULL) {
             client_wait_for_room(self, THREADS);
         }
-        CHECK_EQUAL(outcome, GATE_ANSWERED);
+        CHECK_EQUAL(outcome, GATE_COMPLETED);
     }
     return NULL;
 }
@@ -50,7 +50,7 @@ static void test_submit(void) {
     CHECK_EQUAL(self->ended, THREADS * CALLS);
     // A number that was refused looks like one that was answered, but is not among those that have ended.
     for (size_t index = 0; index < self->given; index += 1) {
-        CHECK_EQUAL(self->endings[index].outcome, GATE_ANSWERED);
+        CHECK_EQUAL(self->endings[index].outcome, GATE_COMPLETED);
     }
     client_close(self);
 }
@@ -66,7 +66,7 @@ static void *submit_and_cancel(void *context) {
         pause_milliseconds(rand_r(&seed) % 4);
         gate_transport_cancel(self->transport, id);
         ending found = client_wait(self, id);
-        CHECK(found.outcome == GATE_CANCELLED || found.outcome == (mismatches ? GATE_TLS_FAILED : GATE_ANSWERED));
+        CHECK(found.outcome == GATE_CANCELLED || found.outcome == (mismatches ? GATE_TLS_FAILED : GATE_COMPLETED));
     }
     return NULL;
 }
@@ -86,7 +86,7 @@ static void *submit_until_stopped(void *context) {
         if (outcome == GATE_SHUT_DOWN) {
             return NULL;
         }
-        CHECK_EQUAL(outcome, GATE_ANSWERED);
+        CHECK_EQUAL(outcome, GATE_COMPLETED);
         client_wait_for_room(self, 4 * THREADS);
     }
 }
@@ -116,7 +116,7 @@ static void *own_transport(void *unused) {
         int64_t wrong = client_pin(self, GATE_PIN_CHAIN, "spare");
         client_start(self);
         CHECK_EQUAL(client_ask(self, get_pinned("fresh", "/own", right, 1)).pins, GATE_PIN_MATCHED);
-        CHECK_EQUAL(client_ask(self, get_pinned("fresh", "/own", wrong, 1)).fault, GATE_TLS_PIN);
+        CHECK_EQUAL(client_ask(self, get_pinned("fresh", "/own", wrong, 1)).failure, GATE_TLS_PIN);
         client_close(self);
     }
     return unused;

@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import GateAssertion
 import GateCore
+import GateTestSupport
 import Testing
 
 @Suite struct AssertionKeysTests {

@@ -2,6 +2,7 @@
 
 import Foundation
 import GateCore
+import GateTestSupport
 import Testing
 
 @Suite struct InstantTests {

@@ -12,8 +12,8 @@ import Testing
     }
 
     @Test func `T-05 the request asks for a code with S256, state and nonce, and for nothing else`() async throws {
-        let stage = try ProviderFixture()
-        let (location, attempt) = try await stage.begin("/wiki?page=1")
+        let fixture = try ProviderFixture()
+        let (location, attempt) = try await fixture.begin("/wiki?page=1")
         let query = try self.query(location)
         #expect(location.hasPrefix("\(ProviderFixture.issuer)/authorize?"))
         #expect(query["response_type"] == "code")
@@ -45,42 +45,42 @@ import Testing
     ) async throws {
         var settings = ProviderFixture.settings(type)
         settings.authorizationEndpoint = WebURL("http://localhost:9400/authorize?realm=a")
-        let stage = try ProviderFixture(settings)
-        let (location, _) = try await stage.begin()
+        let fixture = try ProviderFixture(settings)
+        let (location, _) = try await fixture.begin()
         #expect(location.hasPrefix("http://localhost:9400/authorize?realm=a&response_type=code&client_id="))
-        #expect(stage.transport.requests.count == fetches)
+        #expect(fixture.transport.requests.count == fetches)
     }
 
     @Test func `Google is asked to let the person choose, with the hosted domain as a hint`() async throws {
         var google = ProviderFixture.settings(.google, id: "google")
         google.hostedDomains = ["example.org"]
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             google,
             metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
         )
-        let query = try self.query(try await stage.begin().location)
+        let query = try self.query(try await fixture.begin().location)
         #expect(query["prompt"] == "select_account")
         #expect(query["hd"] == "example.org")
     }
 
     @Test func `GitHub is asked without a nonce and without discovery`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        let (location, _) = try await stage.begin()
+        let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
+        let (location, _) = try await fixture.begin()
         let query = try self.query(location)
         #expect(location.hasPrefix("https://github.com/login/oauth/authorize?"))
         #expect(query["nonce"] == nil)
         #expect(query["scope"] == "user:email")
         #expect(query["code_challenge_method"] == "S256")
-        #expect(stage.transport.requests.isEmpty)
+        #expect(fixture.transport.requests.isEmpty)
     }
 
     @Test func `Z-03: another account is asked for once, whatever the file adds`() async throws {
         var settings = ProviderFixture.settings(.github, id: "github")
         settings.authorizationParameters = [Form.Field("prompt", "consent"), Form.Field("login", "ada")]
-        let stage = try ProviderFixture(settings)
-        let usual = try self.query(try await stage.begin().location)
+        let fixture = try ProviderFixture(settings)
+        let usual = try self.query(try await fixture.begin().location)
         #expect(usual["prompt"] == "consent" && usual["login"] == "ada")
-        let (location, _) = try await stage.party.authorization(
+        let (location, _) = try await fixture.party.authorization(
             returnPath: .root,
             replacedTicket: nil,
             offersOtherAccounts: true
@@ -90,27 +90,27 @@ import Testing
     }
 
     @Test func `a hand-over comes back, unless it is too long`() async throws {
-        let stage = try ProviderFixture()
-        let attempt = try await stage.party.authorization(returnPath: .root, replacedTicket: "h").attempt
+        let fixture = try ProviderFixture()
+        let attempt = try await fixture.party.authorization(returnPath: .root, replacedTicket: "h").attempt
         #expect(attempt.replacedTicket == "h")
         await #expect(throws: Failure.self) {
-            try await stage.party.authorization(returnPath: .root, replacedTicket: String(repeating: "h", count: 257))
+            try await fixture.party.authorization(returnPath: .root, replacedTicket: String(repeating: "h", count: 257))
         }
     }
 
     @Test func `where a challenge breaks the exchange neither challenge nor verifier is sent`() async throws {
         var settings = ProviderFixture.settings()
         settings.pkce = .off
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["code_challenge_methods_supported": ["plain"]])
         )
-        let (location, attempt) = try await stage.begin()
+        let (location, attempt) = try await fixture.begin()
         let query = try self.query(location)
         #expect(query.single("code_challenge") == .absent && query.single("code_challenge_method") == .absent)
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let request = try #require(stage.transport.requests.first { $0.address.path == "/token" })
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let request = try #require(fixture.transport.requests.first { $0.address.path == "/token" })
         #expect(!String(decoding: request.body ?? [], as: UTF8.self).contains("code_verifier"))
     }
 

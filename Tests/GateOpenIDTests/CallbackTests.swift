@@ -7,10 +7,10 @@ import Testing
 
 @Suite struct CallbackTests {
     @Test func `a callback that is in order signs the person in`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, ["sid": "s-1"])
-        let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, ["sid": "s-1"])
+        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
         #expect(signIn.profile.user == "staff:ada")
         #expect(signIn.profile.issuer == ProviderFixture.issuer)
         #expect(signIn.profile.name == "Ada")
@@ -18,7 +18,7 @@ import Testing
         #expect(signIn.endSessionEndpoint?.description == "\(ProviderFixture.issuer)/logout")
         #expect(signIn.idToken != nil)
         #expect(
-            stage.transport.addresses == [
+            fixture.transport.addresses == [
                 "\(ProviderFixture.issuer)/.well-known/openid-configuration", "\(ProviderFixture.issuer)/keys",
                 "\(ProviderFixture.issuer)/token",
                 "\(ProviderFixture.issuer)/userinfo",
@@ -27,122 +27,126 @@ import Testing
     }
 
     @Test func `T-03 the state of another browser redeems nothing`() async throws {
-        let stage = try ProviderFixture()
-        let (_, mine) = try await stage.begin()
-        let (_, theirs) = try await stage.begin()
-        try stage.issue(for: mine)
-        #expect(await stage.refusal(stage.callback(theirs), mine) == "openid.state_mismatch")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        let fixture = try ProviderFixture()
+        let (_, mine) = try await fixture.begin()
+        let (_, theirs) = try await fixture.begin()
+        try fixture.issue(for: mine)
+        #expect(await fixture.rejection(fixture.callback(theirs), mine) == "openid.state_mismatch")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-02 a state is taken once, also when the first use failed`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        let denied = stage.callback(attempt, ["code": nil, "error": "access_denied"])
-        #expect(await stage.refusal(denied, attempt) == "provider.denied")
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_spent")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        let denied = fixture.callback(attempt, ["code": nil, "error": "access_denied"])
+        #expect(await fixture.rejection(denied, attempt) == "provider.denied")
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.attempt_spent")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-13 of many equal callbacks one redeems the code`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        let form = stage.callback(attempt)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        let form = fixture.callback(attempt)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
-                group.addTask { _ = await stage.refusal(form, attempt) }
+                group.addTask { _ = await fixture.rejection(form, attempt) }
             }
         }
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 1)
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 1)
     }
 
     @Test func `an attempt that is over redeems nothing`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        stage.clock.advance(by: 600)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_expired")
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        fixture.clock.advance(by: 600)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.attempt_expired")
     }
 
     @Test func `T-08 an attempt with one provider ends at no other's callback`() async throws {
         let staff = try ProviderFixture()
         let other = try ProviderFixture(ProviderFixture.settings(id: "other"))
         let (_, attempt) = try await staff.begin()
-        #expect(await other.refusal(other.callback(attempt), attempt) == "openid.provider_mismatch")
+        #expect(await other.rejection(other.callback(attempt), attempt) == "openid.provider_mismatch")
         #expect(other.transport.requests.isEmpty)
     }
 
     @Test(arguments: ["state", "code", "iss", "error"])
     func `a parameter that is there twice is refused`(name: String) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        var form = stage.callback(attempt, ["iss": ProviderFixture.issuer])
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        var form = fixture.callback(attempt, ["iss": ProviderFixture.issuer])
         form.append(name, form[name] ?? "x")
         form.append(name, form[name] ?? "x")
-        #expect(await stage.refusal(form, attempt) == "openid.repeated_parameter")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        #expect(await fixture.rejection(form, attempt) == "openid.repeated_parameter")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test(arguments: ["access_token", "id_token"])
     func `T-07 T-12 a token in the callback is refused`(name: String) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(attempt, [name: "x"]), attempt) == "openid.token_in_callback")
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(attempt, [name: "x"]), attempt) == "openid.token_in_callback")
     }
 
     @Test(arguments: ["state", "code", "iss"], ["", String(repeating: "a", count: 100_000), "a\r\nb", "\u{E9}"])
     func `a value that is empty, huge or not plain is refused`(name: String, value: String) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(attempt, [name: value]), attempt) == "openid.parameter_value")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(attempt, [name: value]), attempt) == "openid.parameter_value")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `a callback needs a state, and one of code and error`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(attempt, ["state": nil]), attempt) == "openid.state_missing")
-        #expect(await stage.refusal(stage.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed")
-        let both = stage.callback(attempt, ["error": "access_denied"])
-        #expect(await stage.refusal(both, attempt) == "openid.callback_malformed")
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(attempt, ["state": nil]), attempt) == "openid.state_missing")
+        #expect(
+            await fixture.rejection(fixture.callback(attempt, ["code": nil]), attempt) == "openid.callback_malformed"
+        )
+        let both = fixture.callback(attempt, ["error": "access_denied"])
+        #expect(await fixture.rejection(both, attempt) == "openid.callback_malformed")
     }
 
     @Test func `what else a provider adds to the callback is ignored`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        let form = stage.callback(
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        let form = fixture.callback(
             attempt,
             ["authuser": "0", "hd": "example.org", "session_state": "x", "scope": "a b", "#_": "_"]
         )
-        #expect(await stage.refusal(form, attempt) == nil)
+        #expect(await fixture.rejection(form, attempt) == nil)
     }
 
     @Test(arguments: ["https://evil.example", "\(ProviderFixture.issuer)/", "HTTPS://id.example.com", "id.example.com"])
     func `T-09 T-16 another issuer in the callback stops before the token endpoint`(issuer: String) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(
+            await fixture.rejection(fixture.callback(attempt, ["iss": issuer]), attempt) == "openid.issuer_mismatch"
+        )
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-15 a provider that says it sends iss must send it`() async throws {
         let metadata = ProviderFixture.metadata.with(["authorization_response_iss_parameter_supported": true])
-        let stage = try ProviderFixture(metadata: metadata)
-        let (_, first) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(first), first) == "openid.issuer_missing")
-        let (_, second) = try await stage.begin()
-        try stage.issue(for: second)
-        #expect(await stage.refusal(stage.callback(second, ["iss": ProviderFixture.issuer]), second) == nil)
+        let fixture = try ProviderFixture(metadata: metadata)
+        let (_, first) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(first), first) == "openid.issuer_missing")
+        let (_, second) = try await fixture.begin()
+        try fixture.issue(for: second)
+        #expect(await fixture.rejection(fixture.callback(second, ["iss": ProviderFixture.issuer]), second) == nil)
     }
 
     @Test func `T-17 an error of another issuer is not believed either`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        let form = stage.callback(attempt, ["code": nil, "error": "access_denied", "iss": "https://evil.example"])
-        #expect(await stage.refusal(form, attempt) == "openid.issuer_mismatch")
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        let form = fixture.callback(attempt, ["code": nil, "error": "access_denied", "iss": "https://evil.example"])
+        #expect(await fixture.rejection(form, attempt) == "openid.issuer_mismatch")
     }
 
     @Test(
@@ -161,13 +165,13 @@ import Testing
         kind: Failure.Kind,
         reason: Failure.Reason
     ) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
         let description =
             "AADSTS65004: User declined.\r\nSet-Cookie: a=b\u{1B}[31m" + String(repeating: "x", count: 9000)
-        let form = stage.callback(attempt, ["code": nil, "error": error, "error_description": description])
+        let form = fixture.callback(attempt, ["code": nil, "error": error, "error_description": description])
         do throws(Failure) {
-            _ = try await stage.party.signIn(callback: form, attempt: attempt)
+            _ = try await fixture.party.signIn(callback: form, attempt: attempt)
             Issue.record("nobody signed in")
         } catch {
             #expect(error.kind == kind && error.reason == reason)
@@ -177,41 +181,41 @@ import Testing
     }
 
     @Test func `what beside an error says more is in the detail, on one line`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        let form = stage.callback(
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        let form = fixture.callback(
             attempt,
             ["code": nil, "error": "access_denied", "error_subcode": "cancel", "error_reason": "user_denied\r\n"]
         )
-        let failure = await stage.failure(form, attempt)
+        let failure = await fixture.failure(form, attempt)
         #expect(failure?.reason == .providerDenied)
         #expect(failure?.detail.contains("cancel") == true && failure?.detail.contains("user_denied\\r\\n") == true)
     }
 
     @Test func `Facebook's error that is a number alone is an error`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        let form = stage.callback(attempt, ["code": nil, "error_code": "1349195", "error_message": "App not set up"])
-        let failure = await stage.failure(form, attempt)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        let form = fixture.callback(attempt, ["code": nil, "error_code": "1349195", "error_message": "App not set up"])
+        let failure = await fixture.failure(form, attempt)
         #expect(failure?.reason == .providerRefused && failure?.detail.contains("App not set up") == true)
     }
 
     @Test func `a sign-in that was begun by installing an app at GitHub starts over`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.github))
-        let (_, attempt) = try await stage.begin()
-        let form = stage.callback(attempt, ["state": nil, "installation_id": "1", "setup_action": "install"])
-        let failure = await stage.failure(form, attempt)
+        let fixture = try ProviderFixture(ProviderFixture.settings(.github))
+        let (_, attempt) = try await fixture.begin()
+        let form = fixture.callback(attempt, ["state": nil, "installation_id": "1", "setup_action": "install"])
+        let failure = await fixture.failure(form, attempt)
         #expect(failure?.reason == .openIDStateMissing && failure?.detail.contains("installing") == true)
-        #expect(stage.transport.requests.isEmpty)
+        #expect(fixture.transport.requests.isEmpty)
     }
 
     @Test func `a callback must name its issuer if the file says so`() async throws {
         var settings = ProviderFixture.settings()
         settings.requiresIssuer = true
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.issuer_missing")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.issuer_missing")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `a file that knows better than the metadata may do without iss, but not with a wrong one`() async throws
@@ -219,13 +223,13 @@ import Testing
         var settings = ProviderFixture.settings()
         settings.requiresIssuer = false
         let metadata = ProviderFixture.metadata.with(["authorization_response_iss_parameter_supported": true])
-        let stage = try ProviderFixture(settings, metadata: metadata)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let (_, other) = try await stage.begin()
-        let wrong = stage.callback(other, ["iss": "https://evil.example"])
-        #expect(await stage.refusal(wrong, other) == "openid.issuer_mismatch")
+        let fixture = try ProviderFixture(settings, metadata: metadata)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let (_, other) = try await fixture.begin()
+        let wrong = fixture.callback(other, ["iss": "https://evil.example"])
+        #expect(await fixture.rejection(wrong, other) == "openid.issuer_mismatch")
     }
 
     private static let deep = String(repeating: "{\"a\":", count: 8) + "1" + String(repeating: "}", count: 8)
@@ -244,10 +248,13 @@ import Testing
     ) async throws {
         var settings = ProviderFixture.settings(.oidc)
         settings.profile = ["given_name": ["callback:/user/name/firstName"]]
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        let signIn = try await stage.party.signIn(callback: stage.callback(attempt, ["user": user]), attempt: attempt)
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        let signIn = try await fixture.party.signIn(
+            callback: fixture.callback(attempt, ["user": user]),
+            attempt: attempt
+        )
         #expect(signIn.profile.givenName == name)
         #expect(signIn.profile.subject == "ada" && signIn.profile.email == "ada@example.org")
     }
@@ -255,20 +262,20 @@ import Testing
     @Test func `a user that is there twice is as if there were none`() async throws {
         var settings = ProviderFixture.settings(.oidc)
         settings.profile = ["given_name": ["callback:/user/name/firstName"]]
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        var form = stage.callback(attempt)
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        var form = fixture.callback(attempt)
         form.append("user", #"{"name":{"firstName":"Ada"}}"#)
         form.append("user", #"{"name":{"firstName":"Eve"}}"#)
-        #expect(try await stage.party.signIn(callback: form, attempt: attempt).profile.givenName == nil)
+        #expect(try await fixture.party.signIn(callback: form, attempt: attempt).profile.givenName == nil)
     }
 
     @Test(arguments: ["login_required", "consent_required", "interaction_required", "account_selection_required"])
     func `W-10: a provider that has to ask the user something is not called broken`(error: String) async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        let failure = await stage.failure(stage.callback(attempt, ["code": nil, "error": error]), attempt)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        let failure = await fixture.failure(fixture.callback(attempt, ["code": nil, "error": error]), attempt)
         #expect(failure?.reason == .providerInteractionRequired && failure?.kind == .forbidden)
         #expect(failure?.detail.contains("prompt=none") == true)
     }

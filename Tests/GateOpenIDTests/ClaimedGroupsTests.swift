@@ -16,19 +16,22 @@ import Testing
         settings.tenant = Self.tenant
         settings.groups = groups
         let issuer = "https://login.microsoftonline.com/\(Self.tenant)/v2.0"
-        var stage = try ProviderFixture(settings, metadata: ProviderFixture.metadata.with(["issuer": .string(issuer)]))
-        stage.claims = stage.claims.with([
+        var fixture = try ProviderFixture(
+            settings,
+            metadata: ProviderFixture.metadata.with(["issuer": .string(issuer)])
+        )
+        fixture.claims = fixture.claims.with([
             "iss": .string(issuer), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
             "name": "Ada", "given_name": "Ada", "family_name": "Example", "preferred_username": "ada@example.org",
             "xms_pl": "en",
         ])
-        return stage
+        return fixture
     }
 
-    private func signIn(_ stage: ProviderFixture, _ changes: [String: JSON?] = [:]) async throws -> SignIn {
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, changes)
-        return try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+    private func signIn(_ fixture: ProviderFixture, _ changes: [String: JSON?] = [:]) async throws -> SignIn {
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, changes)
+        return try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
     }
 
     private static let overage: [String: JSON?] = [
@@ -37,64 +40,64 @@ import Testing
     ]
 
     @Test func `groups in the token are taken as they are, and Graph is not asked for them`() async throws {
-        let stage = try self.microsoft()
-        let signIn = try await self.signIn(stage, ["groups": ["g1"]])
+        let fixture = try self.microsoft()
+        let signIn = try await self.signIn(fixture, ["groups": ["g1"]])
         #expect(signIn.profile.groups == ["g1"] && signIn.profile.groupsComplete)
-        #expect(stage.transport.count(Self.graph) == 0)
+        #expect(fixture.transport.count(Self.graph) == 0)
     }
 
     @Test func `too many groups are asked of Graph, never of the address in the token`() async throws {
-        let stage = try self.microsoft()
-        stage.transport.answer(
+        let fixture = try self.microsoft()
+        fixture.transport.answer(
             Self.graph,
             ["value": ["g2", "g1"], "@odata.nextLink": .string("\(Self.graph)?$skip=2")]
         )
-        stage.transport.answer("\(Self.graph)?$skip=2", ["value": ["g3"]])
-        let signIn = try await self.signIn(stage, Self.overage)
+        fixture.transport.answer("\(Self.graph)?$skip=2", ["value": ["g3"]])
+        let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups == ["g1", "g2", "g3"] && signIn.profile.groupsComplete)
-        #expect(!stage.transport.addresses.contains { $0.contains("graph.windows.net") })
-        let calls = stage.transport.requests.filter { $0.address.path.hasSuffix("getMemberObjects") }
+        #expect(!fixture.transport.addresses.contains { $0.contains("graph.windows.net") })
+        let calls = fixture.transport.requests.filter { $0.address.path.hasSuffix("getMemberObjects") }
         #expect(calls.map(\.method) == ["POST", "GET"])
         #expect(calls.first?.body.map { String(decoding: $0, as: UTF8.self) } == #"{"securityEnabledOnly":false}"#)
         #expect(calls.first?.headers.contains { $0.name == "Content-Type" && $0.value == "application/json" } == true)
     }
 
     @Test func `a next page of Graph on another host is never called`() async throws {
-        let stage = try self.microsoft()
-        stage.transport.answer(Self.graph, ["value": ["g1"], "@odata.nextLink": "https://graph.windows.net/x"])
-        let signIn = try await self.signIn(stage, Self.overage)
+        let fixture = try self.microsoft()
+        fixture.transport.answer(Self.graph, ["value": ["g1"], "@odata.nextLink": "https://graph.windows.net/x"])
+        let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups == ["g1"] && !signIn.profile.groupsComplete)
-        #expect(!stage.transport.addresses.contains { $0.contains("graph.windows.net") })
+        #expect(!fixture.transport.addresses.contains { $0.contains("graph.windows.net") })
     }
 
-    @Test func `Graph's refusal leaves the groups unknown and says why`() async throws {
-        let stage = try self.microsoft()
+    @Test func `Graph's rejection leaves the groups unknown and says why`() async throws {
+        let fixture = try self.microsoft()
         let error: JSON = ["error": ["code": "Authorization_RequestDenied", "message": "Insufficient privileges"]]
-        stage.transport.answer(Self.graph, error, status: 403, fields: [:])
-        let signIn = try await self.signIn(stage, Self.overage)
+        fixture.transport.answer(Self.graph, error, status: 403, fields: [:])
+        let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
         #expect(signIn.notes.first?.contains("Insufficient privileges") == true)
     }
 
     @Test func `too many groups without a look-up are unknown, and somebody is told`() async throws {
-        let stage = try self.microsoft([])
-        let signIn = try await self.signIn(stage, Self.overage)
+        let fixture = try self.microsoft([])
+        let signIn = try await self.signIn(fixture, Self.overage)
         #expect(!signIn.profile.groupsComplete && signIn.notes.count == 1)
-        #expect(stage.reports.all.map(\.code) == ["provider.groups_incomplete"])
-        #expect(!stage.transport.addresses.contains { $0.contains("graph") })
+        #expect(fixture.reports.all.map(\.code) == ["provider.groups_incomplete"])
+        #expect(!fixture.transport.addresses.contains { $0.contains("graph") })
     }
 
     private func google(_ email: JSON, verified: JSON = true) throws -> ProviderFixture {
         var settings = ProviderFixture.settings(.google, id: "google")
         settings.groups = ["direct"]
-        var stage = try ProviderFixture(
+        var fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
         )
-        stage.claims = stage.claims.with([
+        fixture.claims = fixture.claims.with([
             "iss": "https://accounts.google.com", "email": email, "email_verified": verified, "hd": "example.org",
         ])
-        return stage
+        return fixture
     }
 
     private static func query(_ email: String, _ more: [Form.Field] = []) -> String {
@@ -103,26 +106,26 @@ import Testing
     }
 
     @Test func `Google's groups come page by page, by a token`() async throws {
-        let stage = try self.google("Ada.L+x_y-z@example.org")
+        let fixture = try self.google("Ada.L+x_y-z@example.org")
         let token = Form.Field("pageToken", "a&b=c/+")
-        stage.transport.answer(
+        fixture.transport.answer(
             Self.query("Ada.L+x_y-z@example.org"),
             ["memberships": [["groupKey": ["id": "eng@example.org"]]], "nextPageToken": .string(token.value)]
         )
-        stage.transport.answer(Self.query("Ada.L+x_y-z@example.org", [token]), [:])
-        let signIn = try await self.signIn(stage)
+        fixture.transport.answer(Self.query("Ada.L+x_y-z@example.org", [token]), [:])
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["eng@example.org"] && signIn.profile.groupsComplete)
     }
 
     @Test func `a page token that comes back, or is no text, ends the list unfinished`() async throws {
         for token in ["t", 1, .string(String(repeating: "t", count: 4097))] as [JSON] {
-            let stage = try self.google("ada@example.org")
+            let fixture = try self.google("ada@example.org")
             let page: JSON = ["memberships": [["groupKey": ["id": "e@example.org"]]], "nextPageToken": token]
-            stage.transport.answer(Self.query("ada@example.org"), page)
-            stage.transport.answer(Self.query("ada@example.org", [Form.Field("pageToken", "t")]), page)
-            let signIn = try await self.signIn(stage)
+            fixture.transport.answer(Self.query("ada@example.org"), page)
+            fixture.transport.answer(Self.query("ada@example.org", [Form.Field("pageToken", "t")]), page)
+            let signIn = try await self.signIn(fixture)
             #expect(signIn.profile.groups == ["e@example.org"] && !signIn.profile.groupsComplete)
-            #expect(stage.transport.requests.filter { $0.address.origin.host.hasPrefix("cloudidentity") }.count <= 2)
+            #expect(fixture.transport.requests.filter { $0.address.origin.host.hasPrefix("cloudidentity") }.count <= 2)
         }
     }
 
@@ -137,16 +140,16 @@ import Testing
         email: JSON?,
         verified: JSON
     ) async throws {
-        let stage = try self.google(email ?? .null, verified: verified)
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.google(email ?? .null, verified: verified)
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete && signIn.notes.count == 1)
-        #expect(!stage.transport.addresses.contains { $0.contains("cloudidentity") })
+        #expect(!fixture.transport.addresses.contains { $0.contains("cloudidentity") })
     }
 
     @Test func `Facebook's calls prove that we know the secret`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.facebook, id: "facebook"))
+        let fixture = try ProviderFixture(ProviderFixture.settings(.facebook, id: "facebook"))
         let token: JSON = ["access_token": "EAAB", "token_type": "bearer", "expires_in": 5_183_944]
-        stage.transport.answer("https://graph.facebook.com/v23.0/oauth/access_token", token)
+        fixture.transport.answer("https://graph.facebook.com/v23.0/oauth/access_token", token)
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("EAAB".utf8),
             using: SymmetricKey(data: Array("s+c r/t".utf8))
@@ -154,64 +157,67 @@ import Testing
         let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let fields = "fields=id,name,first_name,last_name,email,picture.width(200)"
         let address = "https://graph.facebook.com/v23.0/me?\(fields)&appsecret_proof=\(digits)"
-        stage.transport.answer(address, ["id": "10158", "name": "Ada Example"])
-        let (_, attempt) = try await stage.begin()
-        let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+        fixture.transport.answer(address, ["id": "10158", "name": "Ada Example"])
+        let (_, attempt) = try await fixture.begin()
+        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
         #expect(signIn.profile.subject == "10158" && signIn.profile.name == "Ada Example")
         #expect(signIn.accessTokenLifetime == .seconds(5_183_944) && signIn.idTokenLifetime == nil)
-        stage.transport.answer(address, ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]])
-        let (_, second) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(second), second) == "provider.api_refused")
+        fixture.transport.answer(
+            address,
+            ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]]
+        )
+        let (_, second) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(second), second) == "provider.api_refused")
     }
 
     @Test func `an API that has too much to do says when to come back`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        stage.transport.answer(
+        let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
+        fixture.transport.answer(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "token_type": "bearer"]
         )
         for status in [403, 429] {
-            stage.transport.answer("https://api.github.com/user", [:], status: status, fields: ["Retry-After": "60"])
-            let (_, attempt) = try await stage.begin()
-            let failure = await stage.failure(stage.callback(attempt), attempt)
+            fixture.transport.answer("https://api.github.com/user", [:], status: status, fields: ["Retry-After": "60"])
+            let (_, attempt) = try await fixture.begin()
+            let failure = await fixture.failure(fixture.callback(attempt), attempt)
             #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"60\"") == true)
         }
     }
 
     @Test func `the lifetimes of the tokens are told`() async throws {
-        let stage = try ProviderFixture()
-        let signIn = try await self.signIn(stage)
+        let fixture = try ProviderFixture()
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.idTokenLifetime == .seconds(3600) && signIn.accessTokenLifetime == nil)
         #expect(signIn.grantedScopes == nil && signIn.notes.isEmpty)
     }
 
     @Test func `what a provider repeats of our secrets does not reach the log`() async throws {
-        let stage = try ProviderFixture()
-        let (_, first) = try await stage.begin()
-        stage.transport.answer(
+        let fixture = try ProviderFixture()
+        let (_, first) = try await fixture.begin()
+        fixture.transport.answer(
             "\(ProviderFixture.issuer)/token",
             400,
             #"{"error":"invalid_client","error_description":"got s+c r/t with \#(first.verifier) and code-4711"}"#
         )
-        let failure = await stage.failure(stage.callback(first, ["code": "code-4711"]), first)
+        let failure = await fixture.failure(fixture.callback(first, ["code": "code-4711"]), first)
         #expect(failure?.reason == .openIDClientRefused && failure?.detail.contains("<secret>") == true)
         for secret in ["s+c r/t", first.verifier, "code-4711"] {
             #expect(failure?.detail.contains(secret) == false)
         }
-        let (_, second) = try await stage.begin()
-        try self.reissue(stage, second)
-        stage.transport.answer(
+        let (_, second) = try await fixture.begin()
+        try self.reissue(fixture, second)
+        fixture.transport.answer(
             "\(ProviderFixture.issuer)/userinfo",
             401,
             #"{"error":"invalid_token","message":"at-secret-1"}"#
         )
-        let refused = await stage.failure(stage.callback(second), second)
+        let refused = await fixture.failure(fixture.callback(second), second)
         #expect(refused?.code == "provider.api_refused" && refused?.detail.contains("at-secret-1") == false)
     }
 
-    private func reissue(_ stage: ProviderFixture, _ attempt: Attempt) throws {
-        let text = try token(stage.claims.with(["nonce": .string(attempt.nonce)]), by: .rs256)
-        stage.transport.answer(
+    private func reissue(_ fixture: ProviderFixture, _ attempt: Attempt) throws {
+        let text = try token(fixture.claims.with(["nonce": .string(attempt.nonce)]), by: .rs256)
+        fixture.transport.answer(
             "\(ProviderFixture.issuer)/token",
             ["access_token": "at-secret-1", "token_type": "Bearer", "id_token": .string(text)]
         )

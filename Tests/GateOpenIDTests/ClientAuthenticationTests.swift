@@ -26,17 +26,17 @@ import Testing
         return settings
     }
 
-    private func tokenForm(_ stage: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
-        let request = try #require(stage.transport.requests.last { $0.address.path.hasSuffix("token") })
+    private func tokenForm(_ fixture: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
+        let request = try #require(fixture.transport.requests.last { $0.address.path.hasSuffix("token") })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (try #require(Form(encoded: body)), request)
     }
 
-    private func signIn(_ stage: ProviderFixture) async throws -> (form: Form, request: ProviderRequest) {
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        return try self.tokenForm(stage)
+    private func signIn(_ fixture: ProviderFixture) async throws -> (form: Form, request: ProviderRequest) {
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        return try self.tokenForm(fixture)
     }
 
     private func parts(_ token: String) throws -> (header: JSON, claims: JSON, signed: [UInt8], signature: [UInt8]) {
@@ -52,8 +52,8 @@ import Testing
     @Test func `T-10 an assertion names us, the token endpoint alone, and one minute, and its key verifies it`()
         async throws
     {
-        let stage = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
-        let (form, request) = try await self.signIn(stage)
+        let fixture = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
+        let (form, request) = try await self.signIn(fixture)
         #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
         #expect(form["client_id"] == "gate:house" && form.single("client_secret") == .absent)
         #expect(!request.headers.contains { $0.name == "Authorization" })
@@ -70,9 +70,9 @@ import Testing
     }
 
     @Test func `T-10 each assertion has an id of its own`() async throws {
-        let stage = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
-        let first = try self.parts(try #require(try await self.signIn(stage).form["client_assertion"]))
-        let second = try self.parts(try #require(try await self.signIn(stage).form["client_assertion"]))
+        let fixture = try ProviderFixture(self.settings(Self.p256.pemRepresentation))
+        let first = try self.parts(try #require(try await self.signIn(fixture).form["client_assertion"]))
+        let second = try self.parts(try #require(try await self.signIn(fixture).form["client_assertion"]))
         #expect(first.claims["jti"] != second.claims["jti"])
     }
 
@@ -155,14 +155,14 @@ import Testing
         settings.privateKey = Secret(text: Self.p256.pemRepresentation)
         settings.keyID = "ABC123DEFG"
         settings.teamID = "TEAM123456"
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["issuer": "https://appleid.apple.com"])
         )
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, ["iss": "https://appleid.apple.com"])
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let (form, request) = try self.tokenForm(stage)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, ["iss": "https://appleid.apple.com"])
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let (form, request) = try self.tokenForm(fixture)
         #expect(form["client_id"] == "gate:house" && form.single("client_assertion") == .absent)
         #expect(!request.headers.contains { $0.name == "Authorization" })
         let token = try self.parts(try #require(form["client_secret"]))
@@ -210,15 +210,15 @@ import Testing
     ) async throws {
         let pem = hasKey ? Self.p256.pemRepresentation : nil
         let settings = self.settings(pem, nil, secret: hasSecret ? "secret" : "")
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["token_endpoint_auth_methods_supported": offered])
         )
         guard let expected else {
-            await #expect(throws: Failure.self) { try await stage.begin() }
+            await #expect(throws: Failure.self) { try await fixture.begin() }
             return
         }
-        let (form, request) = try await self.signIn(stage)
+        let (form, request) = try await self.signIn(fixture)
         let isBasic = request.headers.contains { $0.name == "Authorization" }
         #expect(isBasic == (expected == .secretBasic))
         #expect((form.single("client_secret") != .absent) == (expected == .secretPost))
@@ -239,8 +239,8 @@ import Testing
         let metadata = ProviderFixture.metadata.with([
             "token_endpoint_auth_signing_alg_values_supported": ["EdDSA", "none", "HS256"]
         ])
-        let stage = try ProviderFixture(self.settings(rsa.pemRepresentation), metadata: metadata)
-        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        let fixture = try ProviderFixture(self.settings(rsa.pemRepresentation), metadata: metadata)
+        let failure = await #expect(throws: Failure.self) { try await fixture.begin() }
         #expect(failure?.reason == .openIDClientAuthentication)
     }
 
@@ -248,14 +248,14 @@ import Testing
         var settings = ProviderFixture.settings(.google, id: "google")
         settings.clientSecret = Secret(text: "")
         settings.privateKey = Secret(text: Self.p256.pemRepresentation)
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
         )
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, ["iss": "https://accounts.google.com"])
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let form = try self.tokenForm(stage).form
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, ["iss": "https://accounts.google.com"])
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let form = try self.tokenForm(fixture).form
         #expect(form.single("client_secret") == .absent && form.single("client_assertion") != .absent)
     }
 

@@ -7,8 +7,8 @@ import GateProviders
 import Testing
 
 @Suite struct CodeFlowTests {
-    private func tokenRequest(_ stage: ProviderFixture) throws -> (request: ProviderRequest, form: Form) {
-        let request = try #require(stage.transport.requests.first { $0.address.path.hasSuffix("token") })
+    private func tokenRequest(_ fixture: ProviderFixture) throws -> (request: ProviderRequest, form: Form) {
+        let request = try #require(fixture.transport.requests.first { $0.address.path.hasSuffix("token") })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (request, try #require(Form(encoded: body)))
     }
@@ -18,11 +18,11 @@ import Testing
     }
 
     @Test func `the code goes to the token endpoint with verifier and Basic authentication`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let (request, form) = try self.tokenRequest(stage)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let (request, form) = try self.tokenRequest(fixture)
         #expect(request.method == "POST" && request.limit == 262_144 && request.timeout == .seconds(10))
         #expect(form["grant_type"] == "authorization_code" && form["code"] == "c/1")
         #expect(form["redirect_uri"] == ProviderFixture.callback && form["code_verifier"] == attempt.verifier)
@@ -34,48 +34,48 @@ import Testing
     }
 
     @Test func `a provider that lists only the body gets the secret in the body`() async throws {
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             metadata: ProviderFixture.metadata.with(["token_endpoint_auth_methods_supported": ["client_secret_post"]])
         )
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let (request, form) = try self.tokenRequest(stage)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let (request, form) = try self.tokenRequest(fixture)
         #expect(form["client_secret"] == "s+c r/t" && form["client_id"] == "gate:house")
         #expect(self.header("Authorization", request) == nil)
     }
 
     @Test func `T-06 after a bad nonce nothing is asked with the access token`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, ["nonce": "other"])
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "id_token.nonce")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, ["nonce": "other"])
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "id_token.nonce")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
     @Test func `a provider of OpenID Connect must give an ID token`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        stage.transport.answer("\(ProviderFixture.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.id_token_missing")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        fixture.transport.answer("\(ProviderFixture.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.id_token_missing")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
     @Test(arguments: [["sub": "eve"], ["name": "Ada"], ["sub": 1], []] as [JSON])
     func `userinfo about anybody else ends the sign-in`(userinfo: JSON) async throws {
-        let stage = try ProviderFixture()
-        stage.transport.answer("\(ProviderFixture.issuer)/userinfo", userinfo)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.userinfo_subject")
+        let fixture = try ProviderFixture()
+        fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", userinfo)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.userinfo_subject")
     }
 
     @Test func `the access token goes to userinfo in the header only`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
-        let request = try #require(stage.transport.requests.last)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
+        let request = try #require(fixture.transport.requests.last)
         #expect(request.address.description == "\(ProviderFixture.issuer)/userinfo")
         #expect(self.header("Authorization", request) == "Bearer at-1" && request.body == nil)
     }
@@ -86,29 +86,29 @@ import Testing
             (401, "text/html", "provider.api_refused"), (403, "text/html", "provider.api_refused"),
             (200, "application/jwt", "openid.userinfo_token"),
         ] {
-            let stage = try ProviderFixture()
-            stage.transport.answer("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
-            let (_, attempt) = try await stage.begin()
-            try stage.issue(for: attempt)
-            #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+            let fixture = try ProviderFixture()
+            fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
+            let (_, attempt) = try await fixture.begin()
+            try fixture.issue(for: attempt)
+            #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
         }
     }
 
     @Test func `GitHub signs a person in by two calls with its headers`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        self.answerAsGitHub(stage.transport)
-        let (_, attempt) = try await stage.begin()
-        let callback = stage.callback(attempt, ["iss": "https://github.com/login/oauth"])
-        let signIn = try await stage.party.signIn(callback: callback, attempt: attempt)
+        let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
+        self.answerAsGitHub(fixture.transport)
+        let (_, attempt) = try await fixture.begin()
+        let callback = fixture.callback(attempt, ["iss": "https://github.com/login/oauth"])
+        let signIn = try await fixture.party.signIn(callback: callback, attempt: attempt)
         #expect(signIn.profile.user == "github:73205511")
         #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
         #expect(signIn.idToken == nil && signIn.endSessionEndpoint == nil)
         let (_, form) = try self.tokenRequest(
-            stage,
+            fixture,
             path: "https://github.com/login/oauth/access_token"
         )
         #expect(form["client_secret"] == "s+c r/t" && form["code_verifier"] == attempt.verifier)
-        for request in stage.transport.requests.dropFirst() {
+        for request in fixture.transport.requests.dropFirst() {
             #expect(self.header("User-Agent", request) == "gatehouse")
             #expect(self.header("Accept", request) == "application/vnd.github+json")
             #expect(self.header("X-GitHub-Api-Version", request) == "2022-11-28")
@@ -118,41 +118,41 @@ import Testing
 
     @Test func `GitHub without the right to read addresses gives a person without one`() async throws {
         for status in [401, 403, 404] {
-            let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-            self.answerAsGitHub(stage.transport)
-            stage.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
-            let (_, attempt) = try await stage.begin()
-            let signIn = try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt)
+            let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
+            self.answerAsGitHub(fixture.transport)
+            fixture.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
+            let (_, attempt) = try await fixture.begin()
+            let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
             #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
             #expect(signIn.notes.count == 1 && signIn.notes.first?.contains("/user/emails responded \(status)") == true)
         }
     }
 
     @Test func `GitHub's person cannot be missing, and its issuer must be its own`() async throws {
-        let stage = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        self.answerAsGitHub(stage.transport)
-        stage.transport.answer("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
-        let (_, first) = try await stage.begin()
-        #expect(await stage.refusal(stage.callback(first), first) == "provider.api_refused")
-        let (_, second) = try await stage.begin()
-        let foreign = stage.callback(second, ["iss": "https://accounts.google.com"])
-        #expect(await stage.refusal(foreign, second) == "openid.issuer_mismatch")
+        let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
+        self.answerAsGitHub(fixture.transport)
+        fixture.transport.answer("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
+        let (_, first) = try await fixture.begin()
+        #expect(await fixture.rejection(fixture.callback(first), first) == "provider.api_refused")
+        let (_, second) = try await fixture.begin()
+        let foreign = fixture.callback(second, ["iss": "https://accounts.google.com"])
+        #expect(await fixture.rejection(foreign, second) == "openid.issuer_mismatch")
     }
 
     @Test func `Google signs a person in with either spelling of its issuer and without userinfo`() async throws {
         for issuer in ["https://accounts.google.com", "accounts.google.com"] {
             let metadata = ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
-            let stage = try ProviderFixture(ProviderFixture.settings(.google, id: "google"), metadata: metadata)
-            let (_, attempt) = try await stage.begin()
-            try stage.issue(
+            let fixture = try ProviderFixture(ProviderFixture.settings(.google, id: "google"), metadata: metadata)
+            let (_, attempt) = try await fixture.begin()
+            try fixture.issue(
                 for: attempt,
                 ["iss": .string(issuer), "azp": "gate:house", "sub": "104729384756102938475"]
             )
-            let callback = stage.callback(attempt, ["iss": "https://accounts.google.com"])
-            let signIn = try await stage.party.signIn(callback: callback, attempt: attempt)
+            let callback = fixture.callback(attempt, ["iss": "https://accounts.google.com"])
+            let signIn = try await fixture.party.signIn(callback: callback, attempt: attempt)
             #expect(signIn.profile.user == "google:104729384756102938475")
             #expect(signIn.profile.issuer == "https://accounts.google.com")
-            #expect(stage.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
+            #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
         }
     }
 
@@ -174,8 +174,9 @@ import Testing
         )
     }
 
-    private func tokenRequest(_ stage: ProviderFixture, path: String) throws -> (request: ProviderRequest, form: Form) {
-        let request = try #require(stage.transport.requests.first { $0.address.description == path })
+    private func tokenRequest(_ fixture: ProviderFixture, path: String) throws -> (request: ProviderRequest, form: Form)
+    {
+        let request = try #require(fixture.transport.requests.first { $0.address.description == path })
         let body = String(decoding: try #require(request.body), as: UTF8.self)
         return (request, try #require(Form(encoded: body)))
     }

@@ -26,7 +26,7 @@ import Testing
 
     private static let openID = ProviderType.all.filter(\.isOpenID)
 
-    private func stage(_ type: ProviderType) throws -> ProviderFixture {
+    private func fixture(_ type: ProviderType) throws -> ProviderFixture {
         var settings = ProviderFixture.settings(type, id: "staff")
         let issuer = Self.issuers[type.name]
         settings.issuer = type.required.contains(.issuer) ? issuer : nil
@@ -38,15 +38,15 @@ import Testing
         settings.tokenEndpoint = WebURL("\(ProviderFixture.issuer)/token")
         settings.apiURL = type.settings.contains(.apiURL) ? WebURL(ProviderFixture.issuer) : nil
         if type == .oauth2 { settings.profile = ["subject": ["api:/user#/id"]] }
-        var stage = try ProviderFixture(
+        var fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["issuer": issuer.map(JSON.string)])
         )
-        stage.claims = stage.claims.with([
+        fixture.claims = fixture.claims.with([
             "iss": issuer.map(JSON.string), "tid": .string(Self.tenant), "oid": "00000000-1111-2222-3333-444455556666",
             "https://slack.com/team_id": "T0123", "https://slack.com/user_id": "U0123",
         ])
-        return stage
+        return fixture
     }
 
     private func outcome(
@@ -54,15 +54,15 @@ import Testing
         _ changes: [String: JSON?] = [:],
         header: [String: JSON?] = [:]
     ) async throws -> String? {
-        let stage = try self.stage(type)
-        let (_, attempt) = try await stage.begin()
-        let claims = stage.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
+        let fixture = try self.fixture(type)
+        let (_, attempt) = try await fixture.begin()
+        let claims = fixture.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
         let text = try token(claims, by: .rs256, header: header)
-        stage.transport.answer(
+        fixture.transport.answer(
             "\(ProviderFixture.issuer)/token",
             ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         )
-        return await stage.refusal(stage.callback(attempt), attempt)
+        return await fixture.rejection(fixture.callback(attempt), attempt)
     }
 
     @Test func `every type with ID tokens has an issuer here`() {
@@ -115,29 +115,29 @@ import Testing
         settings.privateKey = type == .apple ? Secret(text: P256.Signing.PrivateKey().pemRepresentation) : nil
         settings.keyID = "K1"
         settings.teamID = "T1"
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             settings,
             metadata: ProviderFixture.metadata.with(["issuer": "https://evil.example"])
         )
-        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        let failure = await #expect(throws: Failure.self) { try await fixture.begin() }
         #expect(failure?.reason == .openIDDiscoveryIssuerMismatch)
     }
 
     @Test(arguments: ProviderType.all)
     func `a callback of another issuer redeems no code at any type`(type: ProviderType) async throws {
-        let stage = try self.stage(type)
-        let (_, attempt) = try await stage.begin()
-        let before = stage.transport.requests.count
-        let callback = stage.callback(attempt, ["iss": "https://evil.example"])
-        #expect(await stage.refusal(callback, attempt) == "openid.issuer_mismatch")
-        #expect(stage.transport.requests.dropFirst(before).allSatisfy { $0.method == "GET" })
+        let fixture = try self.fixture(type)
+        let (_, attempt) = try await fixture.begin()
+        let before = fixture.transport.requests.count
+        let callback = fixture.callback(attempt, ["iss": "https://evil.example"])
+        #expect(await fixture.rejection(callback, attempt) == "openid.issuer_mismatch")
+        #expect(fixture.transport.requests.dropFirst(before).allSatisfy { $0.method == "GET" })
     }
 
     @Test(arguments: ProviderType.all)
     func `each attempt is sealed with a challenge or a nonce of its own`(type: ProviderType) async throws {
-        let stage = try self.stage(type)
-        let first = try #require(WebURL(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
-        let second = try #require(WebURL(try await stage.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let fixture = try self.fixture(type)
+        let first = try #require(WebURL(try await fixture.begin().location)?.query.flatMap { Form(encoded: $0) })
+        let second = try #require(WebURL(try await fixture.begin().location)?.query.flatMap { Form(encoded: $0) })
         let seals = ["code_challenge", "nonce"].filter { first[$0] != nil }
         #expect(!seals.isEmpty)
         for seal in seals { #expect(first[seal] != second[seal]) }
@@ -152,27 +152,27 @@ import Testing
     func `the clocks may differ by as much as the file says`(leeway: Int64?, late: Int64, code: String?) async throws {
         var settings = ProviderFixture.settings()
         settings.clockLeeway = leeway.map { .seconds($0) }
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
         // A token lives until before its end, RFC 7519 §4.1.4.
-        let now = stage.clock.now.seconds
-        try stage.issue(for: attempt, ["iat": .int(now - 300), "exp": .int(now - late + (late > 0 ? 1 : 0))])
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+        let now = fixture.clock.now.seconds
+        try fixture.issue(for: attempt, ["iat": .int(now - 300), "exp": .int(now - late + (late > 0 ? 1 : 0))])
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
     }
 
     @Test func `only the algorithms of the file are taken`() async throws {
         var settings = ProviderFixture.settings()
         settings.signatureAlgorithms = [.es256]
-        let stage = try ProviderFixture(settings)
-        stage.transport.answer(
+        let fixture = try ProviderFixture(settings)
+        fixture.transport.answer(
             "\(ProviderFixture.issuer)/keys",
             ["keys": [TestKey.rs256.named("k1"), TestKey.es256.named("k2")]]
         )
-        let (_, first) = try await stage.begin()
-        try stage.issue(for: first)
-        #expect(await stage.refusal(stage.callback(first), first) == "id_token.algorithm")
-        let (_, second) = try await stage.begin()
-        try stage.issue(for: second, by: .es256, kid: "k2")
-        #expect(await stage.refusal(stage.callback(second), second) == nil)
+        let (_, first) = try await fixture.begin()
+        try fixture.issue(for: first)
+        #expect(await fixture.rejection(fixture.callback(first), first) == "id_token.algorithm")
+        let (_, second) = try await fixture.begin()
+        try fixture.issue(for: second, by: .es256, kid: "k2")
+        #expect(await fixture.rejection(fixture.callback(second), second) == nil)
     }
 }

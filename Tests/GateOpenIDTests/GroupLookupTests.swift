@@ -19,46 +19,50 @@ import Testing
     private func gitHub(_ groups: [String] = ["teams"]) throws -> ProviderFixture {
         var settings = ProviderFixture.settings(.github, id: "github")
         settings.groups = groups
-        let stage = try ProviderFixture(settings)
-        stage.transport.answer(
+        let fixture = try ProviderFixture(settings)
+        fixture.transport.answer(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "scope": "read:org,user:email", "token_type": "bearer"]
         )
-        stage.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
-        stage.transport.answer(
+        fixture.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
+        fixture.transport.answer(
             "https://api.github.com/user/emails?per_page=100",
             [["email": "ada@example.org", "primary": true, "verified": true]]
         )
-        return stage
+        return fixture
     }
 
-    private func signIn(_ stage: ProviderFixture, looksUp: Bool = true) async throws -> SignIn {
-        let (_, attempt) = try await stage.begin()
-        return try await stage.party.signIn(
-            callback: stage.callback(attempt),
+    private func signIn(_ fixture: ProviderFixture, looksUp: Bool = true) async throws -> SignIn {
+        let (_, attempt) = try await fixture.begin()
+        return try await fixture.party.signIn(
+            callback: fixture.callback(attempt),
             attempt: attempt,
             looksUpGroups: looksUp
         )
     }
 
     @Test func `three pages of teams are one list, asked for with the token and the API's own fields`() async throws {
-        let stage = try self.gitHub()
-        stage.transport.answer(
+        let fixture = try self.gitHub()
+        fixture.transport.answer(
             Self.teams,
             [Self.team("example-org", "platform-eng")],
             fields: ["Link": "<\(Self.link(2))>; rel=\"next\", <\(Self.link(3))>; rel=\"last\""]
         )
-        stage.transport.answer(
+        fixture.transport.answer(
             Self.link(2),
             [Self.team("b", "x")],
             fields: ["Link": "<?per_page=100&page=3>; rel=next"]
         )
-        stage.transport.answer(Self.link(3), [Self.team("a", "y")], fields: ["Link": "<\(Self.teams)>; rel=\"first\""])
-        let signIn = try await self.signIn(stage)
+        fixture.transport.answer(
+            Self.link(3),
+            [Self.team("a", "y")],
+            fields: ["Link": "<\(Self.teams)>; rel=\"first\""]
+        )
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/y", "b/x", "example-org/platform-eng"])
-        #expect(signIn.profile.groupsComplete && signIn.notes.isEmpty && stage.reports.all.isEmpty)
+        #expect(signIn.profile.groupsComplete && signIn.notes.isEmpty && fixture.reports.all.isEmpty)
         #expect(signIn.grantedScopes == ["read:org", "user:email"])
-        let pages = stage.transport.requests.filter { $0.address.path == "/user/teams" }
+        let pages = fixture.transport.requests.filter { $0.address.path == "/user/teams" }
         #expect(pages.count == 3)
         for page in pages {
             #expect(page.method == "GET" && page.limit == 262_144 && page.timeout <= .seconds(10))
@@ -81,39 +85,39 @@ import Testing
         var settings = ProviderFixture.settings(.github, id: "github")
         settings.groups = ["teams"]
         settings.clientID = clientID
-        let stage = try ProviderFixture(settings)
+        let fixture = try ProviderFixture(settings)
         let answer: JSON = ["access_token": "gho_INVENTED", "token_type": "bearer"]
-        stage.transport.answer(
+        fixture.transport.answer(
             "https://github.com/login/oauth/access_token",
             answer.with(["scope": scope.map(JSON.string)])
         )
-        stage.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
-        stage.transport.answer("https://api.github.com/user/emails?per_page=100", [])
-        stage.transport.answer(Self.teams, [Self.team("a", "x")])
-        let signIn = try await self.signIn(stage)
+        fixture.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
+        fixture.transport.answer("https://api.github.com/user/emails?per_page=100", [])
+        fixture.transport.answer(Self.teams, [Self.team("a", "x")])
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && signIn.profile.groupsComplete == isComplete)
         #expect(signIn.notes.contains { $0.contains("read:org") } != isComplete)
     }
 
     @Test func `nobody is asked for groups that nobody looks at, and then they are unknown`() async throws {
-        let stage = try self.gitHub()
-        let signIn = try await self.signIn(stage, looksUp: false)
+        let fixture = try self.gitHub()
+        let signIn = try await self.signIn(fixture, looksUp: false)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
-        #expect(stage.transport.count(Self.teams) == 0)
+        #expect(fixture.transport.count(Self.teams) == 0)
     }
 
     @Test func `organizations and teams are joined, and one that fails leaves the other`() async throws {
-        let stage = try self.gitHub(["organizations", "teams"])
-        stage.transport.answer(Self.orgs, [["login": "example-org"], ["login": "second"]])
-        stage.transport.answer(Self.teams, 403, #"{"message":"Resource not accessible by integration"}"#)
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.gitHub(["organizations", "teams"])
+        fixture.transport.answer(Self.orgs, [["login": "example-org"], ["login": "second"]])
+        fixture.transport.answer(Self.teams, 403, #"{"message":"Resource not accessible by integration"}"#)
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["example-org", "second"] && !signIn.profile.groupsComplete)
         #expect(signIn.notes.count == 1)
         #expect(
             signIn.notes.first?.contains("403") == true
                 && signIn.notes.first?.contains("not accessible by integration") == true
         )
-        #expect(stage.reports.all.map(\.code) == ["provider.groups_incomplete"])
+        #expect(fixture.reports.all.map(\.code) == ["provider.groups_incomplete"])
     }
 
     @Test(arguments: [
@@ -127,12 +131,12 @@ import Testing
     func `a next page elsewhere, unreadable or the same again is never called, and the list is incomplete`(
         link: String
     ) async throws {
-        let stage = try self.gitHub()
-        stage.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": link])
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.gitHub()
+        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": link])
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && !signIn.profile.groupsComplete && signIn.notes.count == 1)
-        #expect(stage.transport.requests.last?.address.description == Self.teams)
-        #expect(stage.transport.requests.filter { $0.address.path == "/user/teams" }.count == 1)
+        #expect(fixture.transport.requests.last?.address.description == Self.teams)
+        #expect(fixture.transport.requests.filter { $0.address.path == "/user/teams" }.count == 1)
     }
 
     @Test(arguments: [
@@ -153,10 +157,10 @@ import Testing
     }
 
     @Test func `organizations that single sign-on hides are missing, and that is known`() async throws {
-        let stage = try self.gitHub(["organizations"])
+        let fixture = try self.gitHub(["organizations"])
         let fields = ["X-GitHub-SSO": "partial-results; organizations=21955855,20582480"]
-        stage.transport.answer(Self.orgs, [["login": "example-org"]], fields: fields)
-        let signIn = try await self.signIn(stage)
+        fixture.transport.answer(Self.orgs, [["login": "example-org"]], fields: fields)
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["example-org"] && !signIn.profile.groupsComplete)
         #expect(signIn.notes.first?.contains("partial-results") == true)
     }
@@ -171,13 +175,13 @@ import Testing
         status: Int,
         body: String
     ) async throws {
-        let stage = try self.gitHub()
-        stage.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
-        stage.transport.answer(Self.link(2), status, body)
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.gitHub()
+        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
+        fixture.transport.answer(Self.link(2), status, body)
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.subject == "73205511" && signIn.profile.groups == ["a/x"])
         #expect(!signIn.profile.groupsComplete && signIn.notes.count == 1)
-        #expect(stage.reports.all.count == 1)
+        #expect(fixture.reports.all.count == 1)
     }
 
     @Test(
@@ -189,16 +193,16 @@ import Testing
     func `what cannot be a name is left out, above all a slash that would make one team pass as another`(
         element: JSON
     ) async throws {
-        let stage = try self.gitHub()
-        stage.transport.answer(Self.teams, [element, Self.team("a", "x")])
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.gitHub()
+        fixture.transport.answer(Self.teams, [element, Self.team("a", "x")])
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && !signIn.profile.groupsComplete)
     }
 
     @Test func `an organization with a slash in its login forges no team`() async throws {
-        let stage = try self.gitHub(["organizations"])
-        stage.transport.answer(Self.orgs, [["login": "example-org/admins"]])
-        let signIn = try await self.signIn(stage)
+        let fixture = try self.gitHub(["organizations"])
+        fixture.transport.answer(Self.orgs, [["login": "example-org/admins"]])
+        let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
     }
 
@@ -219,25 +223,25 @@ import Testing
     }
 
     @Test func `a page over its bound is not read`() async throws {
-        let stage = try self.gitHub()
+        let fixture = try self.gitHub()
         let filler = String(repeating: " ", count: 262_144)
-        stage.transport.answer(Self.teams, 200, "[\(filler)]")
-        #expect(try await self.signIn(stage).profile.groupsComplete == false)
+        fixture.transport.answer(Self.teams, 200, "[\(filler)]")
+        #expect(try await self.signIn(fixture).profile.groupsComplete == false)
     }
 
     @Test func `all look-ups together have ten seconds`() async throws {
-        let stage = try self.gitHub()
-        stage.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
-        stage.transport.answer(Self.link(2), [Self.team("a", "y")])
-        let call = ProviderCall(provider: "github", transport: stage.transport)
-        let access = APIAccess(stage.party.definition, accessToken: "t", secret: Secret(text: "s"))
-        var search = GroupResolver(definition: stage.party.definition, call: call, access: access)
+        let fixture = try self.gitHub()
+        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
+        fixture.transport.answer(Self.link(2), [Self.team("a", "y")])
+        let call = ProviderCall(provider: "github", transport: fixture.transport)
+        let access = APIAccess(fixture.party.definition, accessToken: "t", secret: Secret(text: "s"))
+        var search = GroupResolver(definition: fixture.party.definition, call: call, access: access)
         let asked = Counter()
         search.elapsed = { asked.next() == 1 ? .seconds(7) : .seconds(10) }
         let person = Profile(provider: "github", issuer: "x", subject: "1")
         let found = await search.found(for: person, ProviderPayloads(), granted: nil)
         #expect(found?.names == LookedUpNames(["a/x"], isComplete: false))
-        #expect(stage.transport.requests.last?.timeout == .seconds(3))
-        #expect(stage.transport.count(Self.link(2)) == 0)
+        #expect(fixture.transport.requests.last?.timeout == .seconds(3))
+        #expect(fixture.transport.count(Self.link(2)) == 0)
     }
 }

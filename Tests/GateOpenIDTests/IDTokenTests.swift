@@ -15,12 +15,12 @@ import Testing
         "exp": 1_790_003_600,
     ]
 
-    /// The code of the refusal of a token, nil if it is verified.
-    private func refusal(_ text: String, keys: [JSON]? = nil, accessToken: String = "at") async throws -> String? {
+    /// The code of the rejection of a token, nil if it is verified.
+    private func rejection(_ text: String, keys: [JSON]? = nil, accessToken: String = "at") async throws -> String? {
         try await self.failure(text, keys: keys, accessToken: accessToken)?.code
     }
 
-    /// The refusal of a token, nil if it is verified.
+    /// The rejection of a token, nil if it is verified.
     private func failure(
         _ text: String,
         keys: [JSON]? = nil,
@@ -55,16 +55,18 @@ import Testing
         }
     }
 
-    private func refusal(claims changes: [String: JSON?]) async throws -> String? {
-        try await self.refusal(try token(Self.claims.with(changes), by: .rs256))
+    private func rejection(claims changes: [String: JSON?]) async throws -> String? {
+        try await self.rejection(try token(Self.claims.with(changes), by: .rs256))
     }
 
     @Test(arguments: TestKey.all)
     func `a token of each algorithm is verified, and by no other key`(key: TestKey) async throws {
         let text = try token(Self.claims, by: key)
-        #expect(try await self.refusal(text) == nil)
+        #expect(try await self.rejection(text) == nil)
         let others = TestKey.all.filter { $0.jwk["kty"] != key.jwk["kty"] }.map { $0.named("k1") }
-        #expect(try await self.refusal(text, keys: others + [TestKey.otherRS256.named("k2")]) == "id_token.key_unknown")
+        #expect(
+            try await self.rejection(text, keys: others + [TestKey.otherRS256.named("k2")]) == "id_token.key_unknown"
+        )
     }
 
     @Test(arguments: TestKey.all)
@@ -73,9 +75,9 @@ import Testing
         let claims = Base64URL.encode(Self.claims.with(["sub": "eve"]).encoded)
         var signature = try #require(Base64URL.decode(parts[2]))
         signature[10] ^= 1
-        #expect(try await self.refusal("\(parts[0]).\(claims).\(parts[2])") == "id_token.signature")
+        #expect(try await self.rejection("\(parts[0]).\(claims).\(parts[2])") == "id_token.signature")
         let changed = "\(parts[0]).\(parts[1]).\(Base64URL.encode(signature))"
-        #expect(try await self.refusal(changed) == "id_token.signature")
+        #expect(try await self.rejection(changed) == "id_token.signature")
     }
 
     @Test(arguments: [
@@ -83,9 +85,9 @@ import Testing
     ])
     func `T-30 an algorithm that was not agreed on is refused`(algorithm: String?) async throws {
         let text = try token(Self.claims, by: .rs256, header: ["alg": algorithm.map(JSON.string)])
-        #expect(try await self.refusal(text) == "id_token.algorithm")
+        #expect(try await self.rejection(text) == "id_token.algorithm")
         let unsigned = text.split(separator: ".").prefix(2).joined(separator: ".") + "."
-        #expect(try await self.refusal(unsigned) == "id_token.unsigned")
+        #expect(try await self.rejection(unsigned) == "id_token.unsigned")
     }
 
     @Test func `T-31 a public key is no secret of an HMAC, and a key fits its own algorithm only`() async throws {
@@ -94,13 +96,13 @@ import Testing
         let hmac = TestKey(algorithm: "HS256", jwk: [:]) { bytes in
             Array(HMAC<SHA256>.authenticationCode(for: bytes, using: secret))
         }
-        #expect(try await self.refusal(try token(Self.claims, by: hmac)) == "id_token.algorithm")
+        #expect(try await self.rejection(try token(Self.claims, by: hmac)) == "id_token.algorithm")
         let text = try token(Self.claims, by: .rs256)
         let ps256Only = [TestKey.rs256.named("k1", ["alg": "PS256"])]
-        #expect(try await self.refusal(text, keys: ps256Only) == "id_token.key_unknown")
-        #expect(try await self.refusal(text, keys: [TestKey.rs256.named("k1", ["alg": "RS256"])]) == nil)
+        #expect(try await self.rejection(text, keys: ps256Only) == "id_token.key_unknown")
+        #expect(try await self.rejection(text, keys: [TestKey.rs256.named("k1", ["alg": "RS256"])]) == nil)
         let relabelled = try token(Self.claims, by: .rs256, header: ["alg": "PS256"])
-        #expect(try await self.refusal(relabelled) == "id_token.signature")
+        #expect(try await self.rejection(relabelled) == "id_token.signature")
     }
 
     @Test func `T-32 a signature of zeros, in DER or of another length is none`() async throws {
@@ -111,23 +113,23 @@ import Testing
         let order = [UInt8](repeating: 0xFF, count: 64)
         let huge = TestKey(algorithm: "ES256", jwk: [:]) { _ in order }
         for key in [zeros, der, long, short, huge] {
-            #expect(try await self.refusal(try token(Self.claims, by: key)) == "id_token.signature")
+            #expect(try await self.rejection(try token(Self.claims, by: key)) == "id_token.signature")
         }
     }
 
     @Test(arguments: ["../../etc/passwd", "' OR 1=1 --", "https://evil.example/key"])
     func `T-34 a key's name is a name and nothing else`(id: String) async throws {
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: id)) == "id_token.key_unknown")
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, kid: id)) == "id_token.key_unknown")
         let keys = [TestKey.rs256.named(id)]
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: id), keys: keys) == nil)
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, kid: id), keys: keys) == nil)
     }
 
     @Test func `T-34 a key's name is a text of at most 256 bytes`() async throws {
         let long = String(repeating: "k", count: 10_000)
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, kid: long)) == "id_token.key_id")
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, kid: long)) == "id_token.key_id")
         for kid in [1, "", ["k1"], .null] as [JSON] {
             #expect(
-                try await self.refusal(try token(Self.claims, by: .rs256, header: ["kid": kid])) == "id_token.key_id"
+                try await self.rejection(try token(Self.claims, by: .rs256, header: ["kid": kid])) == "id_token.key_id"
             )
         }
     }
@@ -136,8 +138,8 @@ import Testing
         let text = try token(Self.claims, by: .rs256)
         let other = TestKey.otherRS256.named("k1")
         let mine = TestKey.rs256.named("k1")
-        #expect(try await self.refusal(text, keys: [TestKey.es256.named("k1"), other, other, other, mine]) == nil)
-        #expect(try await self.refusal(text, keys: [other, other, other, other, mine]) == "id_token.signature")
+        #expect(try await self.rejection(text, keys: [TestKey.es256.named("k1"), other, other, other, mine]) == nil)
+        #expect(try await self.rejection(text, keys: [other, other, other, other, mine]) == "id_token.signature")
     }
 
     @Test func `T-35 keys and addresses in the header are never used`() async throws {
@@ -147,8 +149,8 @@ import Testing
             "x5c": ["MIIC"],
         ]
         let forged = try token(Self.claims, by: .otherRS256, header: header)
-        #expect(try await self.refusal(forged) == "id_token.signature")
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: header)) == nil)
+        #expect(try await self.rejection(forged) == "id_token.signature")
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, header: header)) == nil)
     }
 
     @Test(
@@ -157,7 +159,7 @@ import Testing
     )
     func `T-36 T-41 a header that demands or hides something is refused`(header: [String: JSON]) async throws {
         let text = try token(Self.claims, by: .rs256, header: header.mapValues { $0 })
-        #expect(try await self.refusal(text) == "id_token.critical_header")
+        #expect(try await self.rejection(text) == "id_token.critical_header")
     }
 
     @Test func `T-37 a name that is there twice is refused, in claims and header`() async throws {
@@ -171,7 +173,7 @@ import Testing
             "\(Base64URL.encode(header)).\(Base64URL.encode(Self.claims.encoded))",
         ] {
             let signature = Base64URL.encode(try TestKey.rs256.sign(Array(input.utf8)))
-            #expect(try await self.refusal("\(input).\(signature)") == "id_token.malformed")
+            #expect(try await self.rejection("\(input).\(signature)") == "id_token.malformed")
         }
     }
 
@@ -182,7 +184,7 @@ import Testing
         ] as [JSON?]
     )
     func `T-38 an end that is no number, out of range or past is refused`(value: JSON?) async throws {
-        #expect(try await self.refusal(claims: ["exp": value]) == "id_token.expired")
+        #expect(try await self.rejection(claims: ["exp": value]) == "id_token.expired")
     }
 
     @Test(
@@ -193,7 +195,7 @@ import Testing
         ] as [(JSON?, String?)]
     )
     func `T-38 a token was issued within ten minutes, give or take one`(value: JSON?, code: String?) async throws {
-        #expect(try await self.refusal(claims: ["iat": value]) == code)
+        #expect(try await self.rejection(claims: ["iat": value]) == code)
     }
 
     @Test(
@@ -203,15 +205,15 @@ import Testing
         ] as [(JSON, String?)]
     )
     func `T-38 a token that begins later is refused`(value: JSON, code: String?) async throws {
-        #expect(try await self.refusal(claims: ["nbf": value]) == code)
+        #expect(try await self.rejection(claims: ["nbf": value]) == code)
     }
 
     @Test func `an end a minute ago is still accepted, a life of more than a day is not`() async throws {
-        #expect(try await self.refusal(claims: ["exp": 1_790_000_041]) == nil)
-        #expect(try await self.refusal(claims: ["exp": 1_790_000_040]) == "id_token.expired")
-        #expect(try await self.refusal(claims: ["exp": 1_790_086_400]) == nil)
-        #expect(try await self.refusal(claims: ["exp": 1_790_086_401]) == "id_token.lifetime")
-        #expect(try await self.refusal(claims: ["iat": 1_790_000_150, "exp": 1_790_000_149]) == "id_token.lifetime")
+        #expect(try await self.rejection(claims: ["exp": 1_790_000_041]) == nil)
+        #expect(try await self.rejection(claims: ["exp": 1_790_000_040]) == "id_token.expired")
+        #expect(try await self.rejection(claims: ["exp": 1_790_086_400]) == nil)
+        #expect(try await self.rejection(claims: ["exp": 1_790_086_401]) == "id_token.lifetime")
+        #expect(try await self.rejection(claims: ["iat": 1_790_000_150, "exp": 1_790_000_149]) == "id_token.lifetime")
     }
 
     @Test(
@@ -223,20 +225,20 @@ import Testing
         ] as [(JSON?, String?)]
     )
     func `T-39 the audience is us alone`(value: JSON?, code: String?) async throws {
-        #expect(try await self.refusal(claims: ["aud": value]) == code)
+        #expect(try await self.rejection(claims: ["aud": value]) == code)
     }
 
     @Test(arguments: [("client", nil), ("other", true), (["client"], true), (.null, true)] as [(JSON, Bool?)])
     func `T-39 the authorized party, if there is one, is us`(value: JSON, isRefused: Bool?) async throws {
         let code = isRefused == nil ? nil : "id_token.authorized_party"
-        #expect(try await self.refusal(claims: ["azp": value]) == code)
+        #expect(try await self.rejection(claims: ["azp": value]) == code)
     }
 
     @Test func `T-40 what is not strictly a compact signed token is refused before anything else`() async throws {
         let text = try token(Self.claims, by: .rs256)
         let parts = text.split(separator: ".").map(String.init)
         let huge = String(repeating: "A", count: 70_000)
-        #expect(try await self.refusal("\(parts[0]).\(huge).\(parts[2])") == "id_token.size")
+        #expect(try await self.rejection("\(parts[0]).\(huge).\(parts[2])") == "id_token.size")
         let malformed = [
             "", ".", "..", "...", String(repeating: ".", count: 60_000), "\(text).", "\(text).x",
             "\(parts[0]).\(parts[1])",
@@ -245,7 +247,7 @@ import Testing
             "\(parts[0])=.\(parts[1]).\(parts[2])", "\u{E9}.\(parts[1]).\(parts[2])",
         ]
         for one in malformed {
-            #expect(try await self.refusal(one) == "id_token.malformed")
+            #expect(try await self.rejection(one) == "id_token.malformed")
         }
     }
 
@@ -254,56 +256,56 @@ import Testing
         let last = try #require(text.last)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let index = try #require(alphabet.firstIndex(of: last))
-        #expect(try await self.refusal(String(text.dropLast()) + String(alphabet[index + 1])) == "id_token.malformed")
+        #expect(try await self.rejection(String(text.dropLast()) + String(alphabet[index + 1])) == "id_token.malformed")
     }
 
     @Test func `T-41 an encrypted token is refused`() async throws {
-        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA") == "id_token.encrypted")
-        #expect(try await self.refusal("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
-        #expect(try await self.refusal("AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
+        #expect(try await self.rejection("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA") == "id_token.encrypted")
+        #expect(try await self.rejection("eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
+        #expect(try await self.rejection("AAAA.AAAA.AAAA.AAAA.AAAA") == "id_token.malformed")
         let nested = JSON(parsingNested: 40)
-        #expect(try await self.refusal(claims: ["deep": nested]) == "id_token.malformed")
+        #expect(try await self.rejection(claims: ["deep": nested]) == "id_token.malformed")
     }
 
     @Test(arguments: ["logout+jwt", "at+jwt", "application/at+jwt", "JWE", ""])
     func `T-42 a token of another type is no ID token`(type: String) async throws {
         let text = try token(Self.claims, by: .rs256, header: ["typ": .string(type)])
-        #expect(try await self.refusal(text) == "id_token.type")
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": nil])) == nil)
-        #expect(try await self.refusal(try token(Self.claims, by: .rs256, header: ["typ": "jwt"])) == nil)
+        #expect(try await self.rejection(text) == "id_token.type")
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, header: ["typ": nil])) == nil)
+        #expect(try await self.rejection(try token(Self.claims, by: .rs256, header: ["typ": "jwt"])) == nil)
         let full = try token(Self.claims, by: .rs256, header: ["typ": "application/JWT"])
-        #expect(try await self.refusal(full) == nil)
+        #expect(try await self.rejection(full) == nil)
     }
 
     @Test(arguments: [["a"], "text", 1, .null, true] as [JSON])
     func `T-44 claims that are no object are refused`(claims: JSON) async throws {
-        #expect(try await self.refusal(try token(claims, by: .rs256)) == "id_token.malformed")
+        #expect(try await self.rejection(try token(claims, by: .rs256)) == "id_token.malformed")
     }
 
     @Test(arguments: ["https://evil.example", "https://id.example.com/", 1, nil] as [JSON?])
     func `the issuer is the provider's own`(issuer: JSON?) async throws {
-        #expect(try await self.refusal(claims: ["iss": issuer]) == "id_token.issuer")
+        #expect(try await self.rejection(claims: ["iss": issuer]) == "id_token.issuer")
     }
 
     @Test(arguments: ["n-2", "", "n-1 ", 1, nil] as [JSON?])
     func `the nonce is that of the attempt`(nonce: JSON?) async throws {
-        #expect(try await self.refusal(claims: ["nonce": nonce]) == "id_token.nonce")
+        #expect(try await self.rejection(claims: ["nonce": nonce]) == "id_token.nonce")
     }
 
     @Test(arguments: ["", 1, nil, .null, .string(String(repeating: "s", count: 256))] as [JSON?])
     func `the subject is a text of 1 to 255 bytes`(subject: JSON?) async throws {
-        #expect(try await self.refusal(claims: ["sub": subject]) == "id_token.subject")
+        #expect(try await self.rejection(claims: ["sub": subject]) == "id_token.subject")
     }
 
     @Test func `the hash of the access token must be right if it is there`() async throws {
         let example = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
         let good = try token(Self.claims.with(["at_hash": "77QmUPtjPfzWtF2AnpK9RQ"]), by: .rs256)
-        #expect(try await self.refusal(good, accessToken: example) == nil)
-        #expect(try await self.refusal(good, accessToken: "other") == "id_token.access_token_hash")
-        #expect(try await self.refusal(claims: ["at_hash": 1]) == "id_token.access_token_hash")
+        #expect(try await self.rejection(good, accessToken: example) == nil)
+        #expect(try await self.rejection(good, accessToken: "other") == "id_token.access_token_hash")
+        #expect(try await self.rejection(claims: ["at_hash": 1]) == "id_token.access_token_hash")
         let digest = SHA384.hash(data: Array("at".utf8)).prefix(24)
         let es384 = try token(Self.claims.with(["at_hash": .string(Base64URL.encode(digest))]), by: .es384)
-        #expect(try await self.refusal(es384) == nil)
+        #expect(try await self.rejection(es384) == nil)
     }
 
     // MARK: Algorithms that the file lists
@@ -318,7 +320,7 @@ import Testing
         let text = try token(Self.claims, by: key)
         let keys = [key.named("k1")]
         #expect(try await self.failure(text, keys: keys) { $0.signatureAlgorithms = [algorithm] } == nil)
-        #expect(try await self.refusal(text, keys: keys) == "id_token.algorithm")
+        #expect(try await self.rejection(text, keys: keys) == "id_token.algorithm")
         let named = [key.named("k1", ["alg": .string(algorithm == .rs512 ? "RS256" : "RS512")])]
         let misnamed = try await self.failure(text, keys: named) { $0.signatureAlgorithms = [algorithm] }
         #expect(misnamed?.code == "id_token.key_unknown")
@@ -352,7 +354,7 @@ import Testing
         #expect(try await self.failure(try token(Self.claims, by: .rs256), listed)?.code == "id_token.algorithm")
     }
 
-    @Test func `W-01: the refusal of an algorithm names it, those that are admitted, and the line to change`()
+    @Test func `W-01: the rejection of an algorithm names it, those that are admitted, and the line to change`()
         async throws
     {
         let failure = try #require(try await self.failure(try token(Self.claims, by: .rs512), keys: []))
@@ -379,7 +381,7 @@ import Testing
             (["nonce": nil], ["nonce is absent"]), (["sub": 7], ["sub is 7"]),
         ] as [([String: JSON?], [String])]
     )
-    func `W-02: a refusal says what was received and what was expected`(
+    func `W-02: a rejection says what was received and what was expected`(
         changes: [String: JSON?],
         texts: [String]
     ) async throws {
@@ -451,10 +453,10 @@ import Testing
     @Test func `a token without a key name is verified only if exactly one key fits`() async throws {
         let text = try token(Self.claims, by: .rs256, kid: nil)
         let one = [TestKey.rs256.named("a"), TestKey.es256.named("b")]
-        #expect(try await self.refusal(text, keys: one) == nil)
-        #expect(try await self.refusal(text, keys: one + [TestKey.otherRS256.named("c")]) == "id_token.key_unknown")
+        #expect(try await self.rejection(text, keys: one) == nil)
+        #expect(try await self.rejection(text, keys: one + [TestKey.otherRS256.named("c")]) == "id_token.key_unknown")
         let encryption = TestKey.otherRS256.named("c", ["use": "enc"])
-        #expect(try await self.refusal(text, keys: one + [encryption]) == nil)
+        #expect(try await self.rejection(text, keys: one + [encryption]) == nil)
     }
 }
 

@@ -10,84 +10,84 @@ import Testing
     private let discovery = "\(ProviderFixture.issuer)/.well-known/openid-configuration"
 
     private func outcome(
-        _ stage: ProviderFixture,
+        _ fixture: ProviderFixture,
         by key: TestKey = .rs256,
         kid: String? = "k1"
     ) async throws -> String? {
-        let (_, attempt) = try await stage.begin()
-        let now = stage.clock.now.seconds
-        try stage.issue(for: attempt, ["iat": .int(now), "exp": .int(now + 600)], by: key, kid: kid)
-        return await stage.refusal(stage.callback(attempt), attempt)
+        let (_, attempt) = try await fixture.begin()
+        let now = fixture.clock.now.seconds
+        try fixture.issue(for: attempt, ["iat": .int(now), "exp": .int(now + 600)], by: key, kid: kid)
+        return await fixture.rejection(fixture.callback(attempt), attempt)
     }
 
     @Test func `a key that is new since the last fetch is found by one more`() async throws {
-        let stage = try ProviderFixture()
-        #expect(try await self.outcome(stage) == nil)
-        stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
-        #expect(try await self.outcome(stage, by: .es256, kid: "k2") == nil)
-        #expect(stage.transport.count(self.keys) == 2)
-        #expect(try await self.outcome(stage) == nil)
+        let fixture = try ProviderFixture()
+        #expect(try await self.outcome(fixture) == nil)
+        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
+        #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
+        #expect(fixture.transport.count(self.keys) == 2)
+        #expect(try await self.outcome(fixture) == nil)
     }
 
     @Test func `T-50 unknown names in a row lead to one fetch`() async throws {
-        let stage = try ProviderFixture()
-        #expect(try await self.outcome(stage) == nil)
+        let fixture = try ProviderFixture()
+        #expect(try await self.outcome(fixture) == nil)
         for number in 0..<20 {
-            #expect(try await self.outcome(stage, kid: "random-\(number)") == "id_token.key_unknown")
+            #expect(try await self.outcome(fixture, kid: "random-\(number)") == "id_token.key_unknown")
         }
-        #expect(stage.transport.count(self.keys) == 2)
+        #expect(fixture.transport.count(self.keys) == 2)
     }
 
     @Test func `T-51 a rotation during the cooldown signs in after thirty seconds`() async throws {
-        let stage = try ProviderFixture()
-        #expect(try await self.outcome(stage, kid: "bogus") == "id_token.key_unknown")
-        stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
-        #expect(try await self.outcome(stage, by: .es256, kid: "k2") == "id_token.key_unknown")
-        stage.clock.advance(by: 30)
-        #expect(try await self.outcome(stage, by: .es256, kid: "k2") == nil)
+        let fixture = try ProviderFixture()
+        #expect(try await self.outcome(fixture, kid: "bogus") == "id_token.key_unknown")
+        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
+        #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == "id_token.key_unknown")
+        fixture.clock.advance(by: 30)
+        #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
     }
 
     @Test func `T-52 with the provider's documents gone for hours people still sign in`() async throws {
-        let stage = try ProviderFixture()
-        #expect(try await self.outcome(stage) == nil)
-        stage.transport.fail(self.keys)
-        stage.transport.fail(self.discovery)
+        let fixture = try ProviderFixture()
+        #expect(try await self.outcome(fixture) == nil)
+        fixture.transport.fail(self.keys)
+        fixture.transport.fail(self.discovery)
         for _ in 0..<4 {
-            stage.clock.advance(by: 7200)
-            #expect(try await self.outcome(stage) == nil)
+            fixture.clock.advance(by: 7200)
+            #expect(try await self.outcome(fixture) == nil)
         }
-        #expect(stage.failures.count >= 2)
+        #expect(fixture.failures.count >= 2)
     }
 
     @Test func `T-53 a key set that is a redirect is none`() async throws {
-        let stage = try ProviderFixture()
-        stage.transport.answer(self.keys, 302, "")
-        #expect(try await self.outcome(stage) == "provider.redirected")
-        #expect(Set(stage.transport.addresses).count == 2)
+        let fixture = try ProviderFixture()
+        fixture.transport.answer(self.keys, 302, "")
+        #expect(try await self.outcome(fixture) == "provider.redirected")
+        #expect(Set(fixture.transport.addresses).count == 2)
     }
 
     @Test func `T-54 discovery that changes its issuer is not believed, the old one stays`() async throws {
-        let stage = try ProviderFixture()
-        #expect(try await self.outcome(stage) == nil)
+        let fixture = try ProviderFixture()
+        #expect(try await self.outcome(fixture) == nil)
         let evil = ProviderFixture.metadata.with([
             "issuer": "https://evil.example", "token_endpoint": "https://evil.example/token",
         ])
-        stage.transport.answer(self.discovery, evil)
-        stage.clock.advance(by: 7200)
-        #expect(try await self.outcome(stage) == nil)
-        #expect(stage.failures.count >= 1)
-        #expect(!stage.transport.addresses.contains("https://evil.example/token"))
+        fixture.transport.answer(self.discovery, evil)
+        fixture.clock.advance(by: 7200)
+        #expect(try await self.outcome(fixture) == nil)
+        #expect(fixture.failures.count >= 1)
+        #expect(!fixture.transport.addresses.contains("https://evil.example/token"))
     }
 
     @Test func `two servers of a provider that know different keys do no harm`() async throws {
-        let stage = try ProviderFixture()
-        stage.transport.answer(self.keys, ["keys": [TestKey.rs256.named("k1")]], age: "300")
-        #expect(try await self.outcome(stage) == nil)
-        stage.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]], age: "300")
-        stage.clock.advance(by: 300)
-        #expect(try await self.outcome(stage) == nil)
-        #expect(try await self.outcome(stage, by: .es256, kid: "k2") == nil)
-        #expect(stage.transport.count(self.keys) == 2)
+        let fixture = try ProviderFixture()
+        fixture.transport.answer(self.keys, ["keys": [TestKey.rs256.named("k1")]], age: "300")
+        #expect(try await self.outcome(fixture) == nil)
+        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]], age: "300")
+        fixture.clock.advance(by: 300)
+        #expect(try await self.outcome(fixture) == nil)
+        #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
+        #expect(fixture.transport.count(self.keys) == 2)
     }
 
     @Test func `a key set over its bounds is none`() async throws {
@@ -98,16 +98,16 @@ import Testing
             (JSON.object(["keys": .array(many)]).text, "openid.key_set"), (deep, "provider.malformed_json"),
             (big, "provider.too_large"), (#"{"keys":[],"keys":[]}"#, "provider.malformed_json"),
         ] {
-            let stage = try ProviderFixture()
-            stage.transport.answer(self.keys, 200, body)
-            #expect(try await self.outcome(stage) == code)
+            let fixture = try ProviderFixture()
+            fixture.transport.answer(self.keys, 200, body)
+            #expect(try await self.outcome(fixture) == code)
         }
     }
 
     @Test func `documents have five seconds and their own bounds`() async throws {
-        let stage = try ProviderFixture()
-        try await stage.party.prepare()
-        #expect(stage.transport.requests.map(\.limit) == [262_144, 524_288])
-        #expect(stage.transport.requests.allSatisfy { $0.timeout == .seconds(5) && $0.method == "GET" })
+        let fixture = try ProviderFixture()
+        try await fixture.party.prepare()
+        #expect(fixture.transport.requests.map(\.limit) == [262_144, 524_288])
+        #expect(fixture.transport.requests.allSatisfy { $0.timeout == .seconds(5) && $0.method == "GET" })
     }
 }

@@ -87,39 +87,39 @@ import Testing
             (["nonce": .null], "id_token.nonce"), (["nonce": nil, "nonce_supported": true], "id_token.nonce"),
             ([:], nil),
         ] as [([String: JSON?], String?)] {
-            let stage = try ProviderFixture(settings)
-            let (_, attempt) = try await stage.begin()
-            try stage.issue(for: attempt, change)
-            #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+            let fixture = try ProviderFixture(settings)
+            let (_, attempt) = try await fixture.begin()
+            try fixture.issue(for: attempt, change)
+            #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
         }
         let strict = try ProviderFixture()
         let (_, attempt) = try await strict.begin()
         try strict.issue(for: attempt, ["nonce": nil])
-        #expect(await strict.refusal(strict.callback(attempt), attempt) == "id_token.nonce")
+        #expect(await strict.rejection(strict.callback(attempt), attempt) == "id_token.nonce")
     }
 
     @Test func `a key set is fetched anew before it is old, and nobody waits for that`() async throws {
-        let stage = try ProviderFixture()
+        let fixture = try ProviderFixture()
         let address = "\(ProviderFixture.issuer)/keys"
-        stage.transport.answer(address, ["keys": [TestKey.rs256.named("k1")]], age: "1000")
-        try await stage.party.prepare()
-        stage.clock.advance(by: 799)
-        try await stage.party.prepare()
-        #expect(stage.transport.count(address) == 1)
-        stage.clock.advance(by: 1)
-        try await stage.party.prepare()
-        while stage.transport.count(address) == 1 { await Task.yield() }
-        #expect(stage.transport.count(address) == 2)
+        fixture.transport.answer(address, ["keys": [TestKey.rs256.named("k1")]], age: "1000")
+        try await fixture.party.prepare()
+        fixture.clock.advance(by: 799)
+        try await fixture.party.prepare()
+        #expect(fixture.transport.count(address) == 1)
+        fixture.clock.advance(by: 1)
+        try await fixture.party.prepare()
+        while fixture.transport.count(address) == 1 { await Task.yield() }
+        #expect(fixture.transport.count(address) == 2)
     }
 
     @Test func `with the key set answering 500 the keys at hand are good for a day beyond their time`() async throws {
-        let stage = try ProviderFixture()
-        try await stage.party.prepare()
-        stage.transport.answer("\(ProviderFixture.issuer)/keys", 500, "")
-        stage.clock.advance(by: 3600 + 86_399)
-        try await stage.party.prepare()
-        stage.clock.advance(by: 11)
-        await #expect(throws: Failure.self) { try await stage.party.prepare() }
+        let fixture = try ProviderFixture()
+        try await fixture.party.prepare()
+        fixture.transport.answer("\(ProviderFixture.issuer)/keys", 500, "")
+        fixture.clock.advance(by: 3600 + 86_399)
+        try await fixture.party.prepare()
+        fixture.clock.advance(by: 11)
+        await #expect(throws: Failure.self) { try await fixture.party.prepare() }
     }
 
     @Test func `X-20: a withdrawn key is believed no longer than the file says while the key set cannot be fetched`()
@@ -131,34 +131,34 @@ import Testing
         ] as [(Duration?, Int64, String?)] {
             var settings = ProviderFixture.settings()
             settings.keysMaxStale = limit
-            let stage = try ProviderFixture(settings)
-            try await stage.party.prepare()
-            #expect(stage.party.keyAge?.isStale == false)
-            stage.transport.answer("\(ProviderFixture.issuer)/keys", 503, "")
-            stage.clock.advance(by: delay)
-            let isRefused = (try? await stage.party.prepare()) == nil
+            let fixture = try ProviderFixture(settings)
+            try await fixture.party.prepare()
+            #expect(fixture.party.keyAge?.isStale == false)
+            fixture.transport.answer("\(ProviderFixture.issuer)/keys", 503, "")
+            fixture.clock.advance(by: delay)
+            let isRefused = (try? await fixture.party.prepare()) == nil
             #expect(isRefused == (code != nil))
-            #expect((stage.party.keyAge?.isStale ?? false) != isRefused)
+            #expect((fixture.party.keyAge?.isStale ?? false) != isRefused)
         }
     }
 
     @Test func `a provider that names no keys may change its key, which one fetch in thirty seconds finds`()
         async throws
     {
-        let stage = try ProviderFixture()
+        let fixture = try ProviderFixture()
         let address = "\(ProviderFixture.issuer)/keys"
         let outcome = { (key: TestKey) async throws -> String? in
-            let (_, attempt) = try await stage.begin()
-            try stage.issue(for: attempt, by: key, kid: nil)
-            return await stage.refusal(stage.callback(attempt), attempt)
+            let (_, attempt) = try await fixture.begin()
+            try fixture.issue(for: attempt, by: key, kid: nil)
+            return await fixture.rejection(fixture.callback(attempt), attempt)
         }
-        stage.transport.answer(address, ["keys": [TestKey.rs256.named(nil)]])
+        fixture.transport.answer(address, ["keys": [TestKey.rs256.named(nil)]])
         #expect(try await outcome(.rs256) == nil)
-        #expect(stage.transport.count(address) == 1)
-        stage.transport.answer(address, ["keys": [TestKey.otherRS256.named(nil)]])
+        #expect(fixture.transport.count(address) == 1)
+        fixture.transport.answer(address, ["keys": [TestKey.otherRS256.named(nil)]])
         #expect(try await outcome(.otherRS256) == nil)
-        #expect(stage.transport.count(address) == 2)
+        #expect(fixture.transport.count(address) == 2)
         for _ in 0..<5 { #expect(try await outcome(.rs256) == "id_token.signature") }
-        #expect(stage.transport.count(address) == 2)
+        #expect(fixture.transport.count(address) == 2)
     }
 }

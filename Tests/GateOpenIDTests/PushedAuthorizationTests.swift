@@ -10,31 +10,31 @@ import Testing
 @Suite struct PushedAuthorizationTests {
     private static let endpoint = "\(ProviderFixture.issuer)/par"
 
-    private func stage(_ change: (inout ProviderSettings) -> Void = { _ in }) throws -> ProviderFixture {
+    private func fixture(_ change: (inout ProviderSettings) -> Void = { _ in }) throws -> ProviderFixture {
         var settings = ProviderFixture.settings()
         settings.pushesAuthorization = true
         change(&settings)
         let metadata = ProviderFixture.metadata.with(["pushed_authorization_request_endpoint": .string(Self.endpoint)])
-        let stage = try ProviderFixture(settings, metadata: metadata)
-        stage.transport.answer(
+        let fixture = try ProviderFixture(settings, metadata: metadata)
+        fixture.transport.answer(
             Self.endpoint,
             201,
             #"{"request_uri":"urn:example:bwc4JK-ESC0w8acc191e-Y1LTC2","expires_in":60}"#
         )
-        return stage
+        return fixture
     }
 
-    private func pushed(_ stage: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
-        let request = try #require(stage.transport.requests.first { "\($0.address)" == Self.endpoint })
+    private func pushed(_ fixture: ProviderFixture) throws -> (form: Form, request: ProviderRequest) {
+        let request = try #require(fixture.transport.requests.first { "\($0.address)" == Self.endpoint })
         return (try #require(Form(encoded: String(decoding: request.body ?? [], as: UTF8.self))), request)
     }
 
     @Test func `the request goes ahead with our proof, and the browser carries a reference alone`() async throws {
-        let stage = try self.stage { $0.authorizationParameters = [Form.Field("request_uri", "urn:other")] }
-        let (location, attempt) = try await stage.begin()
+        let fixture = try self.fixture { $0.authorizationParameters = [Form.Field("request_uri", "urn:other")] }
+        let (location, attempt) = try await fixture.begin()
         let query = "client_id=gate%3Ahouse&request_uri=urn%3Aexample%3Abwc4JK-ESC0w8acc191e-Y1LTC2"
         #expect(location == "\(ProviderFixture.issuer)/authorize?\(query)")
-        let (form, request) = try self.pushed(stage)
+        let (form, request) = try self.pushed(fixture)
         #expect(request.method == "POST" && request.headers.contains { $0.name == "Authorization" })
         #expect(form["response_type"] == "code" && form["client_id"] == "gate:house")
         #expect(form["redirect_uri"] == ProviderFixture.callback && form["state"] == attempt.state)
@@ -43,12 +43,12 @@ import Testing
     }
 
     @Test func `T-10 an assertion for pushed requests is for the issuer, and names us once`() async throws {
-        let stage = try self.stage { settings in
+        let fixture = try self.fixture { settings in
             settings.privateKey = Secret(text: P256.Signing.PrivateKey().pemRepresentation)
             settings.clientAuthentication = .privateKeyJWT
         }
-        _ = try await stage.begin()
-        let form = try self.pushed(stage).form
+        _ = try await fixture.begin()
+        let form = try self.pushed(fixture).form
         #expect(form["client_id"] == "gate:house")
         let claims = try #require(form["client_assertion"]?.split(separator: ".").dropFirst().first)
         let json = try JSON(parsing: try #require(Base64URL.decode(String(claims))))
@@ -56,9 +56,9 @@ import Testing
     }
 
     @Test func `a secret in the body names us once too`() async throws {
-        let stage = try self.stage { $0.clientAuthentication = .secretPost }
-        _ = try await stage.begin()
-        let (form, request) = try self.pushed(stage)
+        let fixture = try self.fixture { $0.clientAuthentication = .secretPost }
+        _ = try await fixture.begin()
+        let (form, request) = try self.pushed(fixture)
         #expect(form["client_id"] == "gate:house" && form["client_secret"] == "s+c r/t")
         #expect(!request.headers.contains { $0.name == "Authorization" })
     }
@@ -83,10 +83,10 @@ import Testing
         body: String,
         reason: Failure.Reason?
     ) async throws {
-        let stage = try self.stage()
-        stage.transport.answer(Self.endpoint, status, body)
+        let fixture = try self.fixture()
+        fixture.transport.answer(Self.endpoint, status, body)
         do throws(Failure) {
-            _ = try await stage.party.authorization(returnPath: .root, replacedTicket: nil)
+            _ = try await fixture.party.authorization(returnPath: .root, replacedTicket: nil)
             #expect(reason == nil)
         } catch {
             #expect(error.reason == reason)
@@ -94,13 +94,13 @@ import Testing
     }
 
     @Test func `strangers have so many requests sent ahead at a time and no more`() async throws {
-        let stage = try self.stage()
-        for _ in 0..<ProviderDefinition.standardConnections / 2 { #expect(stage.party.pushes.acquire()) }
-        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        let fixture = try self.fixture()
+        for _ in 0..<ProviderDefinition.standardConnections / 2 { #expect(fixture.party.pushes.acquire()) }
+        let failure = await #expect(throws: Failure.self) { try await fixture.begin() }
         #expect(failure?.reason == .providerBusy && failure?.kind == .overloaded)
-        #expect(stage.transport.count(Self.endpoint) == 0)
-        stage.party.pushes.release()
-        for _ in 0..<3 { _ = try await stage.begin() }
-        #expect(stage.transport.count(Self.endpoint) == 3)
+        #expect(fixture.transport.count(Self.endpoint) == 0)
+        fixture.party.pushes.release()
+        for _ in 0..<3 { _ = try await fixture.begin() }
+        #expect(fixture.transport.count(Self.endpoint) == 3)
     }
 }

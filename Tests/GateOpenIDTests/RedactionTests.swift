@@ -37,17 +37,17 @@ import Testing
         var settings = ProviderFixture.settings()
         settings.clientAuthentication = way
         settings.clientSecret = Secret(text: "s+c r/t-long")
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
-        stage.transport.answer("\(ProviderFixture.issuer)/token", 401, #"{"error":"invalid_client"}"#)
-        _ = await stage.failure(stage.callback(attempt, ["code": "4/0AbCdEf"]), attempt)
-        let sent = try #require(stage.transport.requests.last)
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        fixture.transport.answer("\(ProviderFixture.issuer)/token", 401, #"{"error":"invalid_client"}"#)
+        _ = await fixture.failure(fixture.callback(attempt, ["code": "4/0AbCdEf"]), attempt)
+        let sent = try #require(fixture.transport.requests.last)
         let body = String(decoding: sent.body ?? [], as: UTF8.self)
         let field = sent.headers.first { $0.name == "Authorization" }?.value ?? ""
         let repeated: JSON = ["error": "invalid_client", "error_description": .string("\(body) \(field)")]
-        stage.transport.answer("\(ProviderFixture.issuer)/token", 401, repeated.text)
-        let (_, other) = try await stage.begin()
-        let detail = await stage.failure(stage.callback(other, ["code": "4/0AbCdEf"]), other)?.detail ?? ""
+        fixture.transport.answer("\(ProviderFixture.issuer)/token", 401, repeated.text)
+        let (_, other) = try await fixture.begin()
+        let detail = await fixture.failure(fixture.callback(other, ["code": "4/0AbCdEf"]), other)?.detail ?? ""
         #expect(detail.contains("<secret>"))
         for secret in ["t-long", "0AbCdEf", String(field.dropFirst(6))] where !secret.isEmpty {
             #expect(!detail.contains(secret))
@@ -55,11 +55,11 @@ import Testing
     }
 
     @Test func `the token endpoint is told who asks and that JSON is wanted`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        _ = await stage.refusal(stage.callback(attempt), attempt)
-        let sent = try #require(stage.transport.requests.first { $0.method == "POST" })
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        _ = await fixture.rejection(fixture.callback(attempt), attempt)
+        let sent = try #require(fixture.transport.requests.first { $0.method == "POST" })
         #expect(sent.headers.contains { $0.name == "User-Agent" && !$0.value.isEmpty })
         #expect(sent.headers.contains { $0.name == "Accept" && $0.value == "application/json" })
     }
@@ -80,44 +80,44 @@ import Testing
         ] as [(Int, String, String?)]
     )
     func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String?) async throws {
-        let stage = try ProviderFixture()
-        stage.transport.answer("\(ProviderFixture.issuer)/userinfo", status, body)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == code)
+        let fixture = try ProviderFixture()
+        fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", status, body)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
     }
 
     @Test func `the words of a callback's error are cut and escaped`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
         let words = "line\r\nbreak " + String(repeating: "x", count: 5000)
-        let callback = stage.callback(attempt, ["code": nil, "error": "access_denied", "error_description": words])
-        let detail = await stage.failure(callback, attempt)?.detail ?? ""
+        let callback = fixture.callback(attempt, ["code": nil, "error": "access_denied", "error_description": words])
+        let detail = await fixture.failure(callback, attempt)?.detail ?? ""
         #expect(detail.count < 600 && !detail.contains("\n") && !detail.contains("\r"))
     }
 
     @Test func `an endpoint that brings parameters of the request itself is refused`() async throws {
         let address = "\(ProviderFixture.issuer)/authorize?tenant=a&client_id=evil"
-        let stage = try ProviderFixture(
+        let fixture = try ProviderFixture(
             metadata: ProviderFixture.metadata.with(["authorization_endpoint": .string(address)])
         )
-        let failure = await #expect(throws: Failure.self) { try await stage.begin() }
+        let failure = await #expect(throws: Failure.self) { try await fixture.begin() }
         #expect(failure?.reason == .openIDMetadata)
     }
 
     @Test func `a key that took over the name of another is found`() async throws {
-        let stage = try ProviderFixture()
-        let (_, first) = try await stage.begin()
-        try stage.issue(for: first)
-        #expect(await stage.refusal(stage.callback(first), first) == nil)
-        stage.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
-        let (_, second) = try await stage.begin()
-        try stage.issue(for: second, by: .es256)
-        #expect(await stage.refusal(stage.callback(second), second) == nil)
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/keys") == 2)
-        let (_, third) = try await stage.begin()
-        try stage.issue(for: third)
-        #expect(await stage.refusal(stage.callback(third), third) != nil)
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/keys") == 2)
+        let fixture = try ProviderFixture()
+        let (_, first) = try await fixture.begin()
+        try fixture.issue(for: first)
+        #expect(await fixture.rejection(fixture.callback(first), first) == nil)
+        fixture.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
+        let (_, second) = try await fixture.begin()
+        try fixture.issue(for: second, by: .es256)
+        #expect(await fixture.rejection(fixture.callback(second), second) == nil)
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/keys") == 2)
+        let (_, third) = try await fixture.begin()
+        try fixture.issue(for: third)
+        #expect(await fixture.rejection(fixture.callback(third), third) != nil)
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/keys") == 2)
     }
 }

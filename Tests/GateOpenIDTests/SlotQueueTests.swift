@@ -52,7 +52,7 @@ import Testing
             guard let index = self.ends.firstIndex(where: { $0.at == now }) else { return }
             let done = self.ends.remove(at: index)
             self.served.append(now - (self.arrived[done.ticket] ?? 0))
-            if let next = self.queue.leave(done.ticket, at: .seconds(now)) { self.ends.append((next, now + held)) }
+            if let next = self.queue.release(done.ticket, at: .seconds(now)) { self.ends.append((next, now + held)) }
         }
     }
 
@@ -94,16 +94,16 @@ import Testing
         for ticket in 2...4 as ClosedRange<UInt64> { _ = queue.arrive(ticket, at: .seconds(100)) }
         #expect(queue.arrive(5, at: .seconds(100)) == .waits)
         #expect(queue.arrive(6, at: .seconds(100.1)) == .waits)
-        #expect(queue.leave(2, at: .seconds(100.1)) == 5)
+        #expect(queue.release(2, at: .seconds(100.1)) == 5)
     }
 
     @Test func `one that leaves the queue is not let in, and its place is taken`() {
         var queue = SlotQueue(slots: 1)
         #expect(queue.arrive(1, at: .zero) == .enters)
         #expect(queue.arrive(2, at: .zero) == .waits && queue.arrive(3, at: .zero) == .waits)
-        #expect(queue.leave(2, at: .zero) == nil)
-        #expect(queue.leave(1, at: .seconds(1)) == 3 && queue.active.count == 1 && queue.waitingCount == 0)
-        #expect(queue.leave(3, at: .seconds(2)) == nil && queue.active.count == 0)
+        #expect(queue.release(2, at: .zero) == nil)
+        #expect(queue.release(1, at: .seconds(1)) == 3 && queue.active.count == 1 && queue.waitingCount == 0)
+        #expect(queue.release(3, at: .seconds(2)) == nil && queue.active.count == 0)
     }
 }
 
@@ -147,11 +147,11 @@ import Testing
         while queue.waitingCount < 1 { await Task.yield() }
         let third = self.entering(queue)
         while queue.waitingCount < 2 { await Task.yield() }
-        queue.leave(first)
+        queue.release(first)
         let ticket = try await second.value.get()
         #expect(queue.waitingCount == 1)
-        queue.leave(ticket)
-        queue.leave(try await third.value.get())
+        queue.release(ticket)
+        queue.release(try await third.value.get())
         #expect(queue.waitingCount == 0)
     }
 
@@ -162,14 +162,14 @@ import Testing
         let queue = self.queue(1, time)
         let first = try await queue.enter()
         time.advance(by: .seconds(25))
-        queue.leave(first)
+        queue.release(first)
         let second = try await queue.enter()
         time.advance(by: .seconds(5))
         let failure = await #expect(throws: Failure.self) { try await queue.enter() }
         #expect(failure?.reason == .providerBusy && failure?.kind == .overloaded)
         #expect(failure?.retryAfter == .seconds(10))
-        queue.leave(second)
-        queue.leave(try await queue.enter())
+        queue.release(second)
+        queue.release(try await queue.enter())
     }
 
     @Test func `U-04: those that wait already are rejected when it shows that they wait in vain`() async throws {
@@ -188,7 +188,7 @@ import Testing
         while time.sleeperCount == 0 { await Task.yield() }
         time.advance(by: .seconds(2))
         #expect(self.code(await second.value) == "provider.busy" && queue.waitingCount == 0)
-        queue.leave(first)
+        queue.release(first)
     }
 
     private func code(_ result: Result<UInt64, Failure>) -> String? {
@@ -208,36 +208,36 @@ import Testing
             return
         }
         #expect(failure.reason == .providerCancelled && queue.waitingCount == 0)
-        queue.leave(first)
+        queue.release(first)
         #expect(try await queue.enter() > first)
     }
 
     @Test func `a callback that finds no keys redeems no code, and can be sent again`() async throws {
-        let stage = try ProviderFixture()
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
         let keys = "\(ProviderFixture.issuer)/keys"
-        stage.transport.fail(keys)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "provider.unavailable")
-        #expect(stage.transport.count("\(ProviderFixture.issuer)/token") == 0)
-        stage.transport.answer(keys, ["keys": [TestKey.rs256.named("k1")]])
-        stage.clock.advance(by: 10)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        fixture.transport.fail(keys)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "provider.unavailable")
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
+        fixture.transport.answer(keys, ["keys": [TestKey.rs256.named("k1")]])
+        fixture.clock.advance(by: 10)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
     }
 
     @Test func `U-04: a callback that finds no slot in time can be sent again`() async throws {
         var settings = ProviderFixture.settings()
         settings.maxConnections = 1
-        let stage = try ProviderFixture(settings)
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt)
-        let ticket = try await stage.party.queue.enter()
-        let first = Task { await stage.refusal(stage.callback(attempt), attempt) }
-        while stage.party.waitingSignIns == 0 { await Task.yield() }
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == "openid.attempt_spent")
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        let ticket = try await fixture.party.queue.enter()
+        let first = Task { await fixture.rejection(fixture.callback(attempt), attempt) }
+        while fixture.party.waitingSignIns == 0 { await Task.yield() }
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.attempt_spent")
         first.cancel()
         #expect(await first.value == "provider.cancelled")
-        stage.party.queue.leave(ticket)
-        #expect(await stage.refusal(stage.callback(attempt), attempt) == nil)
+        fixture.party.queue.release(ticket)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
     }
 }

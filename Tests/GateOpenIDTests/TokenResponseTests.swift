@@ -207,7 +207,7 @@ import Testing
         #expect(!grant.contains("client_secret") && grant.contains("code flow"))
     }
 
-    @Test func `a refusal of the gateway itself says what to look at`() {
+    @Test func `a rejection of the gateway itself says what to look at`() {
         let secret = self.failure(#"{"error":"invalid_client"}"#, status: 401)
         #expect(secret?.detail.contains("client_secret (client_secret_post)") == true)
         let redirect = self.failure(#"{"error":"redirect_uri_mismatch"}"#)

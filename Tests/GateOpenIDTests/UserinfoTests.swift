@@ -16,13 +16,13 @@ import Testing
     private static let bare: [String: JSON?] = ["email": nil, "email_verified": nil]
 
     private func signIn(
-        _ stage: ProviderFixture,
+        _ fixture: ProviderFixture,
         _ changes: [String: JSON?] = Self.bare
     ) async throws -> Result<SignIn, Failure> {
-        let (_, attempt) = try await stage.begin()
-        try stage.issue(for: attempt, changes)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, changes)
         do throws(Failure) {
-            return .success(try await stage.party.signIn(callback: stage.callback(attempt), attempt: attempt))
+            return .success(try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt))
         } catch {
             return .failure(error)
         }
@@ -35,14 +35,14 @@ import Testing
 
     // MARK: Signed
 
-    private func answer(_ stage: ProviderFixture, _ text: String) {
-        stage.transport.answer(Self.address, 200, text, type: "application/jwt; charset=utf-8")
+    private func answer(_ fixture: ProviderFixture, _ text: String) {
+        fixture.transport.answer(Self.address, 200, text, type: "application/jwt; charset=utf-8")
     }
 
     @Test func `W-07: userinfo that is signed is verified and read`() async throws {
-        let stage = try ProviderFixture()
-        self.answer(stage, try token(Self.signed, by: .rs256, header: ["typ": nil]))
-        let profile = try await self.signIn(stage).get().profile
+        let fixture = try ProviderFixture()
+        self.answer(fixture, try token(Self.signed, by: .rs256, header: ["typ": nil]))
+        let profile = try await self.signIn(fixture).get().profile
         #expect(profile.name == "Ada Signed" && profile.verifiedEmail?.description == "ada@example.net")
         #expect(profile.groups == ["platform"])
     }
@@ -55,9 +55,9 @@ import Testing
         ] as [[String: JSON?]]
     )
     func `W-07: signed userinfo follows the rules of ID tokens`(changes: [String: JSON?]) async throws {
-        let stage = try ProviderFixture()
-        self.answer(stage, try token(Self.signed.with(changes), by: .rs256))
-        #expect(self.code(try await self.signIn(stage)) == "openid.userinfo_token")
+        let fixture = try ProviderFixture()
+        self.answer(fixture, try token(Self.signed.with(changes), by: .rs256))
+        #expect(self.code(try await self.signIn(fixture)) == "openid.userinfo_token")
     }
 
     @Test func `W-07: userinfo of another subject, by another key, unsigned or encrypted ends the sign-in`()
@@ -72,13 +72,13 @@ import Testing
             (try token(Self.signed, by: .rs512), "openid.userinfo_token"), (encrypted, "openid.userinfo_token"),
             (try token(Self.signed, by: .rs256, header: ["typ": "logout+jwt"]), "openid.userinfo_token"),
         ] {
-            let stage = try ProviderFixture()
-            self.answer(stage, text)
-            #expect(self.code(try await self.signIn(stage)) == code)
+            let fixture = try ProviderFixture()
+            self.answer(fixture, text)
+            #expect(self.code(try await self.signIn(fixture)) == code)
         }
-        let stage = try ProviderFixture()
-        self.answer(stage, encrypted)
-        guard case .failure(let failure) = try await self.signIn(stage) else { return }
+        let fixture = try ProviderFixture()
+        self.answer(fixture, encrypted)
+        guard case .failure(let failure) = try await self.signIn(fixture) else { return }
         #expect(
             failure.detail.contains("id_token.encrypted") && failure.detail.contains("userinfo_encrypted_response_alg")
         )
@@ -86,35 +86,35 @@ import Testing
 
     // MARK: Down
 
-    private func down(_ stage: ProviderFixture, _ status: Int?) {
-        guard let status else { return stage.transport.fail(Self.address) }
-        stage.transport.answer(Self.address, status, "<html>", type: "text/html")
+    private func down(_ fixture: ProviderFixture, _ status: Int?) {
+        guard let status else { return fixture.transport.fail(Self.address) }
+        fixture.transport.answer(Self.address, status, "<html>", type: "text/html")
     }
 
     @Test(arguments: [nil, 500, 502, 503, 429] as [Int?])
     func `W-11: userinfo that is down does not end a sign-in, and what only it says is unknown`(
         status: Int?
     ) async throws {
-        let stage = try ProviderFixture()
-        self.down(stage, status)
-        let signIn = try await self.signIn(stage).get()
+        let fixture = try ProviderFixture()
+        self.down(fixture, status)
+        let signIn = try await self.signIn(fixture).get()
         let profile = signIn.profile
         #expect(profile.user == "staff:ada" && profile.name == nil && profile.username == nil)
         #expect(profile.verifiedEmail == nil && !profile.emailVerified)
         #expect(profile.groups.isEmpty && !profile.groupsComplete && !profile.isOutside(group: "banned"))
-        #expect(stage.reports.all.map(\.code) == ["provider.userinfo_unavailable"])
+        #expect(fixture.reports.all.map(\.code) == ["provider.userinfo_unavailable"])
         #expect(signIn.notes.count == 1)
     }
 
     @Test func `W-11: what the ID token says stays known`() async throws {
-        let stage = try ProviderFixture()
-        self.down(stage, 503)
+        let fixture = try ProviderFixture()
+        self.down(fixture, 503)
         let said: [String: JSON?] = ["name": "Ada Token", "groups": ["platform"]]
-        let profile = try await self.signIn(stage, said).get().profile
+        let profile = try await self.signIn(fixture, said).get().profile
         #expect(profile.name == "Ada Token" && profile.verifiedEmail?.description == "ada@example.org")
         #expect(profile.groups == ["platform"] && profile.groupsComplete)
         // Userinfo would have been asked for the username before the next claim.
-        #expect(try await self.signIn(stage, ["nickname": "ada-nick"]).get().profile.username == nil)
+        #expect(try await self.signIn(fixture, ["nickname": "ada-nick"]).get().profile.username == nil)
     }
 
     @Test func `W-11: an address that userinfo should have given is not replaced by another`() async throws {
@@ -122,20 +122,20 @@ import Testing
         settings.profile = [
             "email": ["userinfo:/email", "id_token:/email"], "groups": ["userinfo:/groups", "const:all"],
         ]
-        let stage = try ProviderFixture(settings)
-        self.down(stage, nil)
-        let profile = try await self.signIn(stage, [:]).get().profile
+        let fixture = try ProviderFixture(settings)
+        self.down(fixture, nil)
+        let profile = try await self.signIn(fixture, [:]).get().profile
         #expect(profile.email == nil && profile.groups.isEmpty && !profile.groupsComplete)
     }
 
     @Test func `W-11: a sign-in ends where userinfo that is down would have said who it is`() async throws {
         var settings = ProviderFixture.settings()
         settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
-        let stage = try ProviderFixture(settings)
-        self.down(stage, 503)
-        #expect(self.code(try await self.signIn(stage)) == "provider.unavailable")
-        stage.transport.answer(Self.address, ["sub": "ada", "employee": "4711"])
-        #expect(try await self.signIn(stage).get().profile.user == "staff:4711")
+        let fixture = try ProviderFixture(settings)
+        self.down(fixture, 503)
+        #expect(self.code(try await self.signIn(fixture)) == "provider.unavailable")
+        fixture.transport.answer(Self.address, ["sub": "ada", "employee": "4711"])
+        #expect(try await self.signIn(fixture).get().profile.user == "staff:4711")
     }
 
     @Test func `W-11: a response that must not be believed still ends a sign-in`() async throws {
@@ -147,9 +147,9 @@ import Testing
             (200, "<html>", "text/html", "provider.content_type"),
             (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
         ] {
-            let stage = try ProviderFixture()
-            stage.transport.answer(Self.address, status, body, type: type)
-            #expect(self.code(try await self.signIn(stage)) == code)
+            let fixture = try ProviderFixture()
+            fixture.transport.answer(Self.address, status, body, type: type)
+            #expect(self.code(try await self.signIn(fixture)) == code)
         }
     }
 }

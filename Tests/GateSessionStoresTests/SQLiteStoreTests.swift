@@ -5,6 +5,7 @@ import GRDB
 import GateCore
 import GateSessionStores
 import GateSessions
+import GateTestSupport
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@
 import GateCore
 import GateSessionStores
 import GateSessions
+import GateTestSupport
 import Testing
 
 /// The stores that must all behave alike.

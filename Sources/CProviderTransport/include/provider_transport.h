@@ -12,7 +12,7 @@ typedef struct gate_transport gate_transport;
 
 // How a call ended.
 typedef enum gate_outcome {
-    GATE_ANSWERED = 0,
+    GATE_COMPLETED = 0,
     GATE_TIMED_OUT,
     GATE_UNREACHABLE,
     GATE_TLS_FAILED,
@@ -24,14 +24,14 @@ typedef enum gate_outcome {
     GATE_SHUT_DOWN,
     GATE_QUEUE_FULL,
     GATE_OUT_OF_MEMORY,
-    // The proxy made no tunnel; the status is its answer.
+    // The proxy opened no tunnel; the status is that of its response.
     GATE_PROXY_REFUSED,
     // The call waited for a connection as long as it may take, and was never sent.
     GATE_QUEUE_TIMED_OUT,
 } gate_outcome;
 
 // Why TLS failed.
-typedef enum gate_tls_fault {
+typedef enum gate_tls_failure {
     GATE_TLS_OTHER = 0,
     GATE_TLS_EXPIRED,
     GATE_TLS_NOT_YET_VALID,
@@ -48,7 +48,7 @@ typedef enum gate_tls_fault {
     GATE_TLS_PIN,
     // A connection whose verification could not be shown; nothing was sent over it.
     GATE_TLS_UNPROVEN,
-} gate_tls_fault;
+} gate_tls_failure;
 
 enum { GATE_PIN_LENGTH = 32 };
 
@@ -62,7 +62,7 @@ typedef enum gate_pin_match {
     GATE_PIN_CHAIN,
 } gate_pin_match;
 
-// What the pins said of the handshake that a call made.
+// The result of the pin check in the handshake of a call.
 typedef enum gate_pin_verdict {
     // There were no pins, or the call used a connection that was there already, or TLS failed before.
     GATE_PIN_UNASKED = 0,
@@ -72,7 +72,7 @@ typedef enum gate_pin_verdict {
 
 // The bounds of a call, and what it wants of its connection.
 typedef struct gate_terms {
-    // The most bytes that the body of the answer may have.
+    // The maximum size of the response body in bytes.
     uint64_t limit;
     // How long it may take from when it is sent, resolving and connecting included. It may wait as long before.
     int64_t timeout_milliseconds;
@@ -103,14 +103,14 @@ typedef struct gate_result {
     uint64_t id;
     gate_outcome outcome;
     // Of meaning with GATE_TLS_FAILED only.
-    gate_tls_fault fault;
+    gate_tls_failure failure;
     long status;
-    // Header lines of the final answer, each with its line end, without the status line.
+    // Field lines of the final response, each with its line end, without the status line.
     const uint8_t *head;
     size_t head_length;
     const uint8_t *body;
     size_t body_length;
-    // libcurl's words for a failure; never holds an address' query, a field value or a body.
+    // libcurl's message for a failure; never holds an address' query, a field value or a body.
     const char *text;
     gate_pin_verdict pins;
     // Of meaning with a match: the number of the pin in its set, and the position in the chain, 0 for the leaf.
@@ -126,7 +126,7 @@ typedef struct gate_result {
 typedef void (*gate_completion)(void *context, const gate_result *result);
 
 // Why the libcurl at hand cannot be used, or NULL if it can: OpenSSL flavour with a resolver that does not block.
-const char *_Nullable gate_transport_obstacle(void);
+const char *_Nullable gate_transport_unusable_reason(void);
 
 // A transport with connections, DNS answers and trust of its own; NULL when memory or descriptors ran out.
 gate_transport *_Nullable gate_transport_create(gate_completion completion, void *context);
@@ -135,7 +135,7 @@ gate_transport *_Nullable gate_transport_create(gate_completion completion, void
 // when memory ran out.
 int gate_transport_trust(gate_transport *transport, const uint8_t *pem, size_t length);
 
-// The http proxy to tunnel through; without it, none, whatever the environment says.
+// The http proxy to tunnel through; without it, none, whatever the environment.
 int gate_transport_tunnel(gate_transport *transport, const char *proxy);
 
 // Adds a set of `count` pins of 32 bytes each, one behind the other. The first set has the number 0.
@@ -147,8 +147,8 @@ void gate_transport_connections(gate_transport *transport, size_t count);
 // Starts the thread; 0 when the system refused it.
 int gate_transport_start(gate_transport *transport);
 
-// Queues a call; everything is copied. GATE_ANSWERED says accepted: the completion will be called. Anything else says
-// refused: it will not.
+// Queues a call; everything is copied. GATE_COMPLETED means accepted: the completion will be called. Anything else means
+// rejected: it will not.
 //
 // - `host` is that of the address, without brackets and port.
 // - `head` holds header lines parted by LF.
@@ -157,7 +157,7 @@ gate_outcome gate_transport_submit(gate_transport *transport, uint64_t id, const
                                    const char *host, const char *head, const uint8_t *body, int64_t body_length,
                                    gate_terms terms);
 
-// Ends a call early; its completion says GATE_CANCELLED. No effect on a call that has ended.
+// Ends a call early; its completion reports GATE_CANCELLED. No effect on a call that has ended.
 void gate_transport_cancel(gate_transport *transport, uint64_t id);
 
 // Ends every call and the thread; returns after the last completion. May be called again, one caller at a time.

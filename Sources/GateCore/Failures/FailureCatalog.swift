@@ -174,7 +174,6 @@ extension Failure {
         case requestHostDiffersFromTarget
         case requestRepeatedField
         case requestExpectation
-        case requestRefused
         case pathBadEscape
         case pathNotUTF8
         case pathControlCharacter
@@ -263,7 +262,6 @@ extension Failure {
         // The demo
         case demoProvider
         case demoQuirk
-        case demoFile
         case demoPort
         case demoFetch
         case demoFetchTimedOut
@@ -1164,7 +1162,7 @@ extension Failure.Reason {
                 .provider,
                 documentation: """
                     The provider is slower than users sign in: a sign-in would wait for more than 10 seconds until one \
-                    of `max_connections` is free. `Retry-After` says when to reload the page; the callback stays \
+                    of `max_connections` is free. `Retry-After` is the time until the page can be reloaded; the callback stays \
                     valid. Also: 400 users wait for this provider, or half of `max_connections` send pushed \
                     authorization requests. See [running.md](running.md#a-slow-provider).
                     """
@@ -1531,14 +1529,6 @@ extension Failure.Reason {
                 status: 417,
                 page: .unreadable,
                 documentation: "`Expect` has another value than `100-continue`."
-            )
-        case .requestRefused:
-            Entry(
-                "request.refused",
-                .malformedRequest,
-                .wire,
-                page: .unreadable,
-                documentation: "In the log only: the request broke the rule that the detail names."
             )
         case .pathBadEscape:
             Entry(
@@ -1980,14 +1970,6 @@ extension Failure.Reason {
             )
         case .demoQuirk:
             Entry("demo.quirk", .malformedRequest, .demo, shown: "command")
-        case .demoFile:
-            Entry(
-                "demo.file",
-                .internalError,
-                .demo,
-                shown: "start",
-                documentation: "`gatehouse demo` cannot write its files."
-            )
         case .demoPort:
             Entry(
                 "demo.port",

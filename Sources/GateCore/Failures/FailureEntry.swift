@@ -11,7 +11,7 @@ extension Failure {
         package let section: Section
         /// The status of the response.
         package let status: Int
-        /// What `Retry-After` says; nil if the response has none.
+        /// The value of `Retry-After`; nil if the response has none.
         package let retry: Retry?
         /// What the error page shows.
         package let page: Page

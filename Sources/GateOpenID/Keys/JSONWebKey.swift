@@ -145,8 +145,8 @@ extension JSONWebKey {
         return Base64URL.decode(text)
     }
 
-    /// The y coordinates, canonical or not, of the points whose order divides 8; one such key verifies signatures of
-    /// nobody over anything.
+    /// The y coordinates, canonical or not, of the points whose order divides 8; such a key accepts one
+    /// signature for any message.
     private static func hasSmallOrder(_ key: [UInt8]) -> Bool {
         var y = key
         y[31] &= 0x7F

@@ -296,7 +296,7 @@ extension RelyingParty {
         case .error(let error): throw response.failure(error)
         case .code(let code):
             let ticket = try await self.ticket(for: attempt)
-            defer { self.queue.leave(ticket) }
+            defer { self.queue.release(ticket) }
             return try await self.signIn(code, response, attempt, metadata, looksUpGroups: looksUpGroups)
         }
     }

@@ -49,7 +49,7 @@ final class SignInQueue: Sendable {
     /// How many sign-ins wait.
     var waitingCount: Int { self.state.withLock { $0.queue.waitingCount } }
 
-    /// Waits for a slot, which ``leave(_:)`` gives back.
+    /// Waits for a slot, which ``release(_:)`` gives back.
     ///
     /// - Returns: The number to give it back with.
     /// - Throws: `provider.busy` for a sign-in that would not get one in time, mostly at once.
@@ -71,10 +71,10 @@ final class SignInQueue: Sendable {
     }
 
     /// Gives a slot back.
-    func leave(_ ticket: UInt64) {
+    func release(_ ticket: UInt64) {
         let now = self.now()
         let next = self.state.withLock { state in
-            state.queue.leave(ticket, at: now).flatMap { state.waiting.removeValue(forKey: $0) }
+            state.queue.release(ticket, at: now).flatMap { state.waiting.removeValue(forKey: $0) }
         }
         next?.resume(returning: .enters)
     }
@@ -100,7 +100,7 @@ final class SignInQueue: Sendable {
     private func cancel(_ ticket: UInt64) {
         let continuation = self.state.withLock { state in
             let continuation = state.waiting.removeValue(forKey: ticket)
-            if continuation != nil { _ = state.queue.leave(ticket, at: .zero) }
+            if continuation != nil { _ = state.queue.release(ticket, at: .zero) }
             return continuation
         }
         continuation?.resume(returning: .cancelled)

@@ -54,7 +54,7 @@ struct SlotQueue: Sendable {
     }
 
     /// A sign-in gives its slot back, or does not wait any longer; gives the one that has the slot now.
-    mutating func leave(_ ticket: UInt64, at now: Duration) -> UInt64? {
+    mutating func release(_ ticket: UInt64, at now: Duration) -> UInt64? {
         guard let began = self.active.removeValue(forKey: ticket) else {
             self.waiting.removeAll { $0.ticket == ticket }
             return nil

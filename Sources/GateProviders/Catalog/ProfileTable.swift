@@ -92,7 +92,7 @@ package enum ProfileTable {
         case .verifiedClaim(let personal):
             let list = personal.map { "`\($0)`" }.joined(separator: ", ")
             return
-                "true if the claim says that the address is verified, with `trust_email`, or for a personal account's "
+                "true if the claim marks the address as verified, with `trust_email`, or for a personal account's "
                 + "address of \(list)"
         }
     }
@@ -107,7 +107,7 @@ package enum ProfileTable {
             guard case .someNames = step else { return false }
             return true
         }
-        guard !isPartial else { return "false if only the last source answered" }
+        guard !isPartial else { return "false if only the last source has values" }
         return "true if the list is there and nothing had to be left out"
     }
 }

@@ -100,7 +100,7 @@ import Testing
     @Test(
         arguments: [
             (.openIDAttemptLost, ["Sign in again"]), (.openIDAttemptExpired, ["Sign in again"]),
-            (.sessionTransferCode, ["Sign in again"]), (.requestRefused, []),
+            (.sessionTransferCode, ["Sign in again"]), (.requestHeaderName, []),
             (.policyRefused, ["Sign in with another account", "Sign out", "Show my apps"]),
             (.policyGroupsUnknown, ["Sign in again", "Sign out", "Show my apps"]),
             (.providerDenied, ["Sign in with another account"]), (.requestCrossSite, []),

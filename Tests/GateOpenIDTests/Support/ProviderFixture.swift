@@ -100,7 +100,7 @@ struct ProviderFixture {
     }
 
     /// The code of the failure that ends a callback; nil for a sign-in.
-    func refusal(_ callback: Form, _ attempt: Attempt) async -> String? {
+    func rejection(_ callback: Form, _ attempt: Attempt) async -> String? {
         await self.failure(callback, attempt)?.code
     }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+internal import Foundation
 
-/// A folder that is gone when the last reference to it is.
-final class TemporaryFolder: Sendable {
-    let path: String
+/// A folder that is deleted with the last reference to it.
+package final class TemporaryFolder: Sendable {
+    /// The path of the folder.
+    package let path: String
 
-    init() throws {
+    /// Creates a new empty folder.
+    package init() throws {
         self.path = FileManager.default.temporaryDirectory.appending(path: "gatehouse-\(UUID())").path
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
     }
@@ -16,7 +18,7 @@ final class TemporaryFolder: Sendable {
     }
 
     /// The permission bits of a file below the folder.
-    func mode(_ name: String) throws -> Int? {
+    package func mode(_ name: String) throws -> Int? {
         let attributes = try FileManager.default.attributesOfItem(atPath: "\(self.path)/\(name)")
         return attributes[.posixPermissions] as? Int
     }
