@@ -64,7 +64,6 @@ let house: [(target: String, imports: [String])] = [
             "GateWire", "GateNet", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1",
         ]
     ),
-    ("GateConfiguration", ["GateProviders", "GatePolicy", "GateCore", "CLibYAML"]),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
     ("GateSessionStores", ["GateSessions", "GateCore", "GRDB"]),
     (
@@ -72,6 +71,14 @@ let house: [(target: String, imports: [String])] = [
         [
             "GateWire", "GateNet", "GateCore", "CNGHTTP2", "Crypto", "NIOCore", "NIOSSL", "NIOTLS",
             "SwiftASN1", "X509",
+        ]
+    ),
+    // It reads the file into the values that the modules before it define.
+    (
+        "GateConfiguration",
+        [
+            "GateProxy", "GateHTTP", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore", "CLibYAML",
+            "NIOCore",
         ]
     ),
     (

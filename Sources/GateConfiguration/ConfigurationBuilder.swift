@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateHTTP
 internal import GatePolicy
 internal import GateProviders
+internal import GateSessions
 
-/// Turns what was written into the configuration, and checks what concerns more than one place of the file.
+/// Builds the configuration from the file, and checks what depends on more than one part of it.
 struct ConfigurationBuilder {
     let draft: FileDraft
     let environment: [String: String]
 
-    /// The configuration; what is missing from it has been said in `reading`, whose errors decide whether it counts.
+    /// The configuration; missing parts have been reported in `reading`, whose errors decide whether it is used.
     func configuration(_ reading: inout DecodingContext) -> Configuration? {
         if let gateway = self.draft.gateway { GatewayCheck(gateway: gateway).check(&reading) }
         let providers = self.draft.providers ?? []
@@ -26,8 +28,10 @@ struct ConfigurationBuilder {
             store: self.draft.sessions?.store
                 ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
         )
-        sessions.idleTimeout = self.draft.sessions?.idleTimeout?.value ?? sessions.idleTimeout
-        sessions.lifetime = self.draft.sessions?.lifetime?.value ?? sessions.lifetime
+        sessions.lifetimes = SessionLifetimes(
+            idle: self.draft.sessions?.idleTimeout?.value ?? sessions.lifetimes.idle,
+            absolute: self.draft.sessions?.lifetime?.value ?? sessions.lifetimes.absolute
+        )
         let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
         var assertion = AssertionSettings(keysFolder: keys)
         assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
@@ -49,12 +53,10 @@ struct ConfigurationBuilder {
         settings.operations = draft.operations?.value ?? settings.operations
         settings.operationsHosts = draft.operationsHosts ?? []
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
-        if let hsts = draft.hsts {
-            settings.hsts = if case .time(let time) = hsts { time } else { nil }
-        }
+        settings.hsts = draft.hsts
         settings.secrets = draft.secrets
         settings.limits = draft.limits
-        settings.timeouts = draft.timeouts
+        settings.limits.connections.exempt = settings.trustedProxies
         settings.drain = draft.drain
         return settings
     }
@@ -72,21 +74,21 @@ struct ConfigurationBuilder {
         return settings
     }
 
-    /// That each provider would accept its callback; one with a server of its own is not known to refuse anything.
+    /// Checks that each provider would accept its callback; nothing is known of self-hosted servers.
     private func checkRedirects(_ providers: [Named<ProviderDraft>], _ reading: inout DecodingContext) {
         guard let publicURL = self.draft.gateway?.publicURL else { return }
         self.warnOfPostedCallbacks(providers, publicURL, &reading)
         for provider in providers where provider.value.baseURL == nil {
-            guard let type = provider.value.type, let complaint = type.redirects.rejection(of: publicURL.value)
+            guard let type = provider.value.type, let reason = type.redirects.rejection(of: publicURL.value)
             else {
                 continue
             }
             let callback = publicURL.value.callback(of: provider.name)
-            reading.error("\(type.title) would refuse the callback \(callback): \(complaint)", at: publicURL.mark)
+            reading.error("\(type.title) would reject the callback \(callback): \(reason)", at: publicURL.mark)
         }
     }
 
-    /// Without https a browser does not send the attempt's cookie along with a form from the provider's site.
+    /// Without https, browsers do not send the cookie of the sign-in attempt with a form post from the provider's site.
     private func warnOfPostedCallbacks(
         _ providers: [Named<ProviderDraft>],
         _ publicURL: Located<Origin>,
@@ -95,7 +97,7 @@ struct ConfigurationBuilder {
         guard !publicURL.value.isSecure else { return }
         for provider in providers where provider.value.responseMode?.value == .formPost {
             guard let mark = provider.value.responseMode?.mark else { continue }
-            let message = "form_post needs a public_url with https, unless the provider is on this machine too"
+            let message = "form_post needs a public_url with https, unless the provider is on this host too"
             reading.warning(message, at: mark)
         }
     }

@@ -7,15 +7,15 @@ package enum ConfigurationFile {
     /// U+FEFF as UTF-8.
     static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// Reads the file at `path` and everything that it names.
+    /// Reads the file at `path` and the files that it names.
     ///
     /// - Parameters:
-    ///   - path: The file, as messages shall name it.
-    ///   - environment: What `${env:NAME}` and `$STATE_DIRECTORY` look into.
-    /// - Returns: The values, or why there are none.
+    ///   - path: The file, as messages name it.
+    ///   - environment: The variables for `${env:NAME}` and `$STATE_DIRECTORY`.
+    /// - Returns: The values, or the errors.
     package static func load(path: String, environment: [String: String]) -> ConfigurationResult {
         let bounds = YAMLComposer.Bounds()
-        let problem: String
+        let failure: String
         switch FileAccess.system.read(path, limit: bounds.bytes) {
         case .bytes(let bytes):
             let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
@@ -32,23 +32,23 @@ package enum ConfigurationFile {
                 diagnostics: read.diagnostics + warnings,
                 files: [path] + read.files
             )
-        case .missing: problem = "there is no file \(Scalar.quoted(path, limit: 4096)); name another with --config"
-        case .unreadable: problem = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
-        case .tooLarge: problem = "the file \(Scalar.quoted(path)) is larger than \(bounds.bytes >> 20) MiB"
+        case .missing: failure = "there is no file \(Scalar.quoted(path, limit: 4096)); choose another with --config"
+        case .unreadable: failure = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
+        case .tooLarge: failure = "the file \(Scalar.quoted(path)) is larger than \(bounds.bytes >> 20) MiB"
         }
-        let diagnostic = Diagnostic(.error, problem, at: nil)
+        let diagnostic = Diagnostic(.error, failure, at: nil)
         return ConfigurationResult(configuration: nil, diagnostics: [diagnostic], files: [path])
     }
 
-    /// Reads a file whose bytes are at hand; the result's `files` are then those that it names.
+    /// Reads the bytes of a file; the `files` of the result are those that it names.
     ///
     /// - Parameters:
     ///   - bytes: The text of the file.
-    ///   - name: The file, as messages shall name it.
-    ///   - folder: Where relative paths in it start.
-    ///   - environment: What `${env:NAME}` and `$STATE_DIRECTORY` look into.
-    ///   - files: Reads what the file names.
-    /// - Returns: The values, or why there are none.
+    ///   - name: The file, as messages name it.
+    ///   - folder: The folder for relative paths in it.
+    ///   - environment: The variables for `${env:NAME}` and `$STATE_DIRECTORY`.
+    ///   - files: Reads the files that it names.
+    /// - Returns: The values, or the errors.
     package static func parse(
         bytes: [UInt8],
         name: String,
@@ -56,7 +56,7 @@ package enum ConfigurationFile {
         environment: [String: String],
         files: FileAccess = .system
     ) -> ConfigurationResult {
-        // Some editors put a byte order mark before UTF-8, which says nothing: RFC 3629 §6.
+        // Some editors write a byte order mark before UTF-8, which has no meaning: RFC 3629 §6.
         let bytes = bytes.starts(with: Self.byteOrderMark) ? Array(bytes.dropFirst(Self.byteOrderMark.count)) : bytes
         var reading = DecodingContext(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
         let configuration = self.configuration(bytes, environment, &reading)

@@ -3,24 +3,24 @@
 internal import Foundation
 package import GateCore
 
-/// Reads the files that a configuration names; passed in, so that a test needs none.
+/// Reads the files that a configuration names; a parameter, so that tests need no files.
 package struct FileAccess: Sendable {
-    /// What became of reading one file.
+    /// The result of reading one file.
     package enum Outcome: Sendable, Hashable {
         /// The whole content.
         case bytes([UInt8])
         /// There is no such file.
         case missing
-        /// There is something, but it cannot be read as a file.
+        /// It exists, but cannot be read as a file.
         case unreadable
-        /// The file has more bytes than were asked for.
+        /// The file is larger than the limit.
         case tooLarge
     }
 
     private let body: @Sendable (String, Int) -> Outcome
     private let modes: @Sendable (String) -> FileMode?
 
-    /// Access through `read`, which is told a path and the most bytes to return, and `mode`.
+    /// Access through `read`, which gets a path and the maximum number of bytes, and `mode`.
     package init(
         _ read: @escaping @Sendable (String, Int) -> Outcome,
         mode: @escaping @Sendable (String) -> FileMode? = { _ in nil }
@@ -56,7 +56,7 @@ package struct FileAccess: Sendable {
     /// The folder in which the program was started.
     static var workingFolder: String { FileManager.default.currentDirectoryPath }
 
-    /// An absolute path stays; a relative one is taken from `folder`.
+    /// An absolute path is unchanged; a relative one is resolved against `folder`.
     static func resolve(_ path: String, in folder: String) -> String {
         guard !path.hasPrefix("/"), !folder.isEmpty else { return path }
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"

@@ -25,8 +25,8 @@ package struct PinSet: Sendable, Hashable {
     package enum Expired: String, Sendable, CaseIterable {
         /// As in mode `report`.
         case report
-        /// Every connection is refused.
-        case refuse
+        /// Every connection is rejected.
+        case reject
     }
 
     /// What a set demands at a point in time.
@@ -72,7 +72,7 @@ package struct PinSet: Sendable, Hashable {
     /// What the set demands now.
     package func demand(at now: Instant) -> Demand {
         guard let expires, now >= expires else { return self.mode == .enforce ? .enforce : .report }
-        return self.expired == .refuse ? .refuse : .report
+        return self.expired == .reject ? .refuse : .report
     }
 }
 

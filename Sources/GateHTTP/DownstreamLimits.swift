@@ -3,8 +3,8 @@
 package import GateWire
 package import NIOCore
 
-/// Bounds on a client connection; the defaults are those of the documentation.
-package struct DownstreamLimits: Sendable {
+/// Limits and time-outs of a client connection.
+package struct DownstreamLimits: Sendable, Hashable {
     /// Bounds on request heads.
     package var head = HeadLimits.request
     /// From accept to the end of the TLS handshake, whatever arrives.

@@ -5,7 +5,7 @@ internal import NIOCore
 /// The way of one event loop to an app, over one target or several; confined to that loop.
 package final class Upstream {
     /// What the configuration says.
-    package let plan: UpstreamPlan
+    package let settings: UpstreamSettings
     private let setting: UpstreamEnvironment
     private let pools: [any UpstreamPool]
     /// The only pool, which needs no choice and no look at the clock; nil if there are several.
@@ -18,35 +18,36 @@ package final class Upstream {
     /// A way without connections.
     ///
     /// - Parameters:
-    ///   - plan: Where it leads, and how.
+    ///   - upstream: Where it leads, and how.
     ///   - setting: What it shares with the rest of its loop.
     ///   - health: The word of the health checks on each target; empty if there are none.
-    package init(_ plan: UpstreamPlan, setting: UpstreamEnvironment, health: [TargetHealth] = []) {
-        self.plan = plan
+    package init(_ upstream: LoadedUpstream, setting: UpstreamEnvironment, health: [TargetHealth] = []) {
+        let settings = upstream.settings
+        self.settings = settings
         self.setting = setting
-        self.health = health.count == plan.targets.count ? health : []
-        let outcomes = plan.targets.map { _ in TargetOutcomes() }
+        self.health = health.count == settings.targets.count ? health : []
+        let outcomes = settings.targets.map { _ in TargetOutcomes() }
         // The last target is never left out, so how its requests go matters to nobody.
-        let isWatched = plan.targets.count > 1 && plan.ejection != nil
+        let isWatched = settings.targets.count > 1 && settings.ejection != nil
         self.outcomes = outcomes
-        self.pools = zip(plan.targets, outcomes).map { target, outcomes in
-            Upstream.pool(for: target, plan: plan, setting: setting, outcomes: isWatched ? outcomes : nil)
+        self.pools = zip(settings.targets, outcomes).map { target, outcomes in
+            Upstream.pool(for: target, of: upstream, setting: setting, outcomes: isWatched ? outcomes : nil)
         }
         self.only = self.pools.count == 1 ? self.pools.first as? HTTP1Pool : nil
-        self.targets = LoadBalancer(plan)
-        self.budget = RetryBudget(percent: plan.retry.budget, now: .now())
+        self.targets = LoadBalancer(settings)
+        self.budget = RetryBudget(percent: settings.retry.budget, now: .now())
     }
 
-    /// The connections to one target of a plan.
+    /// The connections to one target of a settings.
     static func pool(
-        for target: UpstreamAddress,
-        plan: UpstreamPlan,
+        for target: UpstreamTarget,
+        of upstream: LoadedUpstream,
         setting: UpstreamEnvironment,
         outcomes: TargetOutcomes?
     ) -> any UpstreamPool {
-        let connector = UpstreamConnector(to: target, plan: plan, setting: setting)
-        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: plan.limits, outcomes: outcomes) }
-        return HTTP1Pool(connector, limits: plan.limits, outcomes: outcomes)
+        let connector = UpstreamConnector(to: target, of: upstream, setting: setting)
+        guard !target.isHTTP2 else { return HTTP2Pool(connector, limits: upstream.settings.limits, outcomes: outcomes) }
+        return HTTP1Pool(connector, limits: upstream.settings.limits, outcomes: outcomes)
     }
 
     /// Finds a way for a request; `sink` is told, now or later, that it is ready or that there is none.
@@ -61,7 +62,7 @@ package final class Upstream {
             only.lease(to: sink)
             return 0
         }
-        let index = self.pick(key: self.plan.balance == .sticky ? key() : 0, avoiding: nil)
+        let index = self.pick(key: self.settings.balance == .sticky ? key() : 0, avoiding: nil)
         self.pools[index].lease(to: sink, fresh: false)
         return index
     }
@@ -80,7 +81,8 @@ package final class Upstream {
         wasReused: Bool,
         bodyBegan: Bool
     ) -> Bool {
-        guard self.plan.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan) else {
+        guard self.settings.retry.allows(problem, method: call.method, wasReused: wasReused, bodyBegan: bodyBegan)
+        else {
             return false
         }
         // A request that no app has seen adds nothing to the load of the other targets, so it needs no budget.
@@ -106,7 +108,7 @@ package final class Upstream {
         avoiding target: Int,
         after problem: UpstreamFailure
     ) -> Int {
-        let session = self.plan.balance == .sticky ? key() : 0
+        let session = self.settings.balance == .sticky ? key() : 0
         let index = self.pick(key: session, avoiding: target, isGone: problem.isUnreachable)
         self.pools[index].lease(to: sink, fresh: true)
         return index
@@ -145,7 +147,7 @@ package final class Upstream {
                 let span = self.targets.eject(index, after: failures, isBrief: outcomes.isOnlyUnreachable, at: now)
             else { continue }
             self.outcomes[index].forget()
-            self.setting.report(.ejected(self.plan.targets[index], failures: failures, span: span))
+            self.setting.report(.ejected(self.settings.targets[index], failures: failures, span: span))
         }
     }
 }
@@ -155,7 +157,7 @@ package final class Upstream {
 /// How one target of an upstream is.
 package struct TargetStatus: Sendable, Hashable {
     /// The target.
-    package var target: UpstreamAddress
+    package var target: UpstreamTarget
     /// Whether the health checks say that it is there; true if there are none.
     package var isUp: Bool
     /// On how many event loops it is left out because it failed.
@@ -166,7 +168,7 @@ package struct TargetStatus: Sendable, Hashable {
     package var load: TargetLoad
 
     /// What one loop says of a target.
-    package init(_ target: UpstreamAddress, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
+    package init(_ target: UpstreamTarget, isUp: Bool, isEjected: Bool = false, load: TargetLoad = TargetLoad()) {
         self.target = target
         self.isUp = isUp
         self.ejections = isEjected ? 1 : 0
@@ -191,9 +193,9 @@ extension Upstream {
     package var status: [TargetStatus] {
         let now = NIODeadline.now()
         if self.pools.count > 1 { self.look(at: now) }
-        return self.plan.targets.indices.map { index in
+        return self.settings.targets.indices.map { index in
             TargetStatus(
-                self.plan.targets[index],
+                self.settings.targets[index],
                 isUp: self.health.isEmpty || self.health[index].isUp,
                 isEjected: self.targets.ejectedUntil(index, at: now) != nil,
                 load: self.pools[index].load

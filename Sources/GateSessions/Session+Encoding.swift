@@ -5,7 +5,7 @@ internal import GateCore
 extension Session {
     private static let version: Int64 = 1
 
-    /// The plain text of a record: JSON with a version; `lastSeen` is not in it, since it changes without resealing.
+    /// The plain text of a record: JSON with a version; `lastSeen` is not in it, since it changes without sealing again.
     var encoded: [UInt8] {
         var members: [String: JSON] = [
             "v": .int(Session.version), "id": .string(self.id), "family": .string(self.family),
@@ -18,7 +18,7 @@ extension Session {
         return JSON.object(members).encoded
     }
 
-    /// Reads what ``encoded`` gave; nil for anything else, a newer version included.
+    /// Parses what ``encoded`` returned; nil for anything else, a newer version included.
     init?(encoded: [UInt8], lastSeen: Instant) {
         guard let json = try? JSON(parsing: encoded, depth: 4), json["v"]?.integer == Session.version else {
             return nil

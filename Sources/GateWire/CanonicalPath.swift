@@ -76,6 +76,16 @@ package enum CanonicalPath: Sendable {
 }
 
 extension CanonicalPath {
+    /// The spelling by which requests for a path of the configuration file are matched.
+    ///
+    /// - Parameter path: A path that starts with `/` and holds no control character, space, `?` or `#`.
+    /// - Returns: The path as routes and rules have to spell it.
+    /// - Throws: The rejection of every request for the path.
+    package static func matched(ofConfigured path: String) throws(WireRejection) -> String {
+        let canonical = try PathCanonicalizer.canonical(Array(path.utf8))
+        return String(decoding: PathCanonicalizer.matched(canonical) ?? canonical, as: UTF8.self)
+    }
+
     /// The path of a URL or path in a field such as `Destination`, as routes are matched.
     ///
     /// RFC 4918 §8.3. The app gets the received field, so its path must be canonical except for escapes.

@@ -76,7 +76,7 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     case caching
     /// `Set-Cookie`
     case setCookie
-    /// A name that only the gateway may set towards an app, or towards a browser.
+    /// A name that only the gateway may set, in requests to apps and responses to clients.
     case managed
     /// A name with `_`, `.` or another character that is not a letter, digit or `-`, which app servers may map to `-`.
     case irregular

@@ -63,6 +63,17 @@ package enum PathReadings {
         return nil
     }
 
+    /// Whether app servers see in a canonical path nothing but the path itself, or the same with every escape decoded.
+    ///
+    /// On a route for any other path each request would be rejected, since a server could read it as one of no route.
+    package static func isUnambiguous(_ path: String) -> Bool {
+        guard let readings = self.all(of: Array(path.utf8)) else { return false }
+        let decoded = Array(PathNormalization.decoded(path).utf8)
+        return readings.allSatisfy { reading in
+            reading.isDecoded ? reading.path == decoded : reading.path.elementsEqual(path.utf8)
+        }
+    }
+
     /// Adds what a step makes of each path; false when there are too many.
     private static func extend(_ states: inout Set<[UInt8]>, by step: ([UInt8]) -> [UInt8]) -> Bool {
         for state in states {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The method of a request: any token but `CONNECT`, `TRACE`, `TRACK` and `PRI`, in any case of letters.
+/// The method of a request: any token but `CONNECT`, `TRACE`, `TRACK` and `PRI`, in any letter case.
 ///
 /// RFC 9110 §9.
 package enum RequestMethod: Sendable, Hashable {
@@ -26,7 +26,7 @@ package enum RequestMethod: Sendable, Hashable {
     /// The methods that are never forwarded: they open a tunnel or return the received head.
     private static let forbidden: Set<String> = ["CONNECT", "TRACE", "TRACK", "PRI"]
 
-    /// Whether a token is a method that is never forwarded, in any case of letters.
+    /// Whether a token is a method that is never forwarded, in any letter case.
     static func isForbidden(_ token: String) -> Bool { self.forbidden.contains(token.uppercased()) }
 
     /// Parses a token; nil for a method that is never forwarded, and for a common one in another letter case.

@@ -21,7 +21,7 @@ ENVIRONMENT = {"BENCH_GATEWAY_SECRET": "a secret that only a benchmark has", "BE
 # Limits that would end or slow a measurement; for each key the first value that the program accepts is used.
 GENEROUS = [
     (("gateway", "limits", "connections"), 60000),
-    (("gateway", "limits", "connections_per_address"), 0),
+    (("gateway", "limits", "connections_per_client_ip"), 0),
     (("gateway", "limits", "requests_per_connection"), 1000000000),
     (("gateway", "limits", "requests_per_connection"), 1000000),
     (("gateway", "limits", "sign_ins_per_minute"), 0),

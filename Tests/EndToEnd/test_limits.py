@@ -204,7 +204,7 @@ def gone(wire):
 @pytest.mark.parametrize("limit", [256, 44])
 def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
     """400 idle clients with few descriptors; a user without an open connection signs in and is served."""
-    gateway = make({"connections_per_address": 0}, {"request_head": "5m"}, descriptors=limit)
+    gateway = make({"connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=limit)
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     idle = []
@@ -225,7 +225,7 @@ def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
 
 def test_connections_of_one_client_ip_have_a_limit(make, hold):
     """256 by default; another client IP is not affected, and a trusted proxy has no limit."""
-    gateway = make({"connections_per_address": 3}, trusted_proxies=["127.0.0.9"])
+    gateway = make({"connections_per_client_ip": 3}, trusted_proxies=["127.0.0.9"])
     opened = hold(gateway, 3) + wires(gateway, 6, "127.0.0.9")
     assert not served(gateway.port)
     assert served(gateway.port, "127.0.0.2")
@@ -237,7 +237,7 @@ def test_connections_of_one_client_ip_have_a_limit(make, hold):
 
 
 def test_u_06_a_client_at_its_limit_loses_its_longest_idle_connection(make):
-    gateway = make({"connections_per_address": 3})
+    gateway = make({"connections_per_client_ip": 3})
     others = wires(gateway, 3, "127.0.0.2")
     own = wires(gateway, 3)
     new = wires(gateway, 1)
@@ -404,7 +404,7 @@ def client_hello():
 
 def test_a_thousand_slow_clients_do_not_keep_others_out(make):
     """S-56 both ways: quick clients are served all the time."""
-    gateway = make({"connections_per_address": 0}, SLOW)
+    gateway = make({"connections_per_client_ip": 0}, SLOW)
     slow = [Wire(gateway.port) for _ in range(1000)]
     for wire in slow:
         wire.send(b"GET /public/slow HTTP/1.1\r\nHost: gate.loc")
@@ -421,7 +421,7 @@ def test_a_thousand_slow_clients_do_not_keep_others_out(make):
 
 def test_running_out_of_descriptors_does_not_spin(make):
     """R-22: with 256 descriptors and more clients than that; recovery by itself, and the failures are counted."""
-    gateway = make({"connections": 10_000, "connections_per_address": 0}, {"request_head": "5m"}, descriptors=256)
+    gateway = make({"connections": 10_000, "connections_per_client_ip": 0}, {"request_head": "5m"}, descriptors=256)
     clients = []
     for _ in range(500):
         wire = socket.socket()
@@ -550,7 +550,7 @@ def test_a_blocked_event_loop_is_reported(make):
 
 def test_many_sign_ins_do_not_slow_down_signed_in_users(make, realm):
     """R-23: sign-ins as fast as they can be started, from one client IP and from many behind a proxy."""
-    gateway = make({"connections_per_address": 0}, trusted_proxies=["127.0.0.1"])
+    gateway = make({"connections_per_client_ip": 0}, trusted_proxies=["127.0.0.1"])
     ada = Browser(gateway)
     assert ada.sign_in("mock", "/x").status == 200
     cookie = "; ".join(f"{name}={value}" for name, value in ada.cookies[gateway.host].items())
@@ -603,7 +603,7 @@ def test_twenty_thousand_idle_connections(make):
         pytest.skip(f"this machine allows {need} descriptors")
     try:
         gateway = make(
-            {"connections": 25_000, "connections_per_address": 0, "memory": "8GiB"},
+            {"connections": 25_000, "connections_per_client_ip": 0, "memory": "8GiB"},
             {"request_head": "5m", "idle": "5m"},
             descriptors=need,
         )

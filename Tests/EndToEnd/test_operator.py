@@ -288,7 +288,7 @@ def test_y_14_marks_of_proxies_in_front_are_kept(looping):
 def test_y_14_check_warns_of_an_upstream_that_is_the_gateway(looping):
     result = run("check", "--config", looping.path)
     assert result.returncode == 0
-    own = f"'http://127.0.0.1:{looping.port}' is this gateway itself, so requests would come back"
+    own = f"'http://127.0.0.1:{looping.port}' is this gateway itself, so requests would loop"
     assert result.stderr.count(own) == 2
 
 
@@ -312,10 +312,10 @@ def test_x_13_check_and_start_warn_of_files_that_others_can_read_or_change(autho
     for path_of, mode in ((secret, 0o644), (key, 0o604), (database, 0o644), (path, 0o666)):
         os.chmod(path_of, mode)
     output = run("check", "--config", path).stderr
-    assert f"'{secret}' holds a secret and has mode 644, so every user of this machine can read it" in output
-    assert f"'{key}' holds a private key and has mode 604, so every user of this machine can read it" in output
-    assert f"the session database '{database}' has mode 644, so others than its owner have access" in output
-    assert f"'{path}' has mode 666, so every user of this machine can change who may enter which app" in output
+    assert f"'{secret}' holds a secret and has mode 644, so every user of this host can read it" in output
+    assert f"'{key}' holds a private key and has mode 604, so every user of this host can read it" in output
+    assert f"the session database '{database}' has mode 644, so users other than its owner have access" in output
+    assert f"'{path}' has mode 666, so every user of this host can change who may access which app" in output
     assert output.count("warning: ") == 4
     gateway = Gateway(tmp_path / "gateway", {"mock": oidc("https://id.example.com")}, {
         "a": {"path": "/", "upstream": "http://127.0.0.1:9", "allow": "signed_in"}

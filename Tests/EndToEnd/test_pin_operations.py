@@ -367,7 +367,7 @@ def test_expired_pins_report_or_reject_as_configured(place, server, realm, tmp_p
         assert host["mode"] == "enforce" and host["demand"] == "report" and host["expires"] == "2026-01-01"
         assert [event["severity"] for event in events(gateway, "pin.expiring")] == ["critical"]
         assert gateway.metric("gatehouse_pin_set_days_left") < 0
-        past["tls"]["pins"]["on_expiry"] = "refuse"
+        past["tls"]["pins"]["on_expiry"] = "reject"
         reload(gateway)
         before = len(server.connections)
         page, _ = sign_in(gateway)
@@ -384,7 +384,7 @@ def test_expired_pins_that_matched_are_reported_as_a_bypass(place, realm, tmp_pa
 
 def test_check_reports_expired_pins(place, server, tmp_path):
     issuer = server.realm("expired").issuer
-    for mode, words in {"report": "a mismatch is only noted", "refuse": "every connection is refused"}.items():
+    for mode, words in {"report": "a mismatch is only noted", "reject": "every connection is refused"}.items():
         provider = pinned(issuer, place.ca, place.leaf.pin, STRANGER, expires="2020-01-01", on_expiry=mode)
         result = check(tmp_path, provider)
         assert f"warning: provider 'staff': the pins have expired on 2020-01-01, so {words}" in result.stderr

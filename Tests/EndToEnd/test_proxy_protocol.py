@@ -39,7 +39,7 @@ def own_gateway(tmp_path_factory, provider_server):
         folder,
         {"mock": oidc(provider_server.realm("balanced").issuer)},
         apps,
-        gateway={"timeouts": {"handshake": "1s"}, "limits": {"connections_per_address": 3}},
+        gateway={"timeouts": {"handshake": "1s"}, "limits": {"connections_per_client_ip": 3}},
         listeners=[
             {"address": f"127.0.0.1:{ports[0]}", "proxy_protocol": near},
             {

@@ -64,7 +64,7 @@ def files(tmp_path_factory):
 def entries(recorder, h2_app, files):
     address = recorder.address
     base = {"upstream": address, "allow": "signed_in"}
-    slow = {"targets": [address], "timeouts": {"answer": "1s", "idle": "1s"}}
+    slow = {"targets": [address], "timeouts": {"response": "1s", "idle": "1s"}}
     old = "https://new.example.com/old/"
     return {
         "plain": {**base, "path": "/", "public": ["/"]},
@@ -85,7 +85,7 @@ def entries(recorder, h2_app, files):
             "public": ["/one/"],
         },
         "fixed": {
-            "answer": {"status": 410, "body": "<p>Gone fishing", "content_type": "text/html; charset=utf-8"}, "path": "/fixed",
+            "response": {"status": 410, "body": "<p>Gone fishing", "content_type": "text/html; charset=utf-8"}, "path": "/fixed",
             "allow": "signed_in", "public": ["/fixed/open/"], "response_headers": EDITS["response_headers"],
         },
         "down": {**base, "path": "/down", "maintenance": True, "public": ["/down/open/"]},

@@ -229,7 +229,7 @@ def test_an_invalid_response_is_a_502(name, start_gateway, server):
     act = REJECTED[name]
     app = server(lambda connection, stream: act(connection, stream) if stream.get(":path") == "/bad"
                  else echo(connection, stream))
-    gateway = start_gateway({"targets": [app.address], "timeouts": {"answer": "2s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"response": "2s"}})
     response = request(gateway.port, "/bad", fields=[("Accept", "text/html")])
     # A pushed response is refused, and the one to the request never comes.
     assert response.status == (504 if name == "push" else 502) and response.get("content-type").startswith("text/html")
@@ -372,9 +372,9 @@ def test_nginx_over_h2(start_gateway, tmp_path):
 
 
 def test_a_late_response_is_cancelled(start_gateway, server):
-    """`timeouts.answer` applies to each stream; the app gets CANCEL."""
+    """`timeouts.response` applies to each stream; the app gets CANCEL."""
     app = server(lambda connection, stream: None)
-    gateway = start_gateway({"targets": [app.address], "timeouts": {"answer": "1s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"response": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/x").status == 504 and time.monotonic() - began < 4
     eventually(lambda: app.requests[0].reset == 8, "the stream is cancelled")

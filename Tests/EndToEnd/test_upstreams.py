@@ -99,7 +99,7 @@ def test_r_33_a_flapping_target_is_ejected_and_comes_back(start_gateway, apps):
     """R-33: after five failures in a row a target is ejected for a while and returns."""
     good, bad = apps(2)
     bad.script("/", responds(BUSY, close=False))
-    gateway = start_gateway({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "longest": "2s"}})
+    gateway = start_gateway({"targets": [good.address, bad.address], "eject": {"failures": 5, "time": "1s", "max_time": "2s"}})
     with Wire(gateway.port) as wire:
 
         def get():
@@ -296,7 +296,7 @@ def test_events_come_as_they_are_sent(start_gateway, apps):
         return True
 
     app.script("/", act)
-    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "5s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "response": "5s"}})
     with Wire(gateway.port, timeout=5) as wire:
         wire.send(b"GET /events HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
         for index in range(3):
@@ -308,7 +308,7 @@ def test_events_come_as_they_are_sent(start_gateway, apps):
 
 
 def test_other_responses_may_not_pause(start_gateway, apps):
-    """`timeouts.idle` and `timeouts.answer` cancel a response that stops, unless the app is `streaming`."""
+    """`timeouts.idle` and `timeouts.response` cancel a response that stops, unless the app is `streaming`."""
     (app, ) = apps(1)
     held = threading.Event()
     app.script("/never", lambda connection, request: held.wait(20) and False)
@@ -317,7 +317,7 @@ def test_other_responses_may_not_pause(start_gateway, apps):
         lambda connection, request: connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
         or (held.wait(20) and False),
     )
-    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "answer": "1s"}})
+    gateway = start_gateway({"targets": [app.address], "timeouts": {"idle": "1s", "response": "1s"}})
     began = time.monotonic()
     assert request(gateway.port, "/never").status == 504
     with Wire(gateway.port) as wire:

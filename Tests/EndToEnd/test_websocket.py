@@ -49,9 +49,9 @@ def apps(echo, scripted):
                   "upstream": {"targets": [echo], "timeouts": {"tunnel": "500ms"}}},
         "none": {"path": "/none/", "upstream": scripted, "allow": "signed_in", "websocket": False, "public": ["/none/"]},
         "events": {"path": "/events/", "allow": "signed_in", "public": ["/events/"],
-                   "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "answer": "500ms"}}},
+                   "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "response": "500ms"}}},
         "polls": {"path": "/polls/", "allow": "signed_in", "public": ["/polls/"], "streaming": True,
-                  "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "answer": "500ms"}}},
+                  "upstream": {"targets": [scripted], "timeouts": {"idle": "500ms", "response": "500ms"}}},
     }
 
 

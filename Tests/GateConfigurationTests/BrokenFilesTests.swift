@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `a broken file is refused with what is wrong where and what to do`(name: String) throws {
+    func `a broken file is rejected with the error, its location and what to do`(name: String) throws {
         let file = Fixture.brokenFiles.appendingPathComponent(name)
         let text = try String(contentsOf: file, encoding: .utf8)
         let wanted = try String(contentsOf: file.deletingPathExtension().appendingPathExtension("txt"), encoding: .utf8)

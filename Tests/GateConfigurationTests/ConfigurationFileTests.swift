@@ -3,6 +3,8 @@
 import GateCore
 import GatePolicy
 import GateProviders
+import GateProxy
+import GateSessions
 import Testing
 
 @testable import GateConfiguration
@@ -19,8 +21,8 @@ import Testing
         #expect(gateway.trustedProxies == [])
         #expect(gateway.secrets == nil)
         #expect(configuration.sessions.store == .sqlite(path: "./state/sessions.db"))
-        #expect(configuration.sessions.idleTimeout == .seconds(43_200))
-        #expect(configuration.sessions.lifetime == .seconds(604_800))
+        #expect(configuration.sessions.lifetimes.idle == .seconds(43_200))
+        #expect(configuration.sessions.lifetimes.absolute == .seconds(604_800))
         #expect(configuration.assertion == AssertionSettings(keysFolder: "./state/keys"))
         #expect(configuration.assertion.lifetime == .seconds(120))
         let app = try #require(configuration.apps.first)
@@ -82,7 +84,7 @@ import Testing
         #expect(result.files == ["/run/secrets/good", "/etc/gatehouse/private/ca.pem"])
     }
 
-    @Test func `a provider keeps all that the file says`() throws {
+    @Test func `a provider keeps everything of the file`() throws {
         let text = Fixture.smallest(
             provider: """
                   google:
@@ -131,7 +133,7 @@ import Testing
         #expect(app.route.origin.description == "http://notes.localhost:8443")
         #expect(app.route.path == "/team")
         #expect(app.route.audience == "http://notes.localhost:8443/team")
-        #expect(app.upstream?.targets == [UpstreamTarget(place: .unix(path: "/run/notes.sock"))])
+        #expect(app.upstream?.targets == [.unix(path: "/run/notes.sock")])
         var ann = AccessEntry(line: 11)
         ann.email = EmailAddress("ann@example.com")
         var other = AccessEntry(line: 11)
@@ -150,14 +152,16 @@ import Testing
         )
     }
 
-    @Test func `a default listener also keeps the operations address off it`() {
+    @Test func `the operations listener cannot have the address of a default listener either`() {
         let messages = Fixture.messages(Fixture.smallest(gateway: "  operations: 127.0.0.1:8080"))
         #expect(
-            messages == ["'127.0.0.1:8080' cannot be both a listener and the operations address, which is never public"]
+            messages == [
+                "'127.0.0.1:8080' cannot be the address of a listener and of the operations listener, which is never public"
+            ]
         )
     }
 
-    @Test func `memory keeps sessions too, and an idle time beyond the lifetime is pointed out`() throws {
+    @Test func `sessions can be in memory, and an idle time beyond the lifetime is a warning`() throws {
         let text = Fixture.smallest(rest: "sessions: { store: \"memory:\", idle_timeout: 8d }")
         #expect(try Fixture.configuration(text).sessions.store == .memory)
         let longer = Fixture.smallest(rest: "sessions: { idle_timeout: 8d, lifetime: 7d }")
@@ -173,7 +177,7 @@ import Testing
         #expect(result.configuration == nil)
     }
 
-    @Test func `what is wrong inside of an anchor is said once`() {
+    @Test func `an error inside of an anchor is reported once`() {
         let text = Fixture.smallest(
             app:
                 "    headers: &h { X-A: nobody }\n"
@@ -196,17 +200,17 @@ import Testing
         )
     }
 
-    @Test func `a file that is not there is said to be missing`() {
+    @Test func `a missing file is reported as missing`() {
         let result = ConfigurationFile.load(path: "/nonexistent/providers.yaml", environment: [:])
         #expect(
             result.diagnostics.map(\.rendered) == [
-                "error: there is no file '/nonexistent/providers.yaml'; name another with --config"
+                "error: there is no file '/nonexistent/providers.yaml'; choose another with --config"
             ]
         )
         #expect(result.files == ["/nonexistent/providers.yaml"])
     }
 
-    @Test func `ten thousand apps are read, and ten thousand wrong ones are refused`() {
+    @Test func `ten thousand apps are read, and ten thousand invalid ones are rejected`() {
         let apps = (0..<10_000).map { index in
             "  app\(index):\n    host: app\(index).example.com\n    path: /team\(index % 50)/\n"
                 + "    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    providers: [stafff]\n"
@@ -236,7 +240,9 @@ import Testing
         ])
     func `a provider without challenge and nonce is warned of`(keys: String, isWarned: Bool) {
         let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
-        #expect(messages.contains { $0.hasPrefix("without PKCE and nonce a stolen code") } == isWarned)
+        #expect(
+            messages.contains { $0.hasPrefix("without PKCE and nonce an attacker can use a stolen code") } == isWarned
+        )
         #expect(messages.count == (isWarned ? 1 : 0))
     }
 
@@ -252,7 +258,7 @@ import Testing
         #expect(!result.diagnostics.contains { $0.rendered.contains(value) })
     }
 
-    @Test func `a long text in the place of a key is no path and not shown`() {
+    @Test func `a long text in place of a key is not read as a path and not shown`() {
         let key = String(repeating: "MIGTAgEA", count: 30)
         let result = Fixture.parse(Fixture.smallest(provider: "    private_key: \(key)"))
         #expect(result.diagnostics.map(\.message) == ["this holds no PEM text; it starts with '-----BEGIN'"])
@@ -260,13 +266,13 @@ import Testing
     }
 
     @Test(arguments: ["email", "preferred_username", "upn"])
-    func `an id that can change hands is warned of`(claim: String) {
+    func `an id that can be reassigned is warned of`(claim: String) {
         let profile = "    profile: { subject: \"id_token:/\(claim)\" }"
         let messages = Fixture.messages(Fixture.smallest(provider: profile))
-        #expect(messages.count == 1 && messages.first?.hasPrefix("'\(claim)' can change hands") == true)
+        #expect(messages.count == 1 && messages.first?.hasPrefix("'\(claim)' can be reassigned") == true)
     }
 
-    @Test func `an entry that denies a group says whom it shuts out`() {
+    @Test func `an entry that denies a group names the providers whose users it denies`() {
         let text = """
             gateway: { public_url: "https://gate.example.com" }
             providers:
@@ -275,7 +281,7 @@ import Testing
             apps: { wiki: { upstream: "http://h", allow: signed_in, deny: [{ group: contractors }] } }
             """
         let messages = Fixture.messages(text)
-        #expect(messages.count == 1 && messages.first?.hasPrefix("nobody of google can enter") == true)
+        #expect(messages.count == 1 && messages.first?.hasPrefix("every user of google is denied") == true)
     }
 
     @Test func `leeway and algorithms of ID tokens are read, within bounds`() throws {
@@ -284,7 +290,10 @@ import Testing
         #expect(provider.clockLeeway == .seconds(120) && provider.signatureAlgorithms == [.es256, .edDSA])
         for (keys, words) in [
             ("clock_leeway: 6m", "'6m' is out of range; it must be 0s to 5m"),
-            ("id_token_algorithms: []", "'id_token_algorithms' lists none, so no token would be believed; remove it"),
+            (
+                "id_token_algorithms: []",
+                "'id_token_algorithms' is an empty list, so every token would be rejected; remove it"
+            ),
             ("id_token_algorithms: [HS1]", "'HS1' is not an algorithm"),
             ("id_token_algorithms: [none]", "'none' is not an algorithm"),
         ] {
@@ -296,11 +305,11 @@ import Testing
     @Test(
         arguments: [
             ("profile: { roles: \"id_token:/https://example.com/roles\" }", "write '~1' for each '/'"),
-            ("profile: { email: \"userinfo:/emails[primary & verified]/value\" }", "has a search that is none"),
-            ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has a search that is none"),
+            ("profile: { email: \"userinfo:/emails[primary & verified]/value\" }", "has an invalid search"),
+            ("profile: { email: \"userinfo:/emails[type='work']/value\" }", "has an invalid search"),
             ("tls: { ca_file: tls/text.pem }", "holds no PEM certificate"),
         ])
-    func `a slip that would silently find nothing is refused`(keys: String, words: String) {
+    func `a mistake that would silently find nothing is rejected`(keys: String, words: String) {
         let messages = Fixture.messages(Fixture.smallest(provider: "    \(keys)"))
         #expect(messages.count == 1 && messages.first?.contains(words) == true, "\(messages)")
     }

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["redis://h", "rediss://h", "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory"])
-    func `a session store that is not there yet, or never, is refused`(store: String) {
+    func `an unsupported or unknown session store is rejected`(store: String) {
         let result = Fixture.parse(Fixture.smallest(rest: "sessions: { store: \"\(store)\" }"))
         #expect(result.configuration == nil)
         #expect(result.diagnostics.count == 1)

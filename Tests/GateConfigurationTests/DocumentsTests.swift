@@ -5,18 +5,19 @@ import GateConfiguration
 import GateCore
 import GatePolicy
 import GateProviders
+import GateProxy
 import Testing
 
 /// The committed documents are what the description of the file makes.
 @Suite struct DocumentsTests {
     @Test func `docs providers schema json is the schema`() throws {
         let isCommitted = try self.committed("docs/providers.schema.json") == ConfigurationDocuments.schema
-        #expect(isCommitted, "write it anew with: gatehouse schema")
+        #expect(isCommitted, "write it again with: gatehouse schema")
     }
 
     @Test func `docs configuration md is the reference`() throws {
         let isCommitted = try self.committed("docs/configuration.md") == ConfigurationDocuments.reference
-        #expect(isCommitted, "write it anew with: gatehouse schema --reference")
+        #expect(isCommitted, "write it again with: gatehouse schema --reference")
     }
 
     @Test func `the schema is JSON, knows the keys of the file and takes no others`() throws {
@@ -54,9 +55,9 @@ import Testing
         var written = try #require(self.defaults(upstream).object)
         #expect(written["timeouts"]?["keep_alive"] == "4s")
         written["targets"] = "http://127.0.0.1:9000"
-        // Both say something only where other keys do.
+        // Both have an effect only with other keys.
         written["tls"] = nil
-        let keysOfApp = try #require(self.defaults(app).object).filter { $0.key != "answer" }
+        let keysOfApp = try #require(self.defaults(app).object).filter { $0.key != "response" }
         let rest = keysOfApp.map { "    \($0.key): \($0.value.text)\n" }
         let settings = try Fixture.app(upstream: "upstream: \(JSON.object(written).text)", rest.joined())
         #expect(try settings == Fixture.app())
@@ -66,13 +67,14 @@ import Testing
         var checks = try #require(self.defaults(health).object)
         checks["path"] = "/"
         let value = JSON.object(["targets": "http://a", "health": .object(checks)]).text
-        #expect(try Fixture.app(upstream: "upstream: \(value)").upstream?.health == HealthSettings(path: "/"))
+        #expect(try Fixture.app(upstream: "upstream: \(value)").upstream?.health == HealthCheckSettings(path: "/"))
         #expect(checks.count == 5)
     }
 
     /// The defaults of a mapping, and of those in it that can do without any key.
     private func defaults(_ schema: JSON) -> JSON {
         let pairs = (schema["properties"]?.object ?? [:]).compactMap { name, property -> (String, JSON)? in
+            guard property["deprecated"] == nil else { return nil }
             if let value = property["default"] { return (name, value) }
             guard property["properties"] != nil, property["required"] == nil else { return nil }
             return (name, self.defaults(property))

@@ -13,7 +13,7 @@ import Testing
             ("clientId", "client_id"), ("TYPE", "type"), ("tpye", "type"), ("hosted_domain", "hosted_domains"),
             ("client_secert", "client_secret"),
         ])
-    func `a slip leads to the name that was meant`(text: String, name: String) {
+    func `a misspelled name leads to the name that was meant`(text: String, name: String) {
         #expect(Hint.nearest(to: text, in: Self.names) == name)
     }
 

@@ -2,6 +2,9 @@
 
 import GateConfiguration
 import GateCore
+import GateHTTP
+import GateWire
+import NIOCore
 import Testing
 
 /// `limits`, `timeouts`, `drain` and the listeners of the gateway.
@@ -14,8 +17,7 @@ import Testing
 
     @Test func `without a word the gateway has the limits and times of the documentation`() throws {
         let gateway = try self.gateway("")
-        #expect(gateway.limits == LimitSettings())
-        #expect(gateway.timeouts == TimeoutSettings())
+        #expect(gateway.limits == GatewayLimits())
         #expect(gateway.drain == DrainSettings())
         #expect(gateway.listeners.first?.http2 == false)
         #expect(gateway.listeners.first?.proxyProtocol == [])
@@ -26,7 +28,7 @@ import Testing
             """
               limits:
                 connections: 1
-                connections_per_address: 0
+                connections_per_client_ip: 0
                 requests_in_flight: 3
                 requests_per_connection: 4
                 streams: 5
@@ -40,19 +42,20 @@ import Testing
                 memory: 1GiB
             """
         ).limits
-        var wanted = LimitSettings()
-        wanted.connections = 1
-        wanted.connectionsPerClientIP = 0
-        wanted.requestsInFlight = 3
-        wanted.requestsPerConnection = 4
-        wanted.streams = 5
-        wanted.headerBytes = 65_535
-        wanted.headerFieldBytes = 61_440
-        wanted.headerFields = 8
-        wanted.urlBytes = 512
-        wanted.signInsInFlight = 10
-        wanted.signInsPerMinute = 0
-        wanted.failedSignInsPerMinute = 12
+        var wanted = GatewayLimits()
+        wanted.connections.connections = 1
+        wanted.connections.perClientIP = 0
+        wanted.requests = 3
+        wanted.downstream.requests = 4
+        wanted.downstream.maxRequestsPerConnection = 400
+        wanted.downstream.streams = 5
+        wanted.downstream.head.bytes = 65_535
+        wanted.downstream.head.fieldBytes = 61_440
+        wanted.downstream.head.fields = 8
+        wanted.downstream.head.targetBytes = 512
+        wanted.signIns.inFlight = 10
+        wanted.signIns.perMinute = 0
+        wanted.signIns.failuresPerMinute = 12
         wanted.memory = 1 << 30
         #expect(limits == wanted)
     }
@@ -60,14 +63,15 @@ import Testing
     @Test func `every time of a client is read, down to milliseconds`() throws {
         let timeouts = try self.gateway(
             "  timeouts: { handshake: 100ms, request_head: 2s, body: 3s, idle: 4m, write: 5s, connection_age: 6h }"
-        ).timeouts
-        var wanted = TimeoutSettings()
+        ).limits.downstream
+        var wanted = DownstreamLimits()
         wanted.handshake = .milliseconds(100)
         wanted.requestHead = .seconds(2)
-        wanted.body = .seconds(3)
+        wanted.firstByte = .seconds(2)
+        wanted.bodyInactivity = .seconds(3)
         wanted.idle = .seconds(240)
-        wanted.write = .seconds(5)
-        wanted.connectionAge = .seconds(21_600)
+        wanted.writeStall = .seconds(5)
+        wanted.age = .seconds(21_600)
         #expect(timeouts == wanted)
     }
 
@@ -78,7 +82,7 @@ import Testing
             ("{ delay: 24s }", 24_000, 25_000),
         ]
     )
-    func `a delay that is not written leaves most of the drain`(text: String, delay: Int, timeout: Int) throws {
+    func `the default delay leaves most of the drain`(text: String, delay: Int, timeout: Int) throws {
         let drain = try self.gateway("  drain: \(text)").drain
         #expect(drain.delay == .milliseconds(delay))
         #expect(drain.timeout == .milliseconds(timeout))
@@ -86,9 +90,9 @@ import Testing
 
     @Test(
         arguments: [
-            ("{ delay: 25s }", "'delay' has to be shorter than 'timeout', which is 25s, which it is a part of"),
-            ("{ delay: 10s, timeout: 10s }", "'delay' has to be shorter than 'timeout', which it is a part of"),
-            ("{ delay: 1s, timeout: 0s }", "'delay' has to be shorter than 'timeout', which it is a part of"),
+            ("{ delay: 25s }", "'delay' has to be shorter than 'timeout', which is 25s, which includes it"),
+            ("{ delay: 10s, timeout: 10s }", "'delay' has to be shorter than 'timeout', which includes it"),
+            ("{ delay: 1s, timeout: 0s }", "'delay' has to be shorter than 'timeout', which includes it"),
             ("{ timeout: 61m }", "'61m' is out of range; it must be 0s to 1h"),
             (
                 "{ delay: 100ms }",
@@ -96,7 +100,7 @@ import Testing
             ),
         ]
     )
-    func `a drain that could not end in time is refused`(text: String, message: String) {
+    func `a drain that could not end in time is rejected`(text: String, message: String) {
         #expect(self.remarks("  drain: \(text)") == ["error: \(message)"])
     }
 
@@ -106,7 +110,7 @@ import Testing
             ("connections: 10,000", "'10,000' is not a whole number, 1 to 1000000"),
             ("connections: -1", "'-1' is not a whole number, 1 to 1000000"),
             ("connections: 1.5", "'1.5' is not a whole number, 1 to 1000000"),
-            ("connections_per_address: 1000001", "'1000001' is out of range; it must be 0 to 1000000"),
+            ("connections_per_client_ip: 1000001", "'1000001' is out of range; it must be 0 to 1000000"),
             ("requests_in_flight: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("requests_per_connection: 0", "'0' is out of range; it must be 1 to 1000000"),
             ("streams: 0", "'0' is out of range; it must be 1 to 1000"),
@@ -138,7 +142,7 @@ import Testing
             ("conections: 5", "unknown key 'conections' in the limits; did you mean 'connections'?"),
         ]
     )
-    func `a limit out of its range is refused with the range`(line: String, message: String) {
+    func `a limit out of its range is rejected with the range`(line: String, message: String) {
         #expect(self.remarks("  limits: { \"\(line.replacing(": ", with: "\": \""))\" }") == ["error: \(message)"])
     }
 
@@ -148,7 +152,7 @@ import Testing
             ("idle: 25h", "100ms to 1d"), ("write: 0s", "100ms to 1h"), ("connection_age: 0s", "1s to 7d"),
         ]
     )
-    func `a time out of its range is refused with the range`(line: String, range: String) throws {
+    func `a time out of its range is rejected with the range`(line: String, range: String) throws {
         let value = try #require(line.split(separator: " ").last)
         #expect(self.remarks("  timeouts: { \(line) }") == ["error: '\(value)' is out of range; it must be \(range)"])
     }
@@ -159,14 +163,14 @@ import Testing
             ("{ header_bytes: 64000 }", 16_384, 8192), ("{ header_bytes: 4KiB, url_bytes: 1KiB }", 4096, 1024),
         ]
     )
-    func `a part of a head that is not written gives way to the whole`(text: String, field: Int, url: Int) throws {
+    func `the default of a part of a head is lowered to the whole`(text: String, field: Int, url: Int) throws {
         let limits = try self.gateway("  limits: \(text)").limits
-        #expect(limits.headerFieldBytes == field)
-        #expect(limits.urlBytes == url)
+        #expect(limits.downstream.head.fieldBytes == field)
+        #expect(limits.downstream.head.targetBytes == url)
     }
 
     @Test(arguments: ["header_field_bytes", "url_bytes"])
-    func `a part of a head that is larger than the whole is refused`(name: String) {
+    func `a part of a head that is larger than the whole is rejected`(name: String) {
         let message = "'\(name)' is 33792, more than 'header_bytes', which is 32768; lower it or raise that"
         #expect(self.remarks("  limits: { \(name): 33KiB }") == ["error: \(message)"])
         #expect(self.remarks("  limits: { \(name): 33KiB, header_bytes: 33KiB }") == [])
@@ -185,7 +189,7 @@ import Testing
         #expect(listeners.first?.proxyProtocol == ["10.0.0.0/8", "::1"].compactMap { CIDRRange($0) })
     }
 
-    @Test func `HTTP2 on a plain listener is refused`() {
+    @Test func `HTTP2 on a plain listener is rejected`() {
         let message = "'http2' needs 'tls': browsers speak it over TLS only; write 'tls', or remove this"
         #expect(self.remarks("  listeners: [{ address: \"h:1\", http2: true }]") == ["error: \(message)"])
     }
@@ -194,7 +198,7 @@ import Testing
         let text = "  listeners: [{ address: \"h:1\", proxy_protocol: [balancer, 10.0.0.1/8] }]"
         let wanted = [
             "error: 'balancer' is not a network such as 10.0.0.0/8 or 192.0.2.7",
-            "error: '10.0.0.1/8' has bits set behind its prefix, or a prefix that is too long; write such as 10.0.0.0/8",
+            "error: '10.0.0.1/8' has bits set after its prefix, or a prefix that is too long; write such as 10.0.0.0/8",
         ]
         #expect(self.remarks(text) == wanted)
     }

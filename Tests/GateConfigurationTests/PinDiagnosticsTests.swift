@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What `pins` must not say, and the words that an operator reads about it.
+/// Invalid `pins`, and their diagnostics.
 @Suite struct PinDiagnosticsTests {
     private static let first = PinsTests.first
     private static let second = PinsTests.second
@@ -21,7 +21,7 @@ import Testing
         #expect(messages.map { $0.prefix(8) } == ["'first' ", "'second'"])
     }
 
-    @Test func `a pin that is there twice is refused with the place of the first`() {
+    @Test func `a duplicate pin is rejected with the location of the first`() {
         let pins = "    tls:\n      pins:\n        sha256:"
         let list = [Self.first, Self.second, Self.first].map { "\n          - \($0)" }.joined()
         let diagnostics = Fixture.parse(Fixture.smallest(provider: pins + list)).diagnostics
@@ -31,21 +31,21 @@ import Testing
 
     @Test(
         arguments: [
-            ("{}", "there is no pin here; write the pins as 'sha256', or the name of a list as 'preset'"),
+            ("{}", "no pin is given; write the pins as 'sha256', or the name of a list as 'preset'"),
             (
                 "{ mode: report, expires: 2027-06-01 }",
-                "there is no pin here; write the pins as 'sha256', or the name of a list as 'preset'"
+                "no pin is given; write the pins as 'sha256', or the name of a list as 'preset'"
             ),
             (
                 "{ \(both), hosts: { h: { mode: report } } }",
-                "there is no pin here; write the pins as 'sha256', or the name of a list as 'preset'"
+                "no pin is given; write the pins as 'sha256', or the name of a list as 'preset'"
             ),
             (
                 "{ sha256: [] }",
                 "the list has no pin; write the pin of the key in use and that of a backup; "
                     + "'gatehouse pins HOST' prints them"
             ),
-            ("{ hosts: {} }", "there is nothing here; at least one entry is needed"),
+            ("{ hosts: {} }", "the mapping is empty; it needs at least one entry"),
             (
                 "",
                 "expected the name of a preset or a mapping with 'sha256', found nothing; write a value or remove the key"
@@ -57,7 +57,7 @@ import Testing
             ("{ sha256: \"\(first)\" }", "expected a list of pins, found a single value"),
         ]
     )
-    func `pins that hold no pin are refused`(text: String, message: String) {
+    func `pins without a pin are rejected`(text: String, message: String) {
         #expect(self.messages(text) == [message])
     }
 
@@ -66,11 +66,11 @@ import Testing
             ("googel-roots", "'googel-roots' is not a preset; did you mean 'google-roots'?"),
             ("all", "'all' is not a preset; write one of google-roots, github-roots, microsoft-roots"),
             ("{ preset: github-root }", "'github-root' is not a preset; did you mean 'github-roots'?"),
-            ("{ \(both), match: leaf }", "'leaf' is not a way to match; write one of public_key, certificate, chain"),
+            ("{ \(both), match: leaf }", "'leaf' is not a kind of match; write one of public_key, certificate, chain"),
             ("{ \(both), mode: off }", "'off' is not a mode; write one of enforce, report"),
             (
                 "{ \(both), expires: 2027-06-01, on_expiry: ignore }",
-                "'ignore' is not an end of pins; write one of report, refuse"
+                "'ignore' is not an action for expired pins; write one of report, reject"
             ),
             ("{ sha256: [ \"\(first)\" ], mode: reprot }", "'reprot' is not a mode; did you mean 'report'?"),
             (
@@ -80,12 +80,12 @@ import Testing
             ("{ sha265: x }", "unknown key 'sha265' in pins; did you mean 'sha256'?"),
             (
                 "{ \(both), hosts: { h: { \(both), hosts: {} } } }",
-                "unknown key 'hosts' in the pins of a host; it knows preset, match, mode, sha256, expires, on_expiry, "
+                "unknown key 'hosts' in the pins of a host; it has the keys preset, match, mode, sha256, expires, on_expiry, "
                     + "allow_single_pin"
             ),
         ]
     )
-    func `a name that is none is refused`(text: String, message: String) {
+    func `an unknown name is rejected`(text: String, message: String) {
         #expect(self.messages(text) == [message])
     }
 
@@ -114,7 +114,7 @@ import Testing
     )
     func `a single pin is not enforced, unless that is asked for`(text: String) {
         let wanted =
-            "a key that is replaced would lock everybody out; add the pin of a backup key, which 'gatehouse pins' "
+            "a replaced key would make every sign-in fail; add the pin of a backup key, which 'gatehouse pins' "
             + "prints, or write 'allow_single_pin: true'"
         #expect(self.messages(text) == [wanted])
         #expect(self.severities(text) == [.error])
@@ -140,7 +140,7 @@ import Testing
             "{ mode: report, \(both), hosts: { h: { sha256: [ \"\(first)\" ] } } }",
         ]
     )
-    func `a single pin that can lock nobody out is accepted in silence`(text: String) {
+    func `a single pin that cannot lock users out is accepted without a warning`(text: String) {
         #expect(self.messages(text) == [])
     }
 
@@ -153,11 +153,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("{ \(both), on_expiry: refuse }", true), ("{ \(both), on_expiry: refuse, expires: 2027-06-01 }", false),
+            ("{ \(both), on_expiry: reject }", true), ("{ \(both), on_expiry: reject, expires: 2027-06-01 }", false),
             ("{ \(both), hosts: { h: { \(both), on_expiry: report } } }", true),
             ("{ \(both), expires: 2027-06-01, hosts: { h: { \(both), on_expiry: report } } }", false),
-            ("{ \(both), on_expiry: refuse, hosts: { h: { \(both), expires: 2027-06-01 } } }", false),
-            ("{ \(both), on_expiry: refuse, hosts: { h: { \(both), expires: 2027-06-01, on_expiry: report } } }", true),
+            ("{ \(both), on_expiry: reject, hosts: { h: { \(both), expires: 2027-06-01 } } }", false),
+            ("{ \(both), on_expiry: reject, hosts: { h: { \(both), expires: 2027-06-01, on_expiry: report } } }", true),
         ]
     )
     func `an end that never comes is a warning`(text: String, isWarned: Bool) {
@@ -183,7 +183,7 @@ import Testing
         arguments: [
             (
                 "'https://h.example.com/x'",
-                "'https://h.example.com/x' cannot be the name of a host; it is an address; write the host alone: "
+                "'https://h.example.com/x' cannot be the name of a host; it is a URL; write the host alone: "
                     + "'h.example.com'"
             ),
             (
@@ -202,7 +202,7 @@ import Testing
         #expect(self.messages("{ hosts: { \(name): google-roots } }") == [message])
     }
 
-    @Test func `a host stands there once, however it is spelled`() {
+    @Test func `a host occurs once, in any spelling`() {
         let text = "{ hosts: { keys.example.com: google-roots, KEYS.example.com.: github-roots } }"
         #expect(self.messages(text) == ["'KEYS.example.com.' is the same as 'keys.example.com' in line 10"])
     }

@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// How a pin is written, and what is said about the usual slips.
+/// How a pin is written, and the diagnostics of common mistakes.
 @Suite struct PinSyntaxTests {
     private static let second = PinsTests.second
 
@@ -23,7 +23,7 @@ import Testing
             ),
             (
                 "a9993e364706816aba3e25717850c26c9cd0d89d",
-                "is hexadecimal and stands for 20 bytes, as SHA-1 has; a pin is a SHA-256, 32 bytes"
+                "is hexadecimal and encodes 20 bytes, as SHA-1 has; a pin is a SHA-256, 32 bytes"
             ),
             // Spellings of others.
             ("sha256/\(second)", "starts with 'sha256/'; write it without: '\(second)'"),
@@ -36,11 +36,11 @@ import Testing
             // Nearly the right base64.
             (
                 "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0",
-                "is in the alphabet for addresses; write '+' for '-' and '/' for '_': '\(second)'"
+                "is in the base64 alphabet for URLs; write '+' for '-' and '/' for '_': '\(second)'"
             ),
             (
                 "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0=",
-                "is in the alphabet for addresses; write '+' for '-' and '/' for '_': '\(second)'"
+                "is in the base64 alphabet for URLs; write '+' for '-' and '/' for '_': '\(second)'"
             ),
             (" \(second)", "has white space in it; write '\(second)'"),
             (
@@ -49,34 +49,34 @@ import Testing
             ("two words", "has white space in it; write the base64 in one piece"),
             (
                 "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0",
-                "has not its one '=' at the end; write '\(second)'"
+                "lacks its one '=' at the end; write '\(second)'"
             ),
             (
                 "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0==",
-                "has not its one '=' at the end; write '\(second)'"
+                "lacks its one '=' at the end; write '\(second)'"
             ),
             (
                 "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa1=",
-                "cannot end in '1', since that has bits of no byte; it was mistyped or cut, so copy it again"
+                "cannot end in '1', which has bits of no byte; it was mistyped or truncated, so copy it again"
             ),
             // Of another length: MD5, SHA-1, SHA-384 and SHA-512 of 'abc', and one byte less or more.
             (
-                "kAFQmDzST7DWlj99KOF/cg==", "stands for 16 bytes, as MD5 has; a pin is a SHA-256, 32 bytes"
+                "kAFQmDzST7DWlj99KOF/cg==", "encodes 16 bytes, as MD5 has; a pin is a SHA-256, 32 bytes"
             ),
             (
-                "qZk+NkcGgWq6PiVxeFDCbJzQ2J0=", "stands for 20 bytes, as SHA-1 has; a pin is a SHA-256, 32 bytes"
+                "qZk+NkcGgWq6PiVxeFDCbJzQ2J0=", "encodes 20 bytes, as SHA-1 has; a pin is a SHA-256, 32 bytes"
             ),
             (
                 "ywB1P0WjXou1oD1pmsZQBycsMqsO3tFjGotgWkP/W+2AhgcroefMI1i67KE0yCWn",
-                "stands for 48 bytes, as SHA-384 has; a pin is a SHA-256, 32 bytes"
+                "encodes 48 bytes, as SHA-384 has; a pin is a SHA-256, 32 bytes"
             ),
             (
                 "3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw==",
-                "stands for 64 bytes, as SHA-512 has; a pin is a SHA-256, 32 bytes"
+                "encodes 64 bytes, as SHA-512 has; a pin is a SHA-256, 32 bytes"
             ),
-            ("ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFQ==", "stands for 31 bytes; a pin is a SHA-256, 32 bytes"),
-            ("ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0A", "stands for 33 bytes; a pin is a SHA-256, 32 bytes"),
-            ("ungWv", "is not base64; it is cut off or has a character too many"),
+            ("ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFQ==", "encodes 31 bytes; a pin is a SHA-256, 32 bytes"),
+            ("ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0A", "encodes 33 bytes; a pin is a SHA-256, 32 bytes"),
+            ("ungWv", "is not base64; it is truncated or has a character too many"),
             // No base64 at all.
             ("first, backup", "has white space in it; write the base64 in one piece"),
             (
@@ -90,18 +90,19 @@ import Testing
             ),
         ]
     )
-    func `a pin is exactly the canonical base64 of 32 bytes, and a usual slip is named`(text: String, words: String) {
+    func `a pin is exactly the canonical base64 of 32 bytes, and a common mistake is named`(text: String, words: String)
+    {
         let shown = text.count > 60 ? "\(text.prefix(60))…" : text
         let messages = self.messages("{ mode: report, sha256: [ '\(text)' ] }")
         #expect(messages == ["'\(shown)' \(words)"])
     }
 
-    @Test func `an empty text is no pin`() {
-        let wanted = "'' is no pin; 'gatehouse pins HOST' prints those of a host"
+    @Test func `an empty text is not a pin`() {
+        let wanted = "'' is not a pin; 'gatehouse pins HOST' prints those of a host"
         #expect(self.messages("{ sha256: [ '' ] }") == [wanted])
     }
 
-    @Test func `PEM text is refused and not shown, since it may be a private key`() throws {
+    @Test func `PEM text is rejected and not shown, since it may be a private key`() throws {
         let text = "{ sha256: [ \"-----BEGIN PRIVATE KEY-----\\nMIGHAgEAMBMG\" ] }"
         let result = Fixture.parse(PinsTests.file(text))
         let wanted = "this is PEM text, but a pin is a hash of the key; 'gatehouse pins HOST' prints it"

@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test func `every term of a set is as written`() throws {
-        let text = "{ mode: report, expires: 2027-06-01, on_expiry: refuse, \(Self.both) }"
+        let text = "{ mode: report, expires: 2027-06-01, on_expiry: reject, \(Self.both) }"
         let set = try self.policy(text).standard
         #expect(set.mode == .report)
         #expect(set.expires == Instant(seconds: 1_811_808_000))
-        #expect(set.expired == .refuse)
+        #expect(set.expired == .reject)
     }
 
     @Test(arguments: ["2027-06-01", "\"2027-06-01\"", "'2027-06-01'"])
-    func `a day may stand in quotes`(text: String) throws {
+    func `a day may be in quotes`(text: String) throws {
         #expect(try self.policy("{ expires: \(text), \(Self.both) }").standard.expires?.date == "2027-06-01")
     }
 
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `what is written above holds for hosts, but neither preset nor pins`() throws {
-        let terms = "match: chain, mode: report, expires: 2027-06-01, on_expiry: refuse"
+        let terms = "match: chain, mode: report, expires: 2027-06-01, on_expiry: reject"
         let policy = try self.policy(
             "{ \(terms), \(Self.both), hosts: { keys.example.com: { sha256: [ \"\(Self.first)\" ] } } }"
         )
@@ -92,8 +92,8 @@ import Testing
         #expect(policy.set(for: "keys.example.com") == wanted)
     }
 
-    @Test func `what a host says itself wins over what is written above`() throws {
-        let terms = "match: chain, mode: report, expires: 2027-06-01, on_expiry: refuse"
+    @Test func `a key of a host overrides the one above`() throws {
+        let terms = "match: chain, mode: report, expires: 2027-06-01, on_expiry: reject"
         let own = "match: public_key, mode: enforce, expires: 2028-02-29, on_expiry: report"
         let policy = try self.policy(
             "{ \(terms), \(Self.both), hosts: { keys.example.com: { \(own), \(Self.both) } } }"

@@ -57,7 +57,7 @@ import Testing
         #expect(proxy.target == "/")
     }
 
-    @Test func `without the key there is no proxy, whatever the environment says`() throws {
+    @Test func `without the key there is no proxy, whatever the environment contains`() throws {
         var environment = Fixture.environment
         for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "http_proxy"] {
             environment[name] = "http://proxy.example.com:3128"
@@ -70,16 +70,16 @@ import Testing
         arguments: [
             (
                 "https://proxy:3128",
-                "'https://proxy:3128' is not an http:// proxy, and others are not supported; what goes through it is "
+                "'https://proxy:3128' is not an http:// proxy, and others are not supported; traffic through the proxy is "
                     + "https anyway"
             ),
             (
                 "socks5://proxy:1080",
-                "'socks5://proxy:1080' is not an http:// proxy, and others are not supported; what goes through it is "
+                "'socks5://proxy:1080' is not an http:// proxy, and others are not supported; traffic through the proxy is "
                     + "https anyway"
             ),
-            ("proxy:3128", "'proxy:3128' is not an address; did you mean 'http://proxy:3128'?"),
-            ("no proxy", "'no proxy' is not an address; write such as http://proxy:3128"),
+            ("proxy:3128", "'proxy:3128' is not a URL; did you mean 'http://proxy:3128'?"),
+            ("no proxy", "'no proxy' is not a URL; write such as http://proxy:3128"),
             (
                 "http://proxy:3128/path",
                 "'http://proxy:3128/path' has a path; a proxy is a host and a port, write 'http://proxy:3128'"
@@ -88,14 +88,14 @@ import Testing
                 "http://proxy:3128/?q",
                 "'http://proxy:3128/?q' has a path; a proxy is a host and a port, write 'http://proxy:3128'"
             ),
-            ("http://proxy:99999", "'http://proxy:99999' is not an address such as http://proxy.example.com:3128"),
+            ("http://proxy:99999", "'http://proxy:99999' is not a URL such as http://proxy.example.com:3128"),
         ]
     )
-    func `what is no plain HTTP proxy is refused`(text: String, message: String) {
+    func `a URL other than that of a plain HTTP proxy is rejected`(text: String, message: String) {
         #expect(Fixture.messages(Fixture.smallest(provider: "    proxy: \"\(text)\"")) == [message])
     }
 
-    @Test func `a proxy with a user name is refused, and its password not shown`() {
+    @Test func `a proxy with a user name is rejected, and its password not shown`() {
         let text = Fixture.smallest(provider: "    proxy: http://ann:open-sesame@proxy:3128")
         let result = Fixture.parse(text)
         let message = "the proxy has a user name, which is not supported; write 'http://' and its host and port"

@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// Where an app may send its visitors.
+/// The redirects of an app.
 @Suite struct RedirectTests {
     private func remarks(_ redirect: String, _ lines: String = "", rest: String = "") -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: "redirect: \(redirect)", app: lines, rest: rest))
@@ -14,38 +14,38 @@ import Testing
         arguments: [
             ("{ status: 301 }", "a redirect needs 'to', such as 'to: https://new.example.com'"),
             ("https://b", "expected a redirect as a mapping of keys, found a single value"),
-            ("{ to: b }", "'b' is not an http or https address such as https://new.example.com"),
+            ("{ to: b }", "'b' is not an http or https URL such as https://new.example.com"),
             (
                 "{ to: /b }",
-                "'/b' is not an http or https address such as https://new.example.com; write scheme and host too"
+                "'/b' is not an http or https URL such as https://new.example.com; write scheme and host too"
             ),
             (
                 "{ to: \"javascript:alert(1)\" }",
-                "'javascript:alert(1)' is not an http or https address such as https://new.example.com"
+                "'javascript:alert(1)' is not an http or https URL such as https://new.example.com"
             ),
             (
                 "{ to: \"https://b\\r\\nX: y\" }",
-                "'https://b  X: y' is not an http or https address such as https://new.example.com"
+                "'https://b  X: y' is not an http or https URL such as https://new.example.com"
             ),
             (
                 "{ to: \"https://b#c\" }",
-                "'https://b#c' is not an http or https address such as https://new.example.com"
+                "'https://b#c' is not an http or https URL such as https://new.example.com"
             ),
             (
                 "{ to: \"https://b?c\" }",
-                "'https://b/?c' has a query, so no path can follow it; write 'keep_path: false', or remove the query"
+                "'https://b/?c' has a query, so no path can be appended; write 'keep_path: false', or remove the query"
             ),
             (
                 "{ to: https://b, status: 300 }",
-                "'300' is no status of a redirect; write one of 301, 302, 303, 307, 308"
+                "'300' is not a status of a redirect; write one of 301, 302, 303, 307, 308"
             ),
             (
                 "{ to: https://b, status: 200 }",
-                "'200' is no status of a redirect; write one of 301, 302, 303, 307, 308"
+                "'200' is not a status of a redirect; write one of 301, 302, 303, 307, 308"
             ),
         ]
     )
-    func `a redirect that is none is refused`(redirect: String, message: String) {
+    func `an invalid redirect is rejected`(redirect: String, message: String) {
         #expect(self.remarks(redirect) == ["error: \(message)"])
     }
 
@@ -68,7 +68,7 @@ import Testing
     )
     func `a redirect must not lead back to its app`(to: String, lines: String, isLoop: Bool) throws {
         let address = try #require(WebURL(to))
-        let reason = "leads back to this app, so a browser would be sent in circles; name another address"
+        let reason = "leads back to this app, so a browser would be redirected in a loop; write another URL"
         let wanted = isLoop ? ["error: '\(address)' \(reason)"] : []
         #expect(self.remarks("{ to: \"\(to)\" }", "    \(lines)") == wanted)
     }

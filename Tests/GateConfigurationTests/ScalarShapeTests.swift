@@ -21,7 +21,7 @@ import Testing
         "", "s", "12", "-1s", "+1s", "1.5h", "1 h", "30m1h", "1h1h", "1h30", "1h-30m", "10S", "9999999999s",
         "\u{0661}s", "1ms",
     ])
-    func `what has no unit, or one twice or out of order, is no duration`(text: String) {
+    func `a text without unit, or with one twice or out of order, is not a duration`(text: String) {
         #expect(DurationText.parse(text) == nil)
     }
 
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         "", ":80", "80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80", "[::1]", "[::g]:80", "a b:80", "h:-1",
     ])
-    func `what lacks a host or a port is no address to listen on`(text: String) {
+    func `a text without host or port is not an address to listen on`(text: String) {
         #expect(BindAddress(text) == nil)
     }
 
@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
     func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(IdentityHeaderName.rejection(of: name) == nil)
+        #expect(IdentityHeaderName.reason(against: name) == nil)
     }
 
     @Test(
@@ -89,7 +89,7 @@ import Testing
             String(repeating: "a", count: 65), "X-\u{00C9}",
         ])
     func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(IdentityHeaderName.rejection(of: name) != nil)
+        #expect(IdentityHeaderName.reason(against: name) != nil)
     }
 
     @Test func `a concealed place shows as stars and keeps its columns`() {

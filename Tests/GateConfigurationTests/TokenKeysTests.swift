@@ -69,7 +69,7 @@ import Testing
             ("max_connections: 1000", "1 to 256"),
         ]
     )
-    func `W-04 W-05 X-20 U-04: what a key cannot be is said`(keys: String, words: String) {
+    func `W-04 W-05 X-20 U-04: an invalid value of a key is explained`(keys: String, words: String) {
         let messages = Fixture.messages(self.file("\(Self.oidc), \(keys)"))
         #expect(messages.count == 1 && messages.first?.contains(words) == true, "\(messages)")
     }
@@ -98,19 +98,21 @@ import Testing
         let domain = "[{ email_domain: example.com }]"
         let remarks = Fixture.remarks(self.file(Self.google, allow: domain))
         #expect(remarks.count == 1)
-        #expect(remarks.first?.hasPrefix("warning: private Google accounts with an address of example.com") == true)
+        #expect(
+            remarks.first?.hasPrefix("warning: private Google accounts with an email address of example.com") == true
+        )
         #expect(remarks.first?.contains("hosted_domains: [example.com]") == true)
         #expect(Fixture.remarks(self.file("\(Self.google), hosted_domains: [example.com]", allow: domain)).isEmpty)
         #expect(Fixture.remarks(self.file(Self.oidc, allow: domain)).isEmpty)
         let open = Fixture.remarks(
             self.file(Self.google, allow: "[{ email_domain: example.com, authoritative: false }]")
         )
-        #expect(open.count == 1 && open.first?.contains("may enter") == true)
+        #expect(open.count == 1 && open.first?.contains("are allowed, also of users who have left") == true)
     }
 
     @Test func `X-05: the key that opts out goes with an address in allow`() {
         let bare = self.file(Self.oidc, allow: "[{ provider: it, authoritative: false }]")
-        #expect(Fixture.messages(bare).first?.contains("goes with 'email' or 'email_domain'") == true)
+        #expect(Fixture.messages(bare).first?.contains("needs 'email' or 'email_domain' beside it") == true)
         let denied = self.file(Self.oidc).replacing(
             "allow: signed_in",
             with: "allow: signed_in, deny: [{ email_domain: example.com, authoritative: false }]"

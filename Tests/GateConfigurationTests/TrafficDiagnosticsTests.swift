@@ -4,24 +4,24 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What an app must not say of its traffic, and the words that an operator reads about it.
+/// Invalid settings of an app's traffic, and their diagnostics.
 @Suite struct TrafficDiagnosticsTests {
     private func remarks(_ lines: String, instead upstream: String = "upstream: http://a") -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: upstream, app: "    \(lines)"))
     }
 
-    @Test func `an app is one of upstream, redirect and answer`() {
-        let none = "an app needs 'upstream', such as 'upstream: http://10.0.0.5:8080'; or 'redirect' or 'answer'"
+    @Test func `an app has one of upstream, redirect and response`() {
+        let none = "an app needs 'upstream', such as 'upstream: http://10.0.0.5:8080'; or 'redirect' or 'response'"
         #expect(self.remarks("", instead: "") == ["error: \(none)"])
         #expect(
-            self.remarks("answer: {}\n    redirect: { to: https://b }") == [
-                "error: 'answer' cannot stand beside 'upstream' in line 13; keep one of them",
-                "error: 'redirect' cannot stand beside 'upstream' in line 13; keep one of them",
+            self.remarks("response: {}\n    redirect: { to: https://b }") == [
+                "error: 'response' excludes 'upstream' in line 13; keep one of them",
+                "error: 'redirect' excludes 'upstream' in line 13; keep one of them",
             ]
         )
         #expect(
-            self.remarks("answer: {}", instead: "redirect: { to: https://b }") == [
-                "error: 'answer' cannot stand beside 'redirect' in line 13; keep one of them"
+            self.remarks("response: {}", instead: "redirect: { to: https://b }") == [
+                "error: 'response' excludes 'redirect' in line 13; keep one of them"
             ]
         )
         #expect(self.remarks("", instead: "upstrem: http://a").count == 1)
@@ -41,8 +41,8 @@ import Testing
         #expect(remarks("http://127.0.0.1:9001").isEmpty)
     }
 
-    @Test(arguments: [("/Board", "/board"), ("/b%C3%BCro", "/B%C3%9CRO"), ("/a%2Fb", "/a/b")])
-    func `X-02 two apps whose paths many servers read as one are refused`(one: String, other: String) {
+    @Test(arguments: [("/Board", "/board"), ("/b%C3%BCro", "/B%C3%9CRO"), ("/a%20b", "/A%20b")])
+    func `X-02 two apps whose paths many servers read as one are rejected`(one: String, other: String) {
         func remarks(_ rule: String, _ rest: String) -> [String] {
             let apps = [("one", one, rule), ("other", other, rest)].map { name, path, rule in
                 "  \(name):\n    path: \(path)\n    upstream: http://\(name)\n    allow: signed_in\n    path_spelling: \(rule)"
@@ -60,19 +60,36 @@ import Testing
     @Test func `X-02 an app without its prefix is warned of where another app is the same server`() {
         let other =
             "  board:\n    path: /board\n    upstream: http://127.0.0.1:9000\n    allow: signed_in\n    strip_prefix: true"
-        let risk = "who may use 'board' reaches every path of that server, those of 'wiki' too"
+        let risk = "users of 'board' reach every path of that server, those of 'wiki' too"
         let found = Fixture.remarks(Fixture.smallest(rest: other))
         #expect(found == ["warning: with 'strip_prefix' and the server of 'wiki', \(risk)"])
     }
 
-    @Test func `Y-08 a path of an origin that is outside of the app is pointed out`() {
+    @Test func `X-02 of several apps that share a server the first of the file is named, on any host or on the same`() {
+        func app(_ name: String, _ host: String, _ path: String, _ targets: String, _ rest: String = "") -> String {
+            "  \(name):\n    host: \(host)\n    path: \(path)\n    upstream: [\(targets)]\n    allow: signed_in\(rest)\n"
+        }
+        let apps = [
+            app("elsewhere", "a.example.com", "/e", "http://x, http://y"),
+            app("near", "b.example.com", "/n", "http://y"),
+            app("cut", "b.example.com", "/c", "http://y, http://x", "\n    strip_prefix: true"),
+            app("exact", "b.example.com", "/x", "http://x, http://y", "\n    path_spelling: exact"),
+            app("alone", "b.example.com", "/z", "http://z", "\n    strip_prefix: true"),
+        ]
+        let found = Fixture.remarks(Fixture.smallest(rest: apps.joined()))
+        #expect(found.count == 2)
+        #expect(found.first?.contains("with 'strip_prefix' and the server of 'elsewhere'") == true)
+        #expect(found.last?.contains("under the rules of 'near' only") == true)
+    }
+
+    @Test func `Y-08 a path of an origin that is outside of the app is a warning`() {
         let lines =
             "path: /wiki\n    origins: [\"https://idp.example.com /acs\", \"https://idp.example.com /wiki/acs\"]"
         #expect(self.remarks(lines) == ["warning: '/acs' in 'origins' is outside of the app's path '/wiki'"])
     }
 
     @Test(arguments: [
-        ("methods: [get]", "'get' is in small letters, and letter case matters; write 'GET'"),
+        ("methods: [get]", "'get' is in lower case, and letter case matters; write 'GET'"),
         ("methods: [Trace]", "'Trace' is never forwarded; remove it"),
         ("methods: [CONNECT]", "'CONNECT' is never forwarded; remove it"),
         ("methods: [\"A B\"]", "'A B' is not a method such as PROPFIND"),
@@ -82,7 +99,7 @@ import Testing
             "'https://a.example.com/x' has a path in the origin; write 'https://a.example.com /x' for that path only"
         ),
     ])
-    func `a method or an origin that would never fit is an error that says why`(line: String, words: String) {
+    func `a method or an origin that would never match is an error with its reason`(line: String, words: String) {
         let found = self.remarks(line)
         #expect(found.count == 1 && found[0].contains(words), "\(found)")
     }
@@ -95,7 +112,7 @@ import Testing
         ]
     )
     func `what frames a message or belongs to a connection is never changed`(name: String) {
-        let reason = "it belongs to the connection or the framing, which differ on both sides of the gateway"
+        let reason = "it belongs to one connection or frames the message, which differ on both sides of the gateway"
         self.expect(name, set: reason, removed: reason)
     }
 
@@ -107,13 +124,13 @@ import Testing
     }
 
     @Test(arguments: ["Authorization", "Cookie", "Set-Cookie", "COOKIE"])
-    func `what speaks for one person can be removed only`(name: String) {
-        let reason = "it speaks for one person, and everybody would get the same; it can be removed only"
+    func `fields with credentials of one user can be removed only`(name: String) {
+        let reason = "it carries the credentials of one user, and every user would get the same; it can be removed only"
         self.expect(name, set: reason, removed: nil)
     }
 
     @Test func `the host has a key of its own`() {
-        let reason = "write 'upstream_host' to change what the app sees"
+        let reason = "write 'upstream_host' to change what the app receives"
         self.expect("Host", set: reason, removed: reason)
     }
 
@@ -147,7 +164,7 @@ import Testing
             ("\\x7F", "has a character that is not visible ASCII; encode it as the app expects it"),
             ("Zo\u{00EB}", "has a character that is not visible ASCII; encode it as the app expects it"),
             (" a", "starts or ends with a space; remove that"), ("a ", "starts or ends with a space; remove that"),
-            ("", "is empty; to take a field away, list its name in 'remove'"),
+            ("", "is empty; to remove a field, list its name in 'remove'"),
         ]
     )
     func `a value cannot end its line or be read in two ways`(value: String, reason: String) {
@@ -182,13 +199,13 @@ import Testing
         ]
     )
     func `a header is changed once, whatever its letter case`(edits: String) {
-        let reason = "is in line 15 already; 'set' takes the place of all that is there, so each name is written once"
+        let reason = "is in line 15 already; 'set' replaces all fields of a name, so each name is written once"
         #expect(self.remarks("request_headers: \(edits)") == ["error: 'x-team' \(reason)"])
     }
 
     @Test func `a header that carries identity is not changed`() {
         let reason =
-            "carries identity, as 'headers' says, and it would say the same of everybody; remove it here or there"
+            "carries identity, as 'headers' lists it, and it would be the same for every user; remove it here or there"
         for edits in ["{ set: { x-user: a } }", "{ remove: [x-user] }"] {
             let remarks = self.remarks("headers: { X-User: email }\n    request_headers: \(edits)")
             #expect(remarks == ["error: 'x-user' \(reason)"])
@@ -206,7 +223,7 @@ import Testing
             ),
             (
                 "websocket: true\n    websocket_origins: [\"*\"]",
-                "with '*' the page of any site could open a WebSocket as whoever looks at it; list the origins that need it"
+                "with '*' the page of any site could open a WebSocket as the user who visits it; list the origins that need it"
             ),
         ]
     )
@@ -245,7 +262,7 @@ import Testing
             ("max_body: 1025GiB", "'1025GiB' is out of range; it must be 0 to 1024GiB"),
         ]
     )
-    func `a value that is none is refused`(lines: String, message: String) {
+    func `an invalid value is rejected`(lines: String, message: String) {
         #expect(self.remarks("websocket: true\n    \(lines)") == ["error: \(message)"])
     }
 
@@ -258,8 +275,8 @@ import Testing
     @Test(
         arguments: [
             ("{ status: 199 }", "'199' is out of range; it must be 200 to 599"),
-            ("{ status: 302 }", "'302' leads elsewhere; write 'redirect' instead of 'answer'"),
-            ("{ status: 204, body: a }", "an answer of status 204 has no body; remove it, or write another status"),
+            ("{ status: 302 }", "'302' is a redirect; write 'redirect' instead of 'response'"),
+            ("{ status: 204, body: a }", "a response of status 204 has no body; remove it, or write another status"),
             ("{ content_type: text }", "'text' is not a media type such as text/plain; charset=utf-8"),
             (
                 "{ content_type: \"text/pl\\nain\" }",
@@ -267,8 +284,8 @@ import Testing
             ),
         ]
     )
-    func `an answer that is none is refused`(answer: String, message: String) {
-        #expect(self.remarks("", instead: "answer: \(answer)") == ["error: \(message)"])
+    func `an invalid fixed response is rejected`(response: String, message: String) {
+        #expect(self.remarks("", instead: "response: \(response)") == ["error: \(message)"])
     }
 
     @Test(
@@ -281,7 +298,7 @@ import Testing
     func `what only an upstream would notice is a warning without one`(lines: String) {
         let name = lines.split(separator: "\n").last?.split(separator: ":").first.map { $0.drop { $0 == " " } } ?? ""
         let wanted = ["warning: '\(name)' has no effect without 'upstream'; remove it"]
-        #expect(self.remarks(lines, instead: "answer: {}") == wanted)
+        #expect(self.remarks(lines, instead: "response: {}") == wanted)
         let isKept = lines.contains("strip_prefix")
         #expect(self.remarks(lines, instead: "redirect: { to: https://b }") == (isKept ? [] : wanted))
         #expect(self.remarks(lines) == [])

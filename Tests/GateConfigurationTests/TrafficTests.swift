@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What an app's requests meet: redirects, answers, and how they are passed on.
+/// What an app does with requests: redirects, fixed responses, and how they are forwarded.
 @Suite struct TrafficTests {
     @Test func `without a word requests are passed on as they are`() throws {
         let app = try Fixture.app()
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [("0", nil), ("1", 1), ("1KiB", 1024), ("1024GiB", 1 << 40)] as [(String, Int64?)])
-    func `no bytes of a body stand for any number`(text: String, limit: Int64?) throws {
+    func `a limit of zero for bodies means no limit`(text: String, limit: Int64?) throws {
         #expect(try Fixture.app("    max_body: \(text)").traffic.maxBody == limit)
     }
 
@@ -95,7 +95,7 @@ import Testing
         #expect(try Fixture.app("    \(line)").traffic.webSocket == settings)
     }
 
-    @Test func `an app can send its visitors elsewhere`() throws {
+    @Test func `an app can redirect all requests`() throws {
         let app = try Fixture.app(upstream: "redirect: { to: https://new.example.com }")
         let to = try #require(WebURL("https://new.example.com"))
         #expect(app.action == .redirect(RedirectSettings(to: to, status: 308, keepsPath: true)))
@@ -107,23 +107,23 @@ import Testing
         #expect(other.action == .redirect(RedirectSettings(to: query, status: 303, keepsPath: false)))
     }
 
-    @Test func `an app can be a fixed answer`() throws {
-        #expect(try Fixture.app(upstream: "answer: {}").action == .answer(FixedResponse()))
+    @Test func `an app can be a fixed response`() throws {
+        #expect(try Fixture.app(upstream: "response: {}").action == .respond(FixedResponse()))
         var wanted = FixedResponse()
         wanted.status = 410
         wanted.body = "<p>Gone,\nfishing.\n"
         wanted.contentType = "text/html; charset=utf-8"
-        let text = "answer:\n      status: 410\n      body: |\n        <p>Gone,\n        fishing.\n"
+        let text = "response:\n      status: 410\n      body: |\n        <p>Gone,\n        fishing.\n"
         #expect(
-            try Fixture.app(upstream: text + "      content_type: text/html; charset=utf-8").action == .answer(wanted)
+            try Fixture.app(upstream: text + "      content_type: text/html; charset=utf-8").action == .respond(wanted)
         )
     }
 
-    @Test func `an answer has at most 64 KiB`() throws {
+    @Test func `a fixed response has at most 64 KiB`() throws {
         let longest = String(repeating: "é", count: 32_768)
-        #expect(try Fixture.app(upstream: "answer: { body: \(longest) }").action != .answer(FixedResponse()))
-        let messages = Fixture.messages(Fixture.smallest(upstream: "answer: { body: \(longest)a }"))
-        let words = "has 65537 bytes, and an answer may have 65536; serve it from an app"
+        #expect(try Fixture.app(upstream: "response: { body: \(longest) }").action != .respond(FixedResponse()))
+        let messages = Fixture.messages(Fixture.smallest(upstream: "response: { body: \(longest)a }"))
+        let words = "has 65537 bytes, and a response may have 65536; serve it from an app"
         #expect(messages.count == 1 && messages.first?.hasSuffix(words) == true)
     }
 }

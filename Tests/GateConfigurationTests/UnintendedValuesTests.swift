@@ -4,11 +4,11 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What `check` says about values that can hardly be meant, and about files that others can read or change.
+/// Diagnostics of values that are probably mistakes, and of files that others can read or change.
 @Suite struct UnintendedValuesTests {
     private func gateway(_ lines: String) -> [String] { Fixture.remarks(Fixture.smallest(gateway: lines)) }
 
-    @Test func `Z-06: a byte order mark says nothing`() throws {
+    @Test func `Z-06: a byte order mark is ignored`() throws {
         let text = "\u{FEFF}" + Fixture.smallest()
         #expect(try Fixture.configuration(text) == Fixture.configuration(Fixture.smallest()))
         let broken = Fixture.parse("\u{FEFF}gateway: 1\n").diagnostics.map(\.rendered)
@@ -16,7 +16,7 @@ import Testing
         #expect(broken.last?.hasSuffix("\n    gateway: 1\n             ^") == true)
     }
 
-    @Test func `Z-06: a byte order mark in a file with a secret is no part of the secret`() throws {
+    @Test func `Z-06: a byte order mark in a file with a secret is not part of the secret`() throws {
         let files = FileAccess { _, _ in .bytes([0xEF, 0xBB, 0xBF] + Array("0123456789abcdef0123456789abcdef".utf8)) }
         let result = ConfigurationFile.parse(
             bytes: Array(Fixture.smallest(gateway: "  secret: ${file:/run/secrets/marked}").utf8),
@@ -32,20 +32,20 @@ import Testing
         ("/wiki/.*", ".*"), ("^/wiki/", "^"), ("/wiki/(?:a|b)/", "(?"), ("/wiki/[a-z]/", "["), ("/wiki/a|b", "|"),
         ("/wiki/x.+", ".+"), ("/wiki/x$", "$"), ("/wiki/{id}", "{"), ("~/wiki/", "~"), ("/wiki/\\\\d", "\\"),
     ])
-    func `Z-07: a regular expression is no path`(path: String, sign: String) {
-        let help = "a path is written as it is, and one that ends in '/' stands for all below it"
+    func `Z-07: a regular expression is not a path`(path: String, sign: String) {
+        let help = "a path is matched as it is written, and one that ends in '/' includes all paths below it"
         let why = "has a '\(sign)', as regular expressions have, which are not supported; \(help)"
         let messages = Fixture.messages(Fixture.smallest(app: "    public: [\"\(path)\"]"))
         #expect(messages.count == 1 && messages.first?.hasSuffix(why) == true, "\(messages)")
     }
 
     @Test(arguments: ["/wiki/$metadata", "/Products(1)", "/a+b/", "/@scope/", "GET /x:y"])
-    func `Z-07: what paths of real apps have is no regular expression`(path: String) throws {
+    func `Z-07: what paths of real apps contain is not taken for a regular expression`(path: String) throws {
         _ = try Fixture.app("    public: [\"\(path)\"]")
     }
 
     @Test(arguments: ["$GATE_SECRET", "%GATE_SECRET%"])
-    func `Z-07: a variable of a shell is not expanded, and its name is not shown where a secret stands`(text: String) {
+    func `Z-07: a variable of a shell is not expanded, and its name is not shown in place of a secret`(text: String) {
         let result = Fixture.parse(Fixture.smallest(gateway: "  secret: \"\(text)\""))
         let rendered = result.diagnostics.map(\.rendered).joined()
         #expect(result.diagnostics.map(\.message) == ["a variable after '$' is not expanded; write ${env:NAME}"])
@@ -58,19 +58,19 @@ import Testing
         )
     }
 
-    @Test func `Z-07: nobody trusts every client to claim an IP`() {
+    @Test func `Z-07: trust in every client to claim an IP is rejected`() {
         let help = "list the networks of your proxies, such as 10.0.0.0/8"
         let risk = "every client would be trusted to claim any client IP, scheme and host"
         for network in ["0.0.0.0/0", "::/0"] {
             #expect(self.gateway("  trusted_proxies: [\"\(network)\"]") == ["error: \(risk); \(help)"])
         }
-        let large = "warning: so large a network is hardly one of your own proxies; \(help)"
+        let large = "warning: a network of this size is unlikely to hold only your own proxies; \(help)"
         #expect(
             self.gateway("  trusted_proxies: [128.0.0.0/1, \"2000::/3\", 10.0.0.0/8, \"fd00::/16\"]") == [large, large]
         )
         #expect(
             self.gateway("  listeners: [{ address: \"127.0.0.1:1\", proxy_protocol: [0.0.0.0/0] }]") == [
-                "warning: a PROXY header is believed from everywhere, so every client that reaches the listener can claim any "
+                "warning: a PROXY header is trusted from everywhere, so every client that reaches the listener can claim any "
                     + "client IP; list your balancers"
             ]
         )
@@ -80,14 +80,14 @@ import Testing
         ("0.0.0.0:9901", "on every interface"), ("[::]:9901", "on every interface"),
         ("203.0.113.7:9901", "on a public address"), ("[2001:db8::1]:9901", "on a public address"),
     ])
-    func `Z-07: a public operations address is a warning`(address: String, reach: String) {
+    func `Z-07: an operations listener on a public address is a warning`(address: String, reach: String) {
         let remarks = self.gateway("  operations: \"\(address)\"")
         #expect(remarks.count == 1)
         #expect(remarks.first?.hasPrefix("warning: '\(address)' serves metrics and status \(reach)") == true)
     }
 
     @Test(arguments: ["127.0.0.1:9901", "localhost:9901", "10.1.2.3:9901", "[fd00::1]:9901", "[::1]:9901", "ops:9901"])
-    func `Z-07: an internal operations address is none`(address: String) {
+    func `Z-07: an operations listener on an internal address is not warned of`(address: String) {
         #expect(self.gateway("  operations: \"\(address)\"").isEmpty)
     }
 
@@ -102,14 +102,14 @@ import Testing
             upstream: "upstream: \(upstream)",
             app: "    host: wiki.example.com"
         )
-        let help = "requests would come back until they are rejected with 508; write the app's own address"
+        let help = "requests would loop until they are rejected with 508; write the URL of the app"
         #expect(Fixture.remarks(text) == ["warning: '\(upstream)' is this gateway itself, so \(help)"])
     }
 
     @Test(arguments: [
         "http://127.0.0.1:8081", "http://10.0.0.5:8080", "https://gate.example.com:8443", "unix:/run/8080",
     ])
-    func `Y-14: any other upstream is none`(upstream: String) throws {
+    func `Y-14: an upstream that is not the gateway is not warned of`(upstream: String) throws {
         let text = Fixture.smallest(
             gateway: "  listeners: [{ address: \"127.0.0.1:8080\" }]",
             upstream: "upstream: \(upstream)"
@@ -129,23 +129,23 @@ import Testing
         )
     }
 
-    @Test func `Z-07: a user key with an email address fits nobody`() {
+    @Test func `Z-07: a user key with an email address matches no user`() {
         let why =
             "'ann@example.com' is not a google id, which is a number; for an email address write 'email: ann@example.com'"
-        #expect(self.allow("{ user: \"google:ann@example.com\" }") == ["error: this entry can never fit; \(why)"])
-        let number = "error: this entry can never fit; 'ann' is not a google id, which is a number"
+        #expect(self.allow("{ user: \"google:ann@example.com\" }") == ["error: this entry can never match; \(why)"])
+        let number = "error: this entry can never match; 'ann' is not a google id, which is a number"
         #expect(self.allow("{ user: \"google:ann\" }") == [number])
         #expect(self.allow("{ user: \"google:104729384756102938475\" }").isEmpty)
     }
 
-    @Test func `Z-07: whoever maps the subject decides what it is`() {
+    @Test func `Z-07: a mapped subject may have any form`() {
         let mapped = ", profile: { subject: \"id_token:/employee\" }"
         #expect(self.allow("{ user: \"google:E-1\" }", provider: mapped).isEmpty)
     }
 
     @Test func `Z-07: the hint for groups of Google names the look-up`() {
         let reason = "no groups come from google, unless 'groups: [direct]' in 'google' has them looked up"
-        #expect(self.allow("{ group: a@example.com }") == ["error: this entry can never fit; \(reason)"])
+        #expect(self.allow("{ group: a@example.com }") == ["error: this entry can never match; \(reason)"])
     }
 
     @Test(arguments: [
@@ -237,14 +237,14 @@ import Testing
         }
         #expect(
             all == [
-                risk(3, "/run/secret", "a secret", "644", "every user of this machine can read"),
-                risk(4, "/etc/gate.key", "a private key", "666", "every user of this machine can change"),
+                risk(3, "/run/secret", "a secret", "644", "every user of this host can read"),
+                risk(4, "/etc/gate.key", "a private key", "666", "every user of this host can change"),
                 risk(10, "/etc/staff.key", "a private key", "660", "its group can change"),
             ]
         )
     }
 
-    @Test func `X-13: what the owner alone can read, or a group of the owner's own, is none`() {
+    @Test func `X-13: a file that only the owner or a private group can read is not warned of`() {
         let modes: [String: UInt32] = ["/run/secret": 0o600, "/etc/gate.key": 0o440, "/etc/staff.key": 0o660]
         #expect(self.diagnostics(modes, owner: 1000, group: 1000).isEmpty)
     }

@@ -4,7 +4,7 @@ import GateConfiguration
 import GateCore
 import Testing
 
-/// What `upstream` must not say, and the words that an operator reads about it.
+/// Invalid settings of `upstream`, and their diagnostics.
 @Suite struct UpstreamDiagnosticsTests {
     private func remarks(_ value: String) -> [String] {
         Fixture.remarks(Fixture.smallest(upstream: "upstream: \(value)"))
@@ -14,19 +14,19 @@ import Testing
         arguments: [
             (
                 "https://unix:/run/a.sock",
-                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+                "has a scheme that sockets do not support; they carry plain HTTP/1.1, so write 'unix:/run/a.sock'"
             ),
             (
                 "https+unix:///run/a.sock",
-                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+                "has a scheme that sockets do not support; they carry plain HTTP/1.1, so write 'unix:/run/a.sock'"
             ),
             (
                 "h2:unix:/run/a.sock",
-                "asks for too much; what a socket carries is plain HTTP/1.1, so write 'unix:/run/a.sock'"
+                "has a scheme that sockets do not support; they carry plain HTTP/1.1, so write 'unix:/run/a.sock'"
             ),
             ("unix:run/a.sock", "needs an absolute path, such as unix:/run/app.sock"),
-            ("h2://a/path", "has a path; requests keep their own, so write 'h2://a'"),
-            ("https://a?q", "has a path; requests keep their own, so write 'https://a'"),
+            ("h2://a/path", "has a path; requests keep their path, so write 'h2://a'"),
+            ("https://a?q", "has a path; requests keep their path, so write 'https://a'"),
             ("https://user@a", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
             ("http://a:99999", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
             (
@@ -40,14 +40,14 @@ import Testing
             ("app:8080", "is not an upstream; did you mean 'http://app:8080'?"),
         ]
     )
-    func `a target that is none is refused with what to write`(text: String, message: String) {
+    func `an invalid target is rejected with what to write`(text: String, message: String) {
         #expect(self.remarks("\"\(text)\"") == ["error: '\(text)' \(message)"])
         #expect(self.remarks("{ targets: [\"\(text)\"] }") == ["error: '\(text)' \(message)"])
     }
 
     @Test func `targets are of one scheme`() {
         let message =
-            "'https' beside 'http' in line 13; all upstreams of an app are reached in the same way, so write one scheme"
+            "'https' beside 'http' in line 13; all targets of an app have the same scheme"
         #expect(self.remarks("[http://a, https://b]") == ["error: \(message)"])
         #expect(self.remarks("[http://a, http://b, unix:/run/a]").count == 1)
         #expect(self.remarks("[h2c://a, http://b]").count == 1)
@@ -78,33 +78,33 @@ import Testing
                 "{ balance: sticky }",
                 "an upstream needs 'targets', such as 'targets: [http://10.0.0.5:8080, http://10.0.0.6:8080]'"
             ),
-            ("{ targets: http://a, balance: stiky }", "'stiky' is not a way to balance; did you mean 'sticky'?"),
+            ("{ targets: http://a, balance: stiky }", "'stiky' is not a load balancing policy; did you mean 'sticky'?"),
             (
                 "{ targets: http://a, balance: random }",
-                "'random' is not a way to balance; write one of round_robin, least_requests, sticky"
+                "'random' is not a load balancing policy; write one of round_robin, least_requests, sticky"
             ),
             ("{ targets: http://a, dns_ttl: 0s }", "'0s' is out of range; it must be 1s to 1d"),
             ("{ targets: http://a, slow_start: 16m }", "'16m' is out of range; it must be 0s to 15m"),
             ("{ targets: http://a, limits: { connections: 0 } }", "'0' is out of range; it must be 1 to 65535"),
             ("{ targets: http://a, limits: { pending: 65536 } }", "'65536' is out of range; it must be 0 to 65535"),
             ("{ targets: http://a, limits: { requests: 0 } }", "'0' is out of range; it must be 1 to 1000000"),
-            ("{ targets: http://a, timeouts: { connect: 61s } }", "'61s' is out of range; it must be 100ms to 60s"),
-            ("{ targets: http://a, timeouts: { connect: 99ms } }", "'99ms' is out of range; it must be 100ms to 60s"),
-            ("{ targets: http://a, timeouts: { answer: 0s } }", "'0s' is out of range; it must be 100ms to 1h"),
+            ("{ targets: http://a, timeouts: { connect: 61s } }", "'61s' is out of range; it must be 100ms to 1m"),
+            ("{ targets: http://a, timeouts: { connect: 99ms } }", "'99ms' is out of range; it must be 100ms to 1m"),
+            ("{ targets: http://a, timeouts: { response: 0s } }", "'0s' is out of range; it must be 100ms to 1h"),
             ("{ targets: http://a, timeouts: { idle: 25h } }", "'25h' is out of range; it must be 100ms to 1d"),
             ("{ targets: http://a, timeouts: { keep_alive: 2h } }", "'2h' is out of range; it must be 100ms to 1h"),
             ("{ targets: http://a, timeouts: { tunnel: 8d } }", "'8d' is out of range; it must be 100ms to 7d"),
         ]
     )
-    func `an upstream out of its bounds is refused`(value: String, message: String) {
+    func `an upstream out of its limits is rejected`(value: String, message: String) {
         #expect(self.remarks(value) == ["error: \(message)"])
     }
 
     @Test(
         arguments: [
-            ("http://a", "'tls' is of no use with 'http'; write 'https://' in 'targets', or remove this"),
-            ("h2c://a", "'tls' is of no use with 'h2c'; write 'h2://' in 'targets', or remove this"),
-            ("unix:/run/a", "'tls' is of no use with 'unix'; a socket is never encrypted, so remove this"),
+            ("http://a", "'tls' has no effect with 'http'; write 'https://' in 'targets', or remove this"),
+            ("h2c://a", "'tls' has no effect with 'h2c'; write 'h2://' in 'targets', or remove this"),
+            ("unix:/run/a", "'tls' has no effect with 'unix'; a socket is never encrypted, so remove this"),
         ]
     )
     func `TLS is for targets that speak it`(target: String, message: String) {
@@ -122,22 +122,22 @@ import Testing
                 "'private_key' needs 'certificate', such as 'certificate: tls/client.pem'"
             ),
             ("{ ca_file: tls/text.pem }", "the file '/etc/gatehouse/tls/text.pem' holds no PEM certificate"),
-            ("{ server_name: \"https://a\" }", "'https://a' is an address; write the host alone: 'a'"),
+            ("{ server_name: \"https://a\" }", "'https://a' is a URL; write the host alone: 'a'"),
             ("{ pins: google-roots }", "expected the pins of an upstream as a mapping of keys, found a single value"),
-            ("{ pins: {} }", "there is no pin here; write the pins as 'sha256'"),
+            ("{ pins: {} }", "no pin is given; write the pins as 'sha256'"),
             (
                 "{ pins: { preset: google-roots } }",
-                "unknown key 'preset' in the pins of an upstream; it knows match, mode, sha256, expires, on_expiry, "
+                "unknown key 'preset' in the pins of an upstream; it has the keys match, mode, sha256, expires, on_expiry, "
                     + "allow_single_pin"
             ),
             (
                 "{ pins: { sha256: [ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=] } }",
-                "a key that is replaced would lock everybody out; add the pin of a backup key, which 'gatehouse pins' "
+                "a replaced key would make every sign-in fail; add the pin of a backup key, which 'gatehouse pins' "
                     + "prints, or write 'allow_single_pin: true'"
             ),
         ]
     )
-    func `TLS that could not work is refused`(tls: String, message: String) {
+    func `TLS that could not work is rejected`(tls: String, message: String) {
         let remarks = self.remarks("{ targets: https://a, tls: \(tls) }")
         #expect(remarks.contains("error: \(message)"), "\(remarks)")
         #expect(remarks.count == (tls.contains("preset") ? 2 : 1))
@@ -153,14 +153,14 @@ import Testing
                 "'500ms' is not a duration; write whole numbers with units, such as 30s, 15m, 1h30m or 7d"
             ),
             ("{ path: /, interval: 11m }", "'11m' is out of range; it must be 1s to 10m"),
-            ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 60s"),
+            ("{ path: /, timeout: 61s }", "'61s' is out of range; it must be 100ms to 1m"),
             (
                 "{ path: /, interval: 2s, timeout: 3s }",
                 "'timeout' is longer than 'interval', so checks would overlap; shorten it"
             ),
             ("{ path: /, healthy: 0 }", "'0' is out of range; it must be 1 to 100"),
             ("{ path: /, unhealthy: 101 }", "'101' is out of range; it must be 1 to 100"),
-            ("{ path: /, status: [] }", "'status' lists none; remove it for 200 to 399"),
+            ("{ path: /, status: [] }", "'status' is an empty list; remove it for 200 to 399"),
             ("{ path: /, status: [99] }", "'99' is out of range; it must be 100 to 599"),
             ("{ path: /, status: [600] }", "'600' is out of range; it must be 100 to 599"),
             ("{ path: /, status: [200, 200] }", "'200' is here twice; first in line 13"),
@@ -170,7 +170,7 @@ import Testing
             ),
         ]
     )
-    func `checks that could not work are refused`(health: String, message: String) {
+    func `checks that could not work are rejected`(health: String, message: String) {
         #expect(self.remarks("{ targets: http://a, health: \(health) }") == ["error: \(message)"])
     }
 
@@ -178,19 +178,19 @@ import Testing
         arguments: [
             ("eject: { failures: 1001 }", "'1001' is out of range; it must be 0 to 1000"),
             ("eject: { time: 0s }", "'0s' is out of range; it must be 100ms to 1h"),
-            ("eject: { time: 1m, longest: 30s }", "'longest' is less than 'time'; raise it or lower that"),
+            ("eject: { time: 1m, max_time: 30s }", "'max_time' is less than 'time'; raise it or lower 'time'"),
             (
                 "retry: { methods: [POST] }",
-                "'POST' is never sent again, since the app may have done already what it asks for; remove it"
+                "'POST' is never retried, since the app may have processed the request; remove it"
             ),
             (
                 "retry: { methods: [PATCH] }",
-                "'PATCH' is never sent again, since the app may have done already what it asks for; remove it"
+                "'PATCH' is never retried, since the app may have processed the request; remove it"
             ),
-            ("retry: { methods: [get] }", "'get' is no method to repeat; did you mean 'GET'?"),
+            ("retry: { methods: [get] }", "'get' is not a method to retry; did you mean 'GET'?"),
             (
                 "retry: { methods: [CONNECT] }",
-                "'CONNECT' is no method to repeat; write one of GET, HEAD, OPTIONS, PUT, DELETE"
+                "'CONNECT' is not a method to retry; write one of GET, HEAD, OPTIONS, PUT, DELETE"
             ),
             ("retry: { methods: [GET, GET] }", "'GET' is here twice; first in line 13"),
             ("retry: { budget: 101 }", "'101' is out of range; it must be 0 to 100"),

@@ -2,6 +2,9 @@
 
 import GateConfiguration
 import GateCore
+import GateProxy
+import GateWire
+import NIOCore
 import Testing
 
 /// `apps.<name>.upstream` in its three spellings.
@@ -28,13 +31,13 @@ import Testing
         isHTTP2: Bool
     ) throws {
         let place = UpstreamTarget.Place.tcp(host: host, port: port)
-        let target = UpstreamTarget(place: place, isSecure: isSecure, isHTTP2: isHTTP2)
+        let target = UpstreamTarget(place, isSecure: isSecure, isHTTP2: isHTTP2)
         #expect(try self.upstream(text) == UpstreamSettings(targets: [target]))
         #expect("\(target)/" == text.lowercased() + (text.hasSuffix("/") ? "" : "/"))
     }
 
     @Test func `a target can be a socket`() throws {
-        let target = UpstreamTarget(place: .unix(path: "/run/app.sock"))
+        let target = UpstreamTarget.unix(path: "/run/app.sock")
         #expect(try self.upstream("unix:/run/app.sock").targets == [target])
         #expect(target.description == "unix:/run/app.sock")
         #expect(target.scheme == "unix" && target.origin == nil && target.authority == "localhost")
@@ -47,7 +50,7 @@ import Testing
         ]
     )
     func `a list is a mapping with targets alone`(value: String) throws {
-        let targets = ["a", "b"].map { UpstreamTarget(place: .tcp(host: $0, port: 80)) }
+        let targets = ["a", "b"].map { UpstreamTarget(.tcp(host: $0, port: 80)) }
         #expect(try self.upstream(value) == UpstreamSettings(targets: targets))
     }
 
@@ -59,14 +62,14 @@ import Testing
                   pins: { sha256: [ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=], mode: report } },
                 health: { path: /healthz?full=1, interval: 5s, timeout: 500ms, healthy: 1, unhealthy: 4, status: [200, 503],
                   host: "App.Internal:8443" },
-                eject: { failures: 2, time: 1s, longest: 1m },
+                eject: { failures: 2, time: 1s, max_time: 1m },
                 limits: { connections: 1, pending: 0, requests: 3 },
-                timeouts: { connect: 100ms, answer: 2s, idle: 3s, keep_alive: 4s, tunnel: 5d },
+                timeouts: { connect: 100ms, response: 2s, idle: 3s, keep_alive: 4s, tunnel: 5d },
                 retry: { methods: [GET, PUT], budget: 0 } }
             """
         var wanted = UpstreamSettings(
             targets: [("a", 443), ("b", 8443)].map {
-                UpstreamTarget(place: .tcp(host: $0, port: $1), isSecure: true, isHTTP2: true)
+                UpstreamTarget(.tcp(host: $0, port: $1), isSecure: true, isHTTP2: true)
             }
         )
         wanted.balance = .sticky
@@ -76,24 +79,24 @@ import Testing
         wanted.health = Self.health
         wanted.ejection?.failures = 2
         wanted.ejection?.time = .seconds(1)
-        wanted.ejection?.longest = .seconds(60)
+        wanted.ejection?.maxTime = .seconds(60)
         wanted.limits.connections = 1
         wanted.limits.pending = 0
         wanted.limits.requests = 3
-        wanted.timeouts.connect = .milliseconds(100)
-        wanted.timeouts.answer = .seconds(2)
-        wanted.timeouts.idle = .seconds(3)
-        wanted.timeouts.keepAlive = .seconds(4)
-        wanted.timeouts.tunnel = .seconds(432_000)
-        wanted.retry.methods = ["GET", "PUT"]
+        wanted.limits.connect = .milliseconds(100)
+        wanted.limits.responseHead = .seconds(2)
+        wanted.limits.inactivity = .seconds(3)
+        wanted.limits.idle = .seconds(4)
+        wanted.limits.tunnel = .seconds(432_000)
+        wanted.retry.methods = [.get, .put]
         wanted.retry.budget = 0
         #expect(try self.upstream(value) == wanted)
     }
 
-    private static func tls() throws -> UpstreamTLSSettings {
+    private static func tls() throws -> UpstreamTLS.Settings {
         let pin = try #require(Pin(base64: "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="))
         let folder = "/etc/gatehouse/tls"
-        var tls = UpstreamTLSSettings()
+        var tls = UpstreamTLS.Settings()
         tls.caFile = "\(folder)/good.pem"
         tls.certificate = CertificateFiles(certificate: "\(folder)/good.pem", privateKey: "\(folder)/good.key")
         tls.serverName = "app.internal"
@@ -101,8 +104,8 @@ import Testing
         return tls
     }
 
-    private static var health: HealthSettings {
-        var health = HealthSettings(path: "/healthz?full=1")
+    private static var health: HealthCheckSettings {
+        var health = HealthCheckSettings(path: "/healthz?full=1")
         health.interval = .seconds(5)
         health.timeout = .milliseconds(500)
         health.healthy = 1
@@ -113,16 +116,16 @@ import Testing
     }
 
     @Test func `checks accept 200 to 399, or what is listed`() {
-        var health = HealthSettings(path: "/")
+        var health = HealthCheckSettings(path: "/")
         #expect([199, 200, 399, 400].map { health.accepts($0) } == [false, true, true, false])
         health.statuses = [503]
         #expect([200, 503].map { health.accepts($0) } == [false, true])
     }
 
-    @Test func `no failures ejects nobody, and what is not written gives way`() throws {
+    @Test func `zero failures turn ejection off, and defaults are adjusted to fit`() throws {
         #expect(try self.upstream("{ targets: http://a, eject: { failures: 0 } }").ejection == nil)
         let patient = try self.upstream("{ targets: http://a, eject: { time: 5m }, health: { path: /, interval: 1s } }")
-        #expect(patient.ejection?.longest == .seconds(300))
+        #expect(patient.ejection?.maxTime == .seconds(300))
         #expect(patient.health?.timeout == .seconds(1))
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(try !self.entries(try self.document("a: \"null\""))[0].value.isNull)
     }
 
-    @Test func `an alias stands for its anchor and is counted as much`() throws {
+    @Test func `an alias is expanded and counts as much as its anchor`() throws {
         let root = try self.document("a: &x [1, 2]\nb: *x\n")
         #expect(root.count == 1 + 2 + 3 + 3)
         #expect(root.depth == 3)
@@ -49,14 +49,14 @@ import Testing
         do throws(YAMLFailure) {
             _ = try self.document(text)
         } catch {
-            #expect(error.message == "more than 1000000 values, counting what aliases stand for")
+            #expect(error.message == "more than 1000000 values, aliases expanded")
             #expect(error.mark.line == 6)
         }
     }
 
     @Test(
         arguments: [
-            ("a: &x [*x]", "'*x' stands inside what it stands for", YAMLMark(line: 1, column: 8)),
+            ("a: &x [*x]", "'*x' is inside of its own anchor", YAMLMark(line: 1, column: 8)),
             ("a: *x", "'*x' has no '&x' above it", YAMLMark(line: 1, column: 4)),
             (
                 "a: 1\n---\nb: 2\n", "a second document starts here; the file may hold one only",
@@ -68,10 +68,10 @@ import Testing
             ("é: \u{0}", "control characters are not allowed", YAMLMark(line: 1, column: 4)),
             ("a: @b", "a value cannot start with this character; put it in quotes", YAMLMark(line: 1, column: 4)),
             (
-                "a: [1, 2", "the '[' that opens here is not closed; put ',' between its elements and ']' behind them",
+                "a: [1, 2", "the '[' that opens here is not closed; put ',' between its elements and ']' after them",
                 YAMLMark(line: 1, column: 4)
             ),
-            ("", "the file says nothing; it needs 'gateway', 'providers' and 'apps'", YAMLMark.start),
+            ("", "the file is empty; it needs 'gateway', 'providers' and 'apps'", YAMLMark.start),
         ])
     func `what cannot be read is named with its place`(text: String, message: String, mark: YAMLMark) {
         do throws(YAMLFailure) {
@@ -82,12 +82,12 @@ import Testing
         }
     }
 
-    @Test func `bytes that are no UTF-8 are named with their place`() {
-        let problem = YAMLFailure(
+    @Test func `bytes that are not UTF-8 are reported with their location`() {
+        let failure = YAMLFailure(
             message: "the file is not UTF-8; save it as UTF-8",
             mark: YAMLMark(line: 2, column: 3)
         )
-        #expect(throws: problem) { try YAMLComposer.document(of: Array("é: 1\nb:".utf8) + [0xFF, 0x0A]) }
+        #expect(throws: failure) { try YAMLComposer.document(of: Array("é: 1\nb:".utf8) + [0xFF, 0x0A]) }
         #expect(throws: YAMLFailure.self) { try YAMLComposer.document(of: [0xFF, 0xFE, 0x61, 0x00]) }
     }
 
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `more bytes than the bound are not looked at`() {
-        let problem = YAMLFailure(message: "the file is larger than 16 MiB", mark: .start)
-        #expect(throws: problem) { try YAMLComposer.document(of: [UInt8](repeating: 0x23, count: 16 << 20 | 1)) }
+        let failure = YAMLFailure(message: "the file is larger than 16 MiB", mark: .start)
+        #expect(throws: failure) { try YAMLComposer.document(of: [UInt8](repeating: 0x23, count: 16 << 20 | 1)) }
     }
 }

@@ -39,9 +39,9 @@ import Testing
 
     @Test(
         arguments: [
-            (.enforce, .report, -1, .enforce), (.enforce, .report, 0, .report), (.enforce, .refuse, -1, .enforce),
-            (.enforce, .refuse, 0, .refuse), (.report, .report, -1, .report), (.report, .report, 0, .report),
-            (.report, .refuse, -1, .report), (.report, .refuse, 1, .refuse),
+            (.enforce, .report, -1, .enforce), (.enforce, .report, 0, .report), (.enforce, .reject, -1, .enforce),
+            (.enforce, .reject, 0, .refuse), (.report, .report, -1, .report), (.report, .report, 0, .report),
+            (.report, .reject, -1, .report), (.report, .reject, 1, .refuse),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, PinSet.Demand)]
     )
     func `a set demands what its mode says until the instant at which it expires`(
@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: [(.enforce, .enforce), (.report, .report)] as [(PinSet.Mode, PinSet.Demand)])
     func `a set without an end holds for ever`(mode: PinSet.Mode, demand: PinSet.Demand) {
-        #expect(PinSet(mode: mode, pins: [], expired: .refuse).demand(at: Instant(seconds: .max)) == demand)
+        #expect(PinSet(mode: mode, pins: [], expired: .reject).demand(at: Instant(seconds: .max)) == demand)
     }
 
     @Test func `a host has its own set or that of every other host`() {

@@ -82,13 +82,13 @@ enum UpstreamFuzzTarget {
     private static func run(_ input: Input, _ ledger: CallLedger) throws -> String? {
         let channel = EmbeddedChannel()
         let sweep = DeadlineSweep()
-        let address = UpstreamAddress(.unix(path: "/nowhere"), isHTTP2: true)
-        var plan = UpstreamPlan(targets: [address])
-        plan.limits.connections = 0
+        let address = UpstreamTarget(.unix(path: "/nowhere"), isHTTP2: true)
+        var settings = UpstreamSettings(targets: [address])
+        settings.limits.connections = 0
         let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: sweep)
-        let connector = UpstreamConnector(to: address, plan: plan, setting: setting)
-        let pool = HTTP2Pool(connector, limits: plan.limits, outcomes: nil)
-        let connection = HTTP2UpstreamConnection(pool: pool, limits: plan.limits, isSecure: false)
+        let connector = UpstreamConnector(to: address, of: LoadedUpstream(withoutTLS: settings), setting: setting)
+        let pool = HTTP2Pool(connector, limits: settings.limits, outcomes: nil)
+        let connection = HTTP2UpstreamConnection(pool: pool, limits: settings.limits, isSecure: false)
         channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)
         try channel.pipeline.syncOperations.addHandler(connection)
         var late = UpstreamRequest(.get)

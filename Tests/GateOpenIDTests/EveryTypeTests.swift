@@ -120,7 +120,7 @@ import Testing
             metadata: ProviderFixture.metadata.with(["issuer": "https://evil.example"])
         )
         let failure = await #expect(throws: Failure.self) { try await stage.begin() }
-        #expect(failure?.reason == .openIDIssuerMismatch)
+        #expect(failure?.reason == .openIDDiscoveryIssuerMismatch)
     }
 
     @Test(arguments: ProviderType.all)

@@ -149,7 +149,7 @@ import Testing
 
     @Test(arguments: [
         (PinSet.Expired.report, Int64(99), "provider.pin_mismatch"), (.report, 100, "200"),
-        (.refuse, 99, "provider.pin_mismatch"), (.refuse, 100, "provider.pins_expired"),
+        (.reject, 99, "provider.pin_mismatch"), (.reject, 100, "provider.pins_expired"),
     ])
     func `from the day on which a set expires it reports, or refuses all`(
         expired: PinSet.Expired,

@@ -11,9 +11,13 @@ import Testing
 @Suite struct HTTP2UpstreamStreamTests {
     @Test func `who was told to wait hears that he may go on, also if more was under way meanwhile`() throws {
         let channel = EmbeddedChannel()
-        let address = UpstreamAddress.unix(path: "/nowhere")
+        let address = UpstreamTarget.unix(path: "/nowhere")
         let setting = UpstreamEnvironment(loop: channel.embeddedEventLoop, sweep: DeadlineSweep())
-        let connector = UpstreamConnector(to: address, plan: UpstreamPlan(targets: [address]), setting: setting)
+        let connector = UpstreamConnector(
+            to: address,
+            of: LoadedUpstream(withoutTLS: UpstreamSettings(targets: [address])),
+            setting: setting
+        )
         let pool = HTTP2Pool(connector, limits: UpstreamLimits(), outcomes: nil)
         let connection = HTTP2UpstreamConnection(pool: pool, limits: UpstreamLimits(), isSecure: false)
         channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)

@@ -7,15 +7,15 @@ import Testing
 @Suite struct LoadBalancerTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
-    private func plan(
+    private func settings(
         _ count: Int,
-        _ balance: UpstreamPlan.Balance = .roundRobin,
+        _ balance: LoadBalancing = .roundRobin,
         slowStart: TimeAmount = .zero
-    ) -> UpstreamPlan {
-        var plan = UpstreamPlan(targets: (0..<count).map { .unix(path: "/run/\($0)") })
-        plan.balance = balance
-        plan.slowStart = slowStart
-        return plan
+    ) -> UpstreamSettings {
+        var settings = UpstreamSettings(targets: (0..<count).map { .unix(path: "/run/\($0)") })
+        settings.balance = balance
+        settings.slowStart = slowStart
+        return settings
     }
 
     private func picks(
@@ -29,21 +29,21 @@ import Testing
     }
 
     @Test func `in turn each target gets the same`() {
-        var set = LoadBalancer(self.plan(3))
+        var set = LoadBalancer(self.settings(3))
         #expect(self.picks(&set, 7, at: self.start) == [0, 1, 2, 0, 1, 2, 0])
     }
 
-    @Test(arguments: [UpstreamPlan.Balance.roundRobin, .leastRequests, .sticky])
-    func `a single target is always the one`(balance: UpstreamPlan.Balance) {
-        var set = LoadBalancer(self.plan(1, balance))
+    @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
+    func `a single target is always the one`(balance: LoadBalancing) {
+        var set = LoadBalancer(self.settings(1, balance))
         set.setHealth(0, isUp: false, at: self.start)
         #expect(self.picks(&set, 3, key: 9, at: self.start) == [0, 0, 0])
         #expect(set.pick(key: 9, at: self.start, avoiding: 0) { _ in 0 } == 0)
     }
 
-    @Test(arguments: [UpstreamPlan.Balance.roundRobin, .leastRequests, .sticky])
-    func `a target that is called sick is not used, and all are when all are`(balance: UpstreamPlan.Balance) {
-        var set = LoadBalancer(self.plan(3, balance))
+    @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
+    func `a target that is called sick is not used, and all are when all are`(balance: LoadBalancing) {
+        var set = LoadBalancer(self.settings(3, balance))
         set.setHealth(1, isUp: false, at: self.start)
         for key in UInt64(1)...50 {
             #expect(set.pick(key: key, at: self.start, avoiding: nil) { _ in 0 } != 1)
@@ -55,13 +55,13 @@ import Testing
     }
 
     @Test func `the fewest requests decide, and among equals it goes round`() {
-        var set = LoadBalancer(self.plan(3, .leastRequests))
+        var set = LoadBalancer(self.settings(3, .leastRequests))
         #expect(self.picks(&set, 3, at: self.start, load: { [5, 2, 9][$0] }) == [1, 1, 1])
         #expect(Set(self.picks(&set, 3, at: self.start)) == [0, 1, 2])
     }
 
     @Test func `a session stays at its target, and only those of a target that is gone move`() {
-        var set = LoadBalancer(self.plan(5, .sticky))
+        var set = LoadBalancer(self.settings(5, .sticky))
         let keys = (1...500).map { StableHash.mix(UInt64($0)) }
         let before = keys.map { set.pick(key: $0, at: self.start, avoiding: nil) { _ in 0 } }
         #expect(before == keys.map { set.pick(key: $0, at: self.start, avoiding: nil) { _ in 0 } })
@@ -74,20 +74,20 @@ import Testing
     }
 
     @Test func `without a session the sticky choice goes round`() {
-        var set = LoadBalancer(self.plan(3, .sticky))
+        var set = LoadBalancer(self.settings(3, .sticky))
         #expect(self.picks(&set, 3, at: self.start) == [0, 1, 2])
     }
 
     @Test func `a second try avoids the target of the first, unless it is the only one there`() {
-        var set = LoadBalancer(self.plan(2))
+        var set = LoadBalancer(self.settings(2))
         for _ in 0..<4 { #expect(set.pick(key: 0, at: self.start, avoiding: 0) { _ in 0 } == 1) }
         set.setHealth(1, isUp: false, at: self.start)
         #expect(set.pick(key: 0, at: self.start, avoiding: 0) { _ in 0 } == 0)
     }
 
-    @Test(arguments: [UpstreamPlan.Balance.roundRobin, .leastRequests])
-    func `a target that comes back gets its share step by step`(balance: UpstreamPlan.Balance) {
-        var set = LoadBalancer(self.plan(2, balance, slowStart: .seconds(10)))
+    @Test(arguments: [LoadBalancing.roundRobin, .leastRequests])
+    func `a target that comes back gets its share step by step`(balance: LoadBalancing) {
+        var set = LoadBalancer(self.settings(2, balance, slowStart: .seconds(10)))
         set.setHealth(1, isUp: false, at: self.start)
         set.setHealth(1, isUp: true, at: self.start)
         func part(after seconds: Int64) -> Int {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `R-33 five failures in a row leave a target out for ten seconds, the next time for twenty`() {
-        var set = LoadBalancer(self.plan(2), jitter: { 0 })
+        var set = LoadBalancer(self.settings(2), jitter: { 0 })
         #expect(set.eject(0, after: 4, at: self.start) == nil)
         #expect(set.eject(0, after: 5, at: self.start) == .seconds(10))
         #expect(self.picks(&set, 3, at: self.start + .seconds(9)) == [1, 1, 1])
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `R-33 the longest time is two minutes, and who was in for so long begins anew`() {
-        var ejection = Ejection(EjectionPlan())
+        var ejection = Ejection(EjectionSettings())
         var now = self.start
         var spans: [Int64] = []
         for _ in 0..<14 {
@@ -125,13 +125,13 @@ import Testing
 
     @Test(arguments: [(-1.0, 8.0), (1.0, 12.0), (99.0, 12.0)])
     func `R-33 a fifth of the time is left to chance`(jitter: Double, seconds: Double) {
-        var ejection = Ejection(EjectionPlan())
+        var ejection = Ejection(EjectionSettings())
         let span = ejection.begin(at: self.start, jitter: jitter)
         #expect(abs(Double(span.nanoseconds) / 1e9 - seconds) < 0.001)
     }
 
     @Test func `U-05 a target that only refuses connections is left out for a second, however often`() {
-        var set = LoadBalancer(self.plan(2), jitter: { 1 })
+        var set = LoadBalancer(self.settings(2), jitter: { 1 })
         var now = self.start
         for _ in 0..<20 {
             #expect(set.eject(0, after: 5, isBrief: true, at: now) == .seconds(1))
@@ -154,31 +154,31 @@ import Testing
         #expect(!outcomes.isOnlyUnreachable)
     }
 
-    @Test(arguments: [UpstreamPlan.Balance.roundRobin, .leastRequests, .sticky])
-    func `U-05 where nothing listens is not asked twice, even if the others are out`(balance: UpstreamPlan.Balance) {
-        var set = LoadBalancer(self.plan(2, balance), jitter: { 0 })
+    @Test(arguments: [LoadBalancing.roundRobin, .leastRequests, .sticky])
+    func `U-05 where nothing listens is not asked twice, even if the others are out`(balance: LoadBalancing) {
+        var set = LoadBalancer(self.settings(2, balance), jitter: { 0 })
         #expect(set.eject(1, after: 5, at: self.start) != nil)
         #expect(set.pick(key: 7, at: self.start, avoiding: 0, isGone: true) { _ in 0 } == 1)
         #expect(set.pick(key: 7, at: self.start, avoiding: 0) { _ in 0 } == 0)
     }
 
     @Test func `R-33 the last target is never left out`() {
-        var set = LoadBalancer(self.plan(2), jitter: { 0 })
+        var set = LoadBalancer(self.settings(2), jitter: { 0 })
         #expect(set.eject(0, after: 5, at: self.start) != nil)
         #expect(set.eject(1, after: 500, at: self.start) == nil)
-        var sick = LoadBalancer(self.plan(2), jitter: { 0 })
+        var sick = LoadBalancer(self.settings(2), jitter: { 0 })
         sick.setHealth(0, isUp: false, at: self.start)
         #expect(sick.eject(1, after: 500, at: self.start) == nil)
-        var single = LoadBalancer(self.plan(1), jitter: { 0 })
+        var single = LoadBalancer(self.settings(1), jitter: { 0 })
         #expect(single.eject(0, after: 500, at: self.start) == nil)
     }
 
     @Test func `without ejection nobody is left out`() {
-        var none = self.plan(2)
+        var none = self.settings(2)
         none.ejection = nil
         var set = LoadBalancer(none)
         #expect(set.eject(0, after: 500, at: self.start) == nil)
-        var zero = self.plan(2)
+        var zero = self.settings(2)
         zero.ejection?.failures = 0
         var other = LoadBalancer(zero)
         #expect(other.eject(0, after: 500, at: self.start) == nil)

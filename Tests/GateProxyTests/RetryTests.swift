@@ -19,29 +19,31 @@ import Testing
     ) {
         for method in RequestMethod.common + [.other("PROPFIND")] {
             for wasReused in [false, true] {
-                let plan = RetryPlan()
-                #expect(plan.allows(problem, method: method, wasReused: wasReused, bodyBegan: false) == isRepeated)
+                let settings = RetrySettings()
+                #expect(settings.allows(problem, method: method, wasReused: wasReused, bodyBegan: false) == isRepeated)
             }
         }
     }
 
     @Test(arguments: RequestMethod.common + [.other("PROPFIND")])
     func `R-31 when a kept connection died, methods of the list are repeated`(method: RequestMethod) {
-        var plan = RetryPlan()
+        var settings = RetrySettings()
         let standard: Set<RequestMethod> = [.get, .head, .options]
         let problem = UpstreamFailure.closedBeforeResponse
-        #expect(plan.allows(problem, method: method, wasReused: true, bodyBegan: false) == standard.contains(method))
-        #expect(!plan.allows(problem, method: method, wasReused: false, bodyBegan: false))
-        #expect(!plan.allows(problem, method: method, wasReused: true, bodyBegan: true))
-        plan.methods = [.put, .delete]
         #expect(
-            plan.allows(problem, method: method, wasReused: true, bodyBegan: false)
+            settings.allows(problem, method: method, wasReused: true, bodyBegan: false) == standard.contains(method)
+        )
+        #expect(!settings.allows(problem, method: method, wasReused: false, bodyBegan: false))
+        #expect(!settings.allows(problem, method: method, wasReused: true, bodyBegan: true))
+        settings.methods = [.put, .delete]
+        #expect(
+            settings.allows(problem, method: method, wasReused: true, bodyBegan: false)
                 == (method == .put || method == .delete)
         )
     }
 
     @Test func `a stream that was refused is not repeated once its body is gone`() {
-        #expect(!RetryPlan().allows(.refusedStream, method: .get, wasReused: true, bodyBegan: true))
+        #expect(!RetrySettings().allows(.refusedStream, method: .get, wasReused: true, bodyBegan: true))
     }
 
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
@@ -74,7 +76,7 @@ import Testing
         ("---+-++", "uuddddu"), ("+++", "uuu"), ("---++---", "uudduuud"),
     ])
     func `three failures in a row, two successes in a row`(checks: String, states: String) {
-        var state = HealthState(HealthPlan(path: "/"))
+        var state = HealthState(HealthCheckSettings(path: "/"))
         var seen = ""
         var last = true
         for check in checks {
@@ -88,12 +90,12 @@ import Testing
 
     @Test(arguments: [(199, false), (200, true), (302, true), (399, true), (400, false), (503, false)])
     func `without a list 200 to 399 are good`(status: Int, isGood: Bool) {
-        #expect(HealthPlan(path: "/").accepts(status) == isGood)
+        #expect(HealthCheckSettings(path: "/").accepts(status) == isGood)
     }
 
     @Test func `with a list only its statuses are good`() {
-        var plan = HealthPlan(path: "/")
-        plan.statuses = [204, 503]
-        #expect([200, 204, 302, 503].filter(plan.accepts) == [204, 503])
+        var settings = HealthCheckSettings(path: "/")
+        settings.statuses = [204, 503]
+        #expect([200, 204, 302, 503].filter(settings.accepts) == [204, 503])
     }
 }

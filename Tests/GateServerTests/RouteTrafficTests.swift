@@ -248,7 +248,7 @@ extension RouteTrafficTests {
         var settings = FixedResponse()
         settings.status = 404
         settings.body = "Gone fishing."
-        let action = AppAction.answer(settings)
+        let action = AppAction.respond(settings)
         let rig = try self.rig { app in
             app.action = action
             app.route.publicRules = [.init(method: nil, path: "/wiki/")]
@@ -264,7 +264,7 @@ extension RouteTrafficTests {
     @Test func `an answer of 204 has no body and no type`() throws {
         var settings = FixedResponse()
         settings.status = 204
-        let action = AppAction.answer(settings)
+        let action = AppAction.respond(settings)
         let rig = try self.rig { $0.action = action }
         let text = try rig.received("GET /wiki/healthz HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\n") && !text.lowercased().contains("content-"))

@@ -140,7 +140,7 @@ import Testing
         #expect(found == issued.session)
     }
 
-    /// Another process that writes to the database, or holds it.
+    /// Another process that writes to the database, or locks it.
     private func holding(_ store: SQLiteStore, _ body: () async throws -> Void) async throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -231,7 +231,7 @@ import Testing
         case .truncated:
             try #require(FileHandle(forUpdatingAtPath: self.path)).truncate(atOffset: 0)
         case .damaged:
-            // Pages that the store reads afresh hold nonsense.
+            // The pages that the store reads next are corrupt.
             try Data(repeating: 0x55, count: 40_960).write(to: URL(filePath: "\(folder)/nonsense"))
             let other = try DatabaseQueue(path: self.path)
             try await other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }

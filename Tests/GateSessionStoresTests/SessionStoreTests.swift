@@ -11,7 +11,7 @@ enum StoreKind: CaseIterable {
     case sqlite
 }
 
-/// A store that is empty at first, with what it needs to exist.
+/// An empty store with its folder.
 struct OpenStore {
     let store: any SessionStore
     private let folder: TemporaryFolder
@@ -26,10 +26,10 @@ struct OpenStore {
 }
 
 let noon = Instant(seconds: 1_800_000_000)
-/// Longer than a busy machine holds a test up.
+/// Longer than a busy machine delays a test.
 let ages = Duration.seconds(300)
 
-/// How many sessions of a store are live when it is noon.
+/// The number of live sessions of a store at noon.
 func count(_ store: any SessionStore) async throws -> Int {
     let lifetimes = SessionLifetimes(idle: .seconds(3600), absolute: .seconds(36_000))
     return try await store.count(at: noon, within: lifetimes)

@@ -39,7 +39,7 @@ import Testing
         #expect(try await same.session(for: issued.ticket, host: self.gatewayHost, now: noon) != nil)
         let after = self.manager(["google": "b"], earlier: ["google": "a"])
         #expect(try await after.session(for: issued.ticket, host: self.gatewayHost, now: noon) == nil)
-        // A restart cannot know what was in force before.
+        // After a restart the earlier fingerprints are unknown.
         let restarted = self.manager(["google": "b"])
         #expect(try await restarted.session(for: issued.ticket, host: self.gatewayHost, now: noon) != nil)
     }

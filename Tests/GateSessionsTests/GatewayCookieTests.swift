@@ -79,7 +79,7 @@ import Testing
         #expect(jar.count == 5)
     }
 
-    /// What one start of a sign-in does to the cookies of a browser that sent `seen`.
+    /// The cookies of a browser that sent `seen` after the start of a sign-in.
     private func begin(_ number: Int, seeing seen: [String], in jar: inout [String]) {
         let header = CookieHeader(seen.map { "\($0)=x" }.joined(separator: "; "))
         let deleted = GatewayCookie.surplusAttempts(in: header, at: self.secure).map(\.name)

@@ -67,7 +67,7 @@ import Testing
             }
         }
         #expect(failure?.reason == .sessionUntaggedTickets && failure?.kind == .overloaded)
-        // Those who have signed in since do not notice.
+        // Tickets with a tag are not limited.
         #expect(try await fixture.manager.session(for: issued.ticket, host: "gate.example.com", now: noon) != nil)
     }
 

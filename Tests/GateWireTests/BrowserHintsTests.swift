@@ -16,7 +16,7 @@ import Testing
     func `Z-05: the fields of a rejected head distinguish a browser from a script`(lines: String, wantsPage: Bool) {
         for start in ["GET / HTTP/1.1\r\n", "\u{16}\u{3}\u{1}\r\n", "BREW \u{1}\r\nHost: a\r\nHost: b\r\n"] {
             #expect(BrowserHints(in: ByteBuffer(string: "\(start)\(lines)\r\n\r\n")).wantsPage == wantsPage)
-            // A head that has not come whole, and one with bare line feeds.
+            // An incomplete head, and one with bare line feeds.
             #expect(BrowserHints(in: ByteBuffer(string: "\(start)\(lines)")).wantsPage == wantsPage)
         }
     }

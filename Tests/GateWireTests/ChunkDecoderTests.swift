@@ -6,7 +6,7 @@ import Testing
 @testable import GateWire
 
 @Suite struct ChunkDecoderTests {
-    /// What a decoder makes of pieces of a body.
+    /// The result of decoding the pieces of a body.
     private enum Body: Equatable {
         case complete(String, left: String)
         case incomplete(String)

@@ -11,12 +11,12 @@ import Testing
         "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "A: b\r\n", count: count - 1) + "\r\n"
     }
 
-    /// A head with one field line of so many bytes, its line end included.
+    /// A head with one field line of this number of bytes, its line end included.
     private static func line(_ bytes: Int) -> String {
         "GET / HTTP/1.1\r\nHost: a\r\nA: " + String(repeating: "b", count: bytes - 5) + "\r\n\r\n"
     }
 
-    /// A head of so many bytes in lines that are short enough.
+    /// A head of this number of bytes in lines within the limit.
     private static func head(_ bytes: Int) -> String {
         let start = "GET / HTTP/1.1\r\nHost: a\r\n"
         let rest = bytes - start.utf8.count - 2

@@ -24,6 +24,14 @@ import Testing
     }
 
     @Test(arguments: [
+        ("/", true), ("/wiki", true), ("/a%2Fb", true), ("/b%C3%BCro", true), ("/100%25", true), ("/a;b", false),
+        ("/a%3Fb", false), ("/a%5Cb", false), ("/a%2541", false), ("/a%2F%2Fb", false), ("/a%2F..", false),
+    ])
+    func `a path is unambiguous if servers see it as it is or with every escape decoded`(path: String, isOne: Bool) {
+        #expect(PathReadings.isUnambiguous(path) == isOne)
+    }
+
+    @Test(arguments: [
         "/public/%252e%252e/admin", "/public/..%3B/admin", "/x/..%2Fadmin", "/x/%2E%2E%2Fadmin", "/x/..%255Cadmin",
         "/pub/secret%2Fq%5C..%5C..%5Cok%2F..%2Freal", "/pub/a;%2Fb%2Fc/..%2F..%2Fadmin", "/pub/secret%2F.%2Fx",
         "/a/..;x/b",

@@ -18,7 +18,7 @@ import Testing
         return start + [command, family, UInt8(count >> 8), UInt8(count & 0xFF)] + payload
     }
 
-    /// What is read, in words.
+    /// The result of parsing, as text.
     static func reading(_ bytes: [UInt8]) -> String {
         do throws(ProxyProtocolHeader.Rejection) {
             guard let header = try ProxyProtocolHeader.read(bytes.span) else { return "more" }

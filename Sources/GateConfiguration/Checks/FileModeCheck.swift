@@ -2,28 +2,28 @@
 
 internal import GateCore
 
-/// Finds files that other users of the machine can read or change although they must not.
+/// Finds files that other users of the host can read or change although they must not.
 struct FileModeCheck {
     let files: FileAccess
 
-    /// What to warn of that has no place in the file: the file itself, its folder, the session database.
+    /// Warnings without a location in the file: about the file itself, its folder, the session database.
     func diagnostics(of path: String, _ configuration: Configuration?) -> [Diagnostic] {
         var messages = [
-            self.warning(ofChanging: path, "who may enter which app"),
+            self.warning(ofChanging: path, "who may access which app"),
             self.warning(ofChanging: PrivateFile.folder(of: path), "which files are in it, the configuration included"),
         ]
         if let configuration, case .sqlite(let database) = configuration.sessions.store,
             let mode = self.files.mode(of: database), mode.isShared
         {
             messages.append(
-                "the session database \(Scalar.quoted(database, limit: 4096)) has mode \(mode), so others than its "
-                    + "owner have access; run: chmod 600 \(Scalar.quoted(database, limit: 4096))"
+                "the session database \(Scalar.quoted(database, limit: 4096)) has mode \(mode), so users other than "
+                    + "its owner have access; run: chmod 600 \(Scalar.quoted(database, limit: 4096))"
             )
         }
         return messages.compactMap { $0 }.map { Diagnostic(.warning, $0, at: nil) }
     }
 
-    /// A warning if others can change what decides something.
+    /// A warning if others can change a file, with what it decides.
     private func warning(ofChanging path: String, _ what: String) -> String? {
         guard let mode = self.files.mode(of: path), let whose = mode.otherWriters else { return nil }
         let shown = Scalar.quoted(path, limit: 4096)
@@ -32,9 +32,9 @@ struct FileModeCheck {
 }
 
 extension FileMode {
-    /// Who else than the owner can change the file, in words; nil if nobody else can.
+    /// Who can change the file beside its owner, in words; nil if only the owner can.
     var otherWriters: String? {
-        if self.isWritableByOthers { return "every user of this machine" }
+        if self.isWritableByOthers { return "every user of this host" }
         return self.isWritableByGroup ? "its group" : nil
     }
 }
@@ -43,7 +43,7 @@ extension DecodingContext {
     /// Warns of a file with a secret that others can read or change.
     mutating func warnOfSharedSecret(_ path: String, _ what: String, at mark: YAMLMark) {
         guard let mode = self.mode(of: path) else { return }
-        let readers = mode.isReadableByOthers ? "every user of this machine can read it" : nil
+        let readers = mode.isReadableByOthers ? "every user of this host can read it" : nil
         guard let risk = mode.otherWriters.map({ "\($0) can change it" }) ?? readers else { return }
         let shown = Scalar.quoted(path, limit: 4096)
         self.warning("\(shown) holds \(what) and has mode \(mode), so \(risk); run: chmod 600 \(shown)", at: mark)

@@ -2,21 +2,39 @@
 
 internal import GateCore
 internal import GatePolicy
+internal import GateProxy
 
-/// Points out apps that are one server, where the rules of one may not hold for what is asked by way of the other.
+/// Finds apps with the same server, where requests to one app may bypass the rules of the other.
 ///
 /// Servers are compared as they are written; the same one under another name is not found. Paths of one host that only some
-/// servers tell apart are rejected, whatever the servers are.
+/// servers distinguish are rejected, whatever the servers are.
 struct SharedUpstreamCheck {
     private let apps: [AppSettings]
     private let marks: [String: YAMLMark]
+    /// The first two apps of each server, which is one more than an app itself; a check of all apps takes one pass.
+    private let byServer: [Server: [Int]]
+
+    /// A server, for all hosts or for one.
+    private struct Server: Hashable {
+        let target: UpstreamTarget
+        let host: String?
+    }
 
     init(apps: [AppSettings], drafts: [Named<AppDraft>]) {
         self.apps = apps
         self.marks = Dictionary(drafts.map { ($0.name, $0.mark) }) { first, _ in first }
+        var byServer: [Server: [Int]] = [:]
+        for (index, app) in apps.enumerated() {
+            let targets = Set(app.upstream?.targets ?? [])
+            for server in targets.flatMap({ [Server(target: $0, host: nil), Server(target: $0, host: app.host)] })
+            where byServer[server, default: []].count < 2 {
+                byServer[server, default: []].append(index)
+            }
+        }
+        self.byServer = byServer
     }
 
-    /// Warns of each app that opens a way around the rules of another.
+    /// Warns of each app through which the rules of another can be bypassed.
     func check(_ reading: inout DecodingContext) {
         self.rejectSimilarPaths(&reading)
         for app in self.apps {
@@ -27,7 +45,7 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// Two paths that differ in letter case or escapes only, unless the servers of both are known to tell them apart.
+    /// Two paths that differ in letter case or escapes only, unless the servers of both are known to distinguish them.
     private func rejectSimilarPaths(_ reading: inout DecodingContext) {
         var taken: [String: AppSettings] = [:]
         for app in self.apps {
@@ -37,9 +55,9 @@ struct SharedUpstreamCheck {
             let isExact = [app, other].allSatisfy { $0.traffic.strictness.pathSpelling == .exact }
             guard !isExact, let mark = self.marks[app.route.app] else { continue }
             let paths = "'\(app.route.path)' and '\(other.route.path)' of '\(other.route.app)'"
-            let help = "give one another path, or both 'path_spelling: exact' if their servers tell them apart"
+            let help = "give one another path, or both 'path_spelling: exact' if their servers distinguish them"
             reading.error(
-                "\(paths) differ in letter case or escapes only, and many servers read both as one; \(help)",
+                "\(paths) differ in letter case or escapes only, and many servers treat both as one; \(help)",
                 at: mark
             )
         }
@@ -47,18 +65,20 @@ struct SharedUpstreamCheck {
 
     private func warnOfSpellings(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
         guard app.traffic.strictness.pathSpelling == .exact,
-            let other = self.sharing(app).first(where: { $0.route.origin.host == app.route.origin.host })
+            let other = self.firstSharing(app, onHost: app.host)
         else { return }
         let spelling = "another spelling of the path, such as '\(app.route.path.uppercased())'"
         let risk = "reaches the same server under the rules of '\(other.route.app)' only"
-        let help = "keep it if that server tells letter case and escapes apart"
+        let help = "keep it if that server distinguishes letter case and escapes"
         reading.warning("with 'path_spelling: exact', \(spelling), \(risk); \(help)", at: mark)
     }
 
-    /// An app without its prefix is the whole server, the parts of other apps included.
+    /// Without its prefix an app is the whole server, the paths of other apps included.
     private func warnOfStrippedPrefix(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
-        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.sharing(app).first else { return }
-        let risk = "who may use '\(app.route.app)' reaches every path of that server, those of '\(other.route.app)' too"
+        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, onHost: nil) else {
+            return
+        }
+        let risk = "users of '\(app.route.app)' reach every path of that server, those of '\(other.route.app)' too"
         reading.warning("with 'strip_prefix' and the server of '\(other.route.app)', \(risk)", at: mark)
     }
 
@@ -70,11 +90,15 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// The other apps that have a server of an app.
-    private func sharing(_ app: AppSettings) -> [AppSettings] {
-        let targets = Set(app.upstream?.targets ?? [])
-        return self.apps.filter { other in
-            other.route.app != app.route.app && !targets.isDisjoint(with: other.upstream?.targets ?? [])
+    /// The first other app of the file with a server of an app, on one host or on any.
+    private func firstSharing(_ app: AppSettings, onHost host: String?) -> AppSettings? {
+        let firsts = (app.upstream?.targets ?? []).compactMap { target in
+            self.byServer[Server(target: target, host: host)]?.first { self.apps[$0].route.app != app.route.app }
         }
+        return firsts.min().map { self.apps[$0] }
     }
+}
+
+extension AppSettings {
+    fileprivate var host: String { self.route.origin.host }
 }

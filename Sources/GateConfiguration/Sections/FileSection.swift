@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-
-/// What is written of the whole file.
+/// The whole file as it is written.
 struct FileDraft: Sendable {
     var gateway: GatewayDraft?
     var sessions: SessionDraft?
@@ -31,7 +29,7 @@ extension Mapping<FileDraft> {
                 \.sessions,
                 Mapping<SessionDraft>.sessions.shape,
                 .init(),
-                "Where sessions are kept and how long they last."
+                "Where sessions are stored and how long they last."
             ),
             Key(
                 "assertion",

@@ -1,8 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
-/// What is written of `gateway`.
+/// The gateway itself: its public URL, its listeners, what it trusts.
+package struct GatewaySettings: Sendable, Hashable {
+    /// The origin of the sign-in page and the callbacks.
+    package var publicURL: Origin
+    /// The listeners for requests.
+    package var listeners: [ListenerSettings]
+    /// The address of the operations listener: health, metrics, status.
+    package var operations: BindAddress
+    /// The host names of the operations listener, beside IP addresses, `localhost` and the host of ``operations``.
+    package var operationsHosts: [String] = []
+    /// The folder for the files that the gateway creates.
+    package var stateFolder: String
+    /// The networks whose `X-Forwarded-*` and `Forwarded` are trusted.
+    package var trustedProxies: [CIDRRange]
+    /// How long browsers remember to use https only; nil for no such field.
+    package var hsts = GatewaySettings.defaultHSTS
+    /// The secrets, of which the first seals and all open; nil if the gateway creates one in `stateFolder`.
+    package var secrets: [Secret]?
+    /// Limits of what clients may ask, and how long the gateway waits for them.
+    package var limits = GatewayLimits()
+    /// How the gateway stops.
+    package var drain = DrainSettings()
+
+    /// Settings with the defaults for all but the public origin and the state folder.
+    package init(publicURL: Origin, stateFolder: String) {
+        self.publicURL = publicURL
+        self.listeners = [ListenerSettings(address: GatewaySettings.defaultListener)]
+        self.operations = GatewaySettings.defaultOperations
+        self.stateFolder = stateFolder
+        self.trustedProxies = []
+    }
+
+    static let defaultListener = BindAddress(host: "127.0.0.1", port: 8080)
+    static let defaultHSTS: Duration? = .seconds(180 * 86_400)
+    static let defaultOperations = BindAddress(host: "127.0.0.1", port: 9901)
+}
+
+/// One listener for requests.
+package struct ListenerSettings: Sendable, Hashable {
+    /// The address to listen on.
+    package var address: BindAddress
+    /// The certificates, chosen by server name; empty for plain HTTP.
+    package var certificates: [CertificateFiles]
+    /// Whether HTTP/2 is offered; never on a plain listener.
+    package var http2: Bool
+    /// Whether it redirects every request to https; never with certificates.
+    package var redirectsToHTTPS = false
+    /// The networks whose connections must start with a PROXY header; those of others must not.
+    package var proxyProtocol: [CIDRRange] = []
+
+    /// Makes a listener, plain unless certificates are given, and then with HTTP/2.
+    package init(address: BindAddress, certificates: [CertificateFiles] = []) {
+        self.address = address
+        self.certificates = certificates
+        self.http2 = !certificates.isEmpty
+    }
+}
+
+/// A host and a port to listen on.
+package struct BindAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IP address without brackets, or a name that resolves to one.
+    package let host: String
+    /// The port; 0 for any free one.
+    package let port: Int
+
+    /// Makes an address from its parts.
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil if host or port are missing or invalid.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let host = Origin.normalHost(text[..<colon]) else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        guard let port = Int(digits), port <= 65_535 else { return nil }
+        self.port = port
+        guard host.hasPrefix("[") else {
+            self.host = host
+            return
+        }
+        let inner = String(host.dropFirst().dropLast())
+        guard IPAddress(inner) != nil else { return nil }
+        self.host = inner
+    }
+
+    /// Host and port, an IPv6 address in brackets.
+    package var description: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+
+    /// Whether both cannot be listened on at once: the same port of one address, or of all of its family.
+    func collides(with other: BindAddress) -> Bool {
+        guard self.port == other.port, self.port != 0 else { return false }
+        guard self.host != other.host else { return true }
+        guard self.host.contains(":") == other.host.contains(":") else { return false }
+        return [self.host, other.host].contains { $0 == "0.0.0.0" || $0 == "::" }
+    }
+}
+
+/// `gateway` as the file has it.
 struct GatewayDraft: Sendable {
     var publicURL: Located<Origin>?
     var listeners: Located<[ListenerDraft]>?
@@ -10,14 +113,13 @@ struct GatewayDraft: Sendable {
     var operationsHosts: [String]?
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
-    var hsts: HSTSSetting?
+    var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
-    var limits = LimitSettings()
-    var timeouts = TimeoutSettings()
+    var limits = GatewayLimits()
     var drain = DrainSettings()
 }
 
-/// What is written of one listener.
+/// One listener as the file has it.
 struct ListenerDraft: Sendable {
     var address: Located<BindAddress>?
     var certificates: Located<[CertificateDraft]>?
@@ -26,13 +128,13 @@ struct ListenerDraft: Sendable {
     var proxyProtocol: [Located<CIDRRange>]?
 }
 
-/// What a listener does instead of serving.
+/// What a listener does instead of serving requests.
 enum ListenerRedirect: String, Sendable, CaseIterable {
-    /// Every request is sent to the same URL with https.
+    /// It redirects every request to the same URL with https.
     case https
 }
 
-/// What is written of one certificate.
+/// One certificate as the file has it.
 struct CertificateDraft: Sendable {
     var certificate: String?
     var privateKey: String?
@@ -43,7 +145,7 @@ extension Mapping<GatewayDraft> {
     static let gateway = Mapping(
         "the gateway",
         path: "gateway",
-        summary: "The gateway itself: where it is reached, where it listens, what it trusts.",
+        summary: "The gateway itself: its public URL, its listeners, what it trusts.",
         make: { GatewayDraft() },
         keys: [
             Key(
@@ -57,44 +159,44 @@ extension Mapping<GatewayDraft> {
                 "listeners",
                 located: \.listeners,
                 .list(of: Mapping<ListenerDraft>.listener.shape, named: "a list of listeners"),
-                .init(standard: .words("one, `127.0.0.1:8080`, plain")),
-                "Where requests are taken."
+                .init(default: .words("one, `\(GatewaySettings.defaultListener)`, plain")),
+                "The listeners for requests."
             ),
             Key(
                 "operations",
                 located: \.operations,
                 .bindAddress,
-                .init(standard: "127.0.0.1:9901"),
-                "Where health, metrics and status are served; never the address of a listener."
+                .init(default: .value(.string("\(GatewaySettings.defaultOperations)"))),
+                "The address of the operations listener, which serves health, metrics and status; never that of another listener."
             ),
             Key(
                 "operations_hosts",
                 \.operationsHosts,
                 .list(of: .host, named: "a list of host names"),
-                .init(standard: .words("none"), example: ["gatehouse-operations.monitoring.svc"]),
+                .init(default: .words("none"), example: ["gatehouse-operations.monitoring.svc"]),
                 "Host names by which the operations listener may be reached, beside IP addresses, `localhost` and the host "
                     + "of `operations`. A request with any other `Host` gets 421, so that no page in a browser can read "
-                    + "it through a name of its own (DNS rebinding)."
+                    + "it through a host name of an attacker (DNS rebinding)."
             ),
             Key(
                 "state",
                 \.state,
                 .path,
-                .init(standard: .words("`$STATE_DIRECTORY`, else `./state`")),
-                "The folder for what the gateway makes itself; a relative path is taken from the working directory."
+                .init(default: .words("`$STATE_DIRECTORY`, else `./state`")),
+                "The folder for the files that the gateway creates; a relative path is resolved against the working directory."
             ),
             Key(
                 "trusted_proxies",
                 \.trustedProxies,
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
-                .init(standard: .value([]), example: ["10.0.0.0/8"]),
-                "The networks whose X-Forwarded-* and Forwarded are believed."
+                .init(default: .value([]), example: ["10.0.0.0/8"]),
+                "The networks of proxies whose `X-Forwarded-*` and `Forwarded` are trusted."
             ),
             Key(
                 "hsts",
-                \.hsts,
+                over: \.hsts,
                 .hsts,
-                .init(standard: "180d", example: "1w"),
+                .init(example: "1w"),
                 "How long browsers use https only for the hosts of the gateway and its apps (`Strict-Transport-Security`, "
                     + "RFC 6797). It is sent with the gateway's own responses over TLS that the gateway terminates, never "
                     + "for localhost. `0s` makes browsers forget it, `off` sends nothing."
@@ -103,22 +205,20 @@ extension Mapping<GatewayDraft> {
                 "secret",
                 \.secrets,
                 .oneOrMany(of: .secret(atLeast: 32), named: "a secret or a list of secrets"),
-                .init(standard: .words("made in `state`"), example: "${file:/run/secrets/gatehouse}"),
-                "At least 32 bytes. A list rotates: the first seals, all open."
+                .init(default: .words("created in `state`"), example: "${file:/run/secrets/gatehouse}"),
+                "At least 32 bytes. A list is for rotation: the first encrypts, all decrypt."
             ),
             Key(
                 "limits",
-                over: \.limits,
-                Mapping<LimitSettings>.limits.shape,
-                .init(),
-                "Bounds on what clients may ask of the gateway."
+                into: \.limits,
+                .limits,
+                "Limits of what clients may ask of the gateway."
             ),
             Key(
                 "timeouts",
-                over: \.timeouts,
-                Mapping<TimeoutSettings>.timeouts.shape,
-                .init(),
-                "How long clients are waited for."
+                into: \.limits.downstream,
+                .timeouts,
+                "How long the gateway waits for clients."
             ),
             Key(
                 "drain",
@@ -136,7 +236,7 @@ extension Mapping<ListenerDraft> {
     static let listener = Mapping(
         "a listener",
         path: "gateway.listeners[]",
-        summary: "An address that takes requests.",
+        summary: "A listener for requests.",
         make: { ListenerDraft() },
         keys: [
             Key(
@@ -144,38 +244,37 @@ extension Mapping<ListenerDraft> {
                 located: \.address,
                 .bindAddress,
                 .init(isRequired: true, example: "0.0.0.0:443"),
-                "Host and port; an IPv6 address stands in brackets, port 0 is any free one."
+                "Host and port; an IPv6 address is in brackets, port 0 is any free one."
             ),
             Key(
                 "tls",
                 located: \.certificates,
                 .list(of: Mapping<CertificateDraft>.certificate.shape, named: "a list of certificates"),
-                .init(standard: .words("none: plain HTTP")),
+                .init(default: .words("none: plain HTTP")),
                 "The certificates, chosen by the server name that a client asks for."
             ),
             Key(
                 "http2",
                 located: \.http2,
                 .flag,
-                .init(standard: .words("`true` with `tls`, else `false`")),
+                .init(default: .words("`true` with `tls`, else `false`")),
                 "Whether HTTP/2 is offered beside HTTP/1.1, by ALPN; only with `tls`."
             ),
             Key(
                 "redirect",
                 located: \.redirect,
                 .oneOf("a redirect"),
-                .init(standard: .words("none"), example: "https"),
-                "`https`: the listener serves nothing and sends each request for a host of the gateway or an app to the "
-                    + "same URL with https (308). It is plain HTTP, and `public_url` is https."
+                .init(default: .words("none"), example: "https"),
+                "`https`: the listener redirects each request for a host of the gateway or an app to the same URL with "
+                    + "https (308). It is plain HTTP, and `public_url` is https."
             ),
             Key(
                 "proxy_protocol",
                 \.proxyProtocol,
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
-                .init(standard: .value([]), example: ["10.0.0.0/8"]),
-                "The networks of the balancers in front whose connections start with a PROXY header, version 1 or 2, "
-                    + "which tells the client's address. A connection from there without one is closed, and so is one "
-                    + "from elsewhere with one."
+                .init(default: .value([]), example: ["10.0.0.0/8"]),
+                "The networks of load balancers whose connections start with a PROXY header, version 1 or 2, with the client "
+                    + "IP. A connection from there without the header is closed, and so is one from elsewhere with it."
             ),
         ],
         check: { listener, written, reading in
@@ -187,7 +286,7 @@ extension Mapping<ListenerDraft> {
                 reading.error("'redirect' is for a plain listener; remove it, or 'tls'", at: redirect.mark)
             }
             guard let certificates = listener.certificates, certificates.value.isEmpty else { return }
-            reading.error("'tls' lists no certificate; remove it for a plain listener", at: certificates.mark)
+            reading.error("'tls' is an empty list; remove it for a plain listener", at: certificates.mark)
         }
     )
 }
@@ -197,7 +296,7 @@ extension Mapping<CertificateDraft> {
     static let certificate = Mapping(
         "a certificate",
         path: "gateway.listeners[].tls[]",
-        summary: "A certificate chain and its key. Relative paths are taken from the folder of this file.",
+        summary: "A certificate chain and its key. Relative paths are resolved against the folder of this file.",
         make: { CertificateDraft() },
         keys: [
             Key(
@@ -216,4 +315,119 @@ extension Mapping<CertificateDraft> {
             ),
         ]
     )
+}
+
+extension Shape<Duration?> {
+    /// `off`, which is nil, or a time.
+    static let hsts: Shape = {
+        let time = Shape<Duration>.duration(.zero...(.seconds(3650 * 86_400)))
+        let schema: JSON = ["anyOf": [["const": "off"], time.schema]]
+        return Shape(
+            "`off`, or \(time.kind)",
+            schema: schema,
+            write: { .string($0.map(DurationText.text(of:)) ?? "off") },
+            read: { node, reading in
+                if case .scalar("off", _) = node.content { return .some(nil) }
+                return time.read(node, &reading)
+            }
+        )
+    }()
+}
+
+/// Checks what depends on several keys of `gateway`, and warns of values that are probably mistakes.
+struct GatewayCheck {
+    let gateway: GatewayDraft
+
+    /// Reports all findings.
+    func check(_ reading: inout DecodingContext) {
+        self.checkListeners(&reading)
+        self.checkRedirects(&reading)
+        self.warnOfPlainListeners(&reading)
+        self.warnOfPublicOperations(&reading)
+        for network in self.gateway.trustedProxies ?? [] { self.checkTrust(in: network, &reading) }
+        for network in self.gateway.listeners?.value.flatMap({ $0.proxyProtocol ?? [] }) ?? []
+        where network.value.prefix == 0 {
+            let risk = "every client that reaches the listener can claim any client IP"
+            let help = "list your balancers"
+            reading.warning("a PROXY header is trusted from everywhere, so \(risk); \(help)", at: network.mark)
+        }
+    }
+
+    /// No address twice, and another one for the operations listener.
+    private func checkListeners(_ reading: inout DecodingContext) {
+        if let listeners = self.gateway.listeners, listeners.value.isEmpty {
+            reading.error("'listeners' is empty; remove it for 127.0.0.1:8080, or list an address", at: listeners.mark)
+        }
+        guard (self.gateway.listeners?.value.count ?? 0) <= 64 else {
+            let mark = self.gateway.listeners?.mark ?? .start
+            return reading.error("more than 64 listeners", at: mark)
+        }
+        let standard = GatewaySettings.defaultListener
+        let addresses = self.gateway.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
+        for (index, address) in addresses.enumerated() {
+            guard let first = addresses[..<index].first(where: { $0.value.collides(with: address.value) }) else {
+                continue
+            }
+            let message = "'\(address.value)' is taken by the listener in line \(first.mark.line)"
+            reading.error(message, at: address.mark)
+        }
+        let operations = self.gateway.operations?.value ?? GatewaySettings.defaultOperations
+        guard let taken = addresses.first(where: { $0.value.collides(with: operations) }) else { return }
+        let message =
+            "'\(operations)' cannot be the address of a listener and of the operations listener, which is never public"
+        reading.error(message, at: self.gateway.operations?.mark ?? taken.mark)
+    }
+
+    private func checkRedirects(_ reading: inout DecodingContext) {
+        guard let publicURL = self.gateway.publicURL?.value, !publicURL.isSecure else { return }
+        for redirect in (self.gateway.listeners?.value ?? []).compactMap(\.redirect) {
+            reading.error("a redirect to https needs a 'public_url' with https, not '\(publicURL)'", at: redirect.mark)
+        }
+    }
+
+    /// Beside a TLS listener, public content is served without TLS as well, where it can be read and changed in transit.
+    private func warnOfPlainListeners(_ reading: inout DecodingContext) {
+        let listeners = self.gateway.listeners?.value ?? []
+        guard listeners.contains(where: { $0.certificates != nil }) else { return }
+        for listener in listeners where listener.certificates == nil && listener.redirect == nil {
+            guard let address = listener.address, !address.value.isLoopback else { continue }
+            let help = "add 'redirect: https', or listen on 127.0.0.1"
+            let message = "'\(address.value)' serves plain HTTP beside a listener with TLS"
+            reading.warning("\(message); \(help)", at: address.mark)
+        }
+    }
+
+    private func warnOfPublicOperations(_ reading: inout DecodingContext) {
+        guard let operations = self.gateway.operations, let ip = IPAddress(operations.value.host) else { return }
+        guard !CIDRRange.internalNetworks.contains(where: { $0.contains(ip) }) else { return }
+        let reach = operations.value.isWildcard ? "on every interface" : "on a public address"
+        let help = "listen on 127.0.0.1 or an internal address, or make sure that only your monitoring can reach it"
+        reading.warning(
+            "'\(operations.value)' serves metrics and status \(reach) to every client; \(help)",
+            at: operations.mark
+        )
+    }
+
+    private func checkTrust(in network: Located<CIDRRange>, _ reading: inout DecodingContext) {
+        let help = "list the networks of your proxies, such as 10.0.0.0/8"
+        if network.value.prefix == 0 {
+            let risk = "every client would be trusted to claim any client IP, scheme and host"
+            reading.error("\(risk); \(help)", at: network.mark)
+        } else if network.value.prefix < (network.value.isIPv4 ? 8 : 16) {
+            reading.warning(
+                "a network of this size is unlikely to hold only your own proxies; \(help)",
+                at: network.mark
+            )
+        }
+    }
+}
+
+extension BindAddress {
+    /// Whether only this machine reaches it.
+    var isLoopback: Bool {
+        Origin(scheme: "http", host: self.host.contains(":") ? "[\(self.host)]" : self.host)?.isLoopback ?? false
+    }
+
+    /// Whether it is the wildcard address of its family.
+    var isWildcard: Bool { self.host == "0.0.0.0" || self.host == "::" }
 }

@@ -2,7 +2,41 @@
 
 internal import GateCore
 
-/// What is written of `request_headers` or `response_headers`.
+/// Changes to the fields of a message; each name occurs once, ignoring letter case.
+package struct HeaderEdits: Sendable, Hashable {
+    /// The fields that replace all of their name.
+    package var set: [HeaderValue]
+    /// The names of the fields that are removed.
+    package var remove: [String]
+    /// The names that usually carry an identity and whose fields are forwarded as the client sent them.
+    package var keep: [String]
+
+    /// Makes edits, by default none.
+    package init(set: [HeaderValue] = [], remove: [String] = [], keep: [String] = []) {
+        self.set = set
+        self.remove = remove
+        self.keep = keep
+    }
+
+    /// Whether nothing is changed.
+    package var isEmpty: Bool { self.set.isEmpty && self.remove.isEmpty && self.keep.isEmpty }
+}
+
+/// A field of a message: name and value.
+package struct HeaderValue: Sendable, Hashable {
+    /// The name, as written in the file.
+    package var name: String
+    /// The value: 1 to 4096 bytes of visible ASCII and, within, spaces.
+    package var value: String
+
+    /// Pairs a name with a value.
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// `request_headers` or `response_headers` as the file has it.
 struct HeaderEditsDraft: Sendable {
     var set: [Named<String>]?
     var remove: [Located<String>]?
@@ -14,34 +48,35 @@ extension Mapping<HeaderEditsDraft> {
     static let headerEdits = Mapping(
         "the headers",
         path: "apps.<name>.request_headers and apps.<name>.response_headers",
-        summary: "Changes to the header fields that pass, at most 64 each way; of requests those that the app sees, of "
-            + "answers those that the client sees.",
+        summary:
+            "Changes to header fields, at most 64 each way: of requests before the app receives them, of responses "
+            + "before the client receives them.",
         make: { HeaderEditsDraft() },
         keys: [
             Key(
                 "set",
                 \.set,
                 .entries(of: .fieldValue, named: "a mapping of header names to values", rule: .setHeader),
-                .init(standard: .words("none")),
-                "Names and values that take the place of all fields of that name; a value is 1 to 4096 visible ASCII "
-                    + "characters and spaces. What the gateway sets itself, what frames a message or belongs to one "
-                    + "connection, `Host`, `Cookie`, `Set-Cookie` and `Authorization` cannot be set."
+                .init(default: .words("none")),
+                "Names and values that replace all fields of that name; a value is 1 to 4096 visible ASCII characters and "
+                    + "spaces. Fields that the gateway sets, that frame a message or belong to one connection, `Host`, "
+                    + "`Cookie`, `Set-Cookie` and `Authorization` cannot be set."
             ),
             Key(
                 "remove",
                 \.remove,
                 .list(of: Shape<String>.removedHeader.located, named: "a list of header names"),
-                .init(standard: .value([]), example: ["X-Debug"]),
-                "The names whose fields are taken away; all but what the gateway sets itself, what frames a message or "
-                    + "belongs to one connection, and `Host`."
+                .init(default: .value([]), example: ["X-Debug"]),
+                "The names whose fields are removed; not those that the gateway sets, that frame a message or belong to one "
+                    + "connection, and `Host`."
             ),
             Key(
                 "keep",
                 \.keep,
                 .list(of: Shape<String>.keptHeader.located, named: "a list of header names"),
-                .init(standard: .value([]), example: ["X-User-Id"]),
-                "Of requests only: names that many apps read an identity from, so that they are removed from what clients "
-                    + "send, and that this app takes none from. They are passed on as the client sent them."
+                .init(default: .value([]), example: ["X-User-Id"]),
+                "Of requests only: names from which many apps read an identity, so that the gateway removes them, and from "
+                    + "which this app reads none. They are forwarded as the client sent them."
             ),
         ],
         check: { edits, written, reading in edits.check(written, &reading) }
@@ -69,19 +104,19 @@ extension HeaderEditsDraft {
         var lines: [String: Int] = [:]
         for name in names {
             guard let line = lines.updateValue(name.mark.line, forKey: name.value.lowercased()) else { continue }
-            let help = "'set' takes the place of all that is there, so each name is written once"
+            let help = "'set' replaces all fields of a name, so each name is written once"
             reading.error("'\(name.value)' is in line \(line) already; \(help)", at: name.mark)
         }
     }
 }
 
 extension Shape<String> {
-    /// The value of a header field: nothing that ends the line or that servers read differently.
+    /// The value of a header field: nothing that ends the line or that servers interpret in different ways.
     ///
     /// RFC 9110 §5.5.
     static let fieldValue = single("a header value", pattern: "^[!-~]([ -~]{0,4094}[!-~])?$") {
         text throws(InvalidValue) in
-        guard !text.isEmpty else { throw InvalidValue("is empty; to take a field away, list its name in 'remove'") }
+        guard !text.isEmpty else { throw InvalidValue("is empty; to remove a field, list its name in 'remove'") }
         guard text.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
             throw InvalidValue("has a line break or NUL in it, which would end the field; write it in one line")
         }
@@ -95,54 +130,54 @@ extension Shape<String> {
         return text
     }
 
-    /// A header whose fields are taken away.
+    /// A header whose fields are removed.
     static let removedHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
         text throws(InvalidValue) in
-        guard let complaint = HeaderEditRule.complaint(about: text, isSet: false) else { return text }
-        throw InvalidValue("cannot be removed; \(complaint)")
+        guard let reason = HeaderEditRule.reason(against: text, isSet: false) else { return text }
+        throw InvalidValue("cannot be removed; \(reason)")
     }
 
-    /// A header that is passed on although its name is one of identity headers.
+    /// A header that is forwarded although its name is one of identity headers.
     static let keptHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
         text throws(InvalidValue) in
-        if let complaint = HeaderEditRule.complaint(about: text, isSet: false) {
-            throw InvalidValue("cannot be kept; \(complaint)")
+        if let reason = HeaderEditRule.reason(against: text, isSet: false) {
+            throw InvalidValue("cannot be kept; \(reason)")
         }
         let folded = text.lowercased()
         let isOfFamily = ["x-forwarded-", "x-envoy-", "x-original-", "x-rewrite-"].contains { folded.hasPrefix($0) }
         guard !isOfFamily, !HeaderEditRule.ofConnection.contains(folded) else {
-            throw InvalidValue("cannot be kept; clients would choose the IP, URL or proxy that the app believes in")
+            throw InvalidValue("cannot be kept; clients could choose the client IP, URL or proxy that the app trusts")
         }
         return text
     }
 }
 
 extension NameRule {
-    /// A header whose value is given; two in different letter case are told apart with those in `remove`.
+    /// A header whose value is given; duplicates that differ in letter case are found together with those in `remove`.
     static let setHeader = NameRule(subject: "a header to set", pattern: "^[A-Za-z0-9\\-]{1,64}$") { name in
-        HeaderEditRule.complaint(about: name, isSet: true)
+        HeaderEditRule.reason(against: name, isSet: true)
     }
 }
 
 /// Which fields of a message may be changed.
 enum HeaderEditRule {
-    /// What frames a message or concerns one connection only.
+    /// Fields that frame a message or belong to one connection.
     ///
     /// RFC 9110 §7.6.1, RFC 9112 §6, RFC 6455 §11.3.
     private static let connection: Set<String> = [
         "connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-authenticate",
         "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     ]
-    /// What tells where a request comes from, which no client may choose.
+    /// Fields with the origin of a request, which no client may choose.
     static let ofConnection: Set<String> = [
         "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "proxy",
         "front-end-https", "x-host", "x-forwarded", "x-original-url", "x-rewrite-url", "x-scheme", "x-url-scheme",
     ]
-    /// What speaks for one person, or gives somebody the session of another.
+    /// Fields that carry the credentials or the session of one user.
     private static let credentials: Set<String> = ["authorization", "cookie", "set-cookie"]
 
     /// Why fields of a name cannot be set or removed, or nil if they can.
-    static func complaint(about name: String, isSet: Bool) -> String? {
+    static func reason(against name: String, isSet: Bool) -> String? {
         let letters = name.utf8.allSatisfy { byte in
             byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
         }
@@ -151,13 +186,86 @@ enum HeaderEditRule {
         }
         let folded = name.lowercased()
         guard !self.connection.contains(folded), !folded.hasPrefix("sec-websocket-") else {
-            return "it belongs to the connection or the framing, which differ on both sides of the gateway"
+            return "it belongs to one connection or frames the message, which differ on both sides of the gateway"
         }
-        guard folded != "host" else { return "write 'upstream_host' to change what the app sees" }
+        guard folded != "host" else { return "write 'upstream_host' to change what the app receives" }
         guard !IdentityHeaderName.isManaged(folded) else { return "the gateway sets it itself" }
         guard !isSet || !self.credentials.contains(folded) else {
-            return "it speaks for one person, and everybody would get the same; it can be removed only"
+            return "it carries the credentials of one user, and every user would get the same; it can be removed only"
         }
         return nil
+    }
+}
+
+/// Which header names an app may ask for.
+enum IdentityHeaderName {
+    /// Names with a meaning in HTTP.
+    ///
+    /// RFC 9110 §7.6.1.
+    private static let reserved: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade", "content-length", "content-type", "content-encoding", "host", "cookie",
+        "set-cookie",
+        "authorization", "expect", "via", "http2-settings", "date", "accept", "origin", "sec-fetch-mode",
+        "sec-fetch-site", "x-requested-with", "content-language", "content-location", "content-range", "location",
+        "refresh", "referer", "cache-control", "expires", "pragma",
+    ]
+
+    /// Why a name cannot be used, or nil if it can.
+    static func reason(against name: String) -> String? {
+        let letters = name.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
+        }
+        guard letters, (1...64).contains(name.utf8.count) else {
+            return "it may hold letters, digits and '-', at most 64"
+        }
+        let folded = name.lowercased()
+        guard !self.reserved.contains(folded) else { return "it has a meaning in HTTP" }
+        return self.isManaged(folded) ? "the gateway sets it itself" : nil
+    }
+
+    /// The names that the gateway sets itself, beside its own family.
+    private static let managed: Set<String> = [
+        "forwarded", "x-request-id", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-user",
+        "x-forwarded-email", "x-forwarded-name", "x-forwarded-preferred-username", "x-forwarded-groups",
+        "x-forwarded-provider",
+    ]
+
+    /// Whether the gateway sets the fields of a name itself; the name is in lower case.
+    ///
+    /// Others of the family, such as `X-Forwarded-Port`, are removed from what clients send and can be set for an app.
+    static func isManaged(_ folded: String) -> Bool {
+        folded.hasPrefix("x-gatehouse-") || self.managed.contains(folded)
+    }
+}
+
+extension NameRule {
+    /// The extra header names of an app.
+    static let headerName = NameRule(
+        subject: "the name of a header",
+        pattern: "^[A-Za-z0-9\\-]{1,64}$",
+        reason: IdentityHeaderName.reason(against:),
+        identity: { $0.lowercased() }
+    )
+
+    /// The names of providers.
+    static let providerName = NameRule(subject: "the name of a provider", pattern: "^[a-z0-9][a-z0-9_\\-]{0,62}$") {
+        name in
+        NameRule.reason(against: name, extra: "_-")
+    }
+
+    /// The names of apps.
+    static let appName = NameRule(subject: "the name of an app", pattern: "^[a-z0-9][a-z0-9_.\\-]{0,62}$") { name in
+        NameRule.reason(against: name, extra: "_.-")
+    }
+
+    private static func reason(against name: String, extra: String) -> String? {
+        func isLetter(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) }
+        let isLegal = name.utf8.allSatisfy { isLetter($0) || extra.utf8.contains($0) }
+        guard isLegal, let first = name.utf8.first, isLetter(first) else {
+            let help = extra.map { "'\($0)'" }.joined(separator: ", ")
+            return "it may hold a to z, 0 to 9, \(help), and starts with a letter or digit"
+        }
+        return name.utf8.count <= 63 ? nil : "it may have at most 63 characters"
     }
 }

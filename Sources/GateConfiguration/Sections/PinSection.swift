@@ -3,7 +3,7 @@
 internal import GateCore
 internal import GateProviders
 
-/// What is written of `pins`, or of one of its `hosts`.
+/// `pins`, or one of its `hosts`, as the file has it.
 struct PinSetDraft: Sendable {
     /// The keys of the mapping; none if there is only the name of a preset.
     var written: Set<String> = []
@@ -50,11 +50,11 @@ extension Mapping<PinSetDraft> {
         pins.check(written, alternatives: ["sha256", "preset"], &reading)
     }
 
-    /// `apps.<name>.upstream.tls.pins`, which knows neither presets nor hosts.
+    /// `apps.<name>.upstream.tls.pins`, which has neither presets nor hosts.
     static let upstreamPins = Mapping(
         "the pins of an upstream",
         path: "apps.<name>.upstream.tls.pins",
-        summary: "The keys or certificates that the targets of an app have to show, beyond a chain that is valid.",
+        summary: "The keys or certificates that the targets of an app have to present, in addition to a valid chain.",
         keys: contentKeys(withPresets: false) + endKeys
     ) { pins, written, reading in
         pins.check(written, alternatives: ["sha256"], &reading)
@@ -63,8 +63,8 @@ extension Mapping<PinSetDraft> {
 
     private static let path = "providers.<name>.tls.pins and providers.<name>.tls.pins.hosts.<host>"
     private static let summary =
-        "The keys or certificates that the provider's hosts have to show, beyond a chain that is valid. The name "
-        + "of a preset stands for a mapping with only that `preset`."
+        "The keys or certificates that the provider's hosts have to present, in addition to a valid chain. The name "
+        + "of a preset is short for a mapping with only that `preset`."
 
     private init(
         _ subject: String,
@@ -88,21 +88,21 @@ extension Mapping<PinSetDraft> {
             "preset",
             \.preset,
             .oneOf("a preset"),
-            .init(standard: .words("none"), example: "google-roots"),
-            "The roots that a provider is known to use, of the list of \(PinPreset.google.date); their pins count beside "
-                + "those of `sha256`. No provider promises to keep to such a list."
+            .init(default: .words("none"), example: "google-roots"),
+            "The roots that a provider is known to use, of the list of \(PinPreset.google.date); their pins are valid "
+                + "beside those of `sha256`. No provider guarantees such a list."
         )
     ]
 
-    /// What a set is made of; without presets its own pins are all there are.
+    /// The pins and how they match; without presets a set has its own pins only.
     private static func contentKeys(withPresets: Bool) -> [Key<PinSetDraft>] {
         [
             Key(
                 "match",
                 located: \.match,
-                .oneOf("a way to match"),
+                .oneOf("a kind of match"),
                 .init(
-                    standard: withPresets ? .words("`public_key`; with `preset` always `chain`") : "public_key",
+                    default: withPresets ? .words("`public_key`; with `preset` always `chain`") : "public_key",
                     example: "chain"
                 ),
                 "What the pins are hashes of: `public_key` of the host's own certificate, the whole `certificate`, or the "
@@ -113,17 +113,17 @@ extension Mapping<PinSetDraft> {
                 \.mode,
                 .oneOf("a mode"),
                 .init(
-                    standard: withPresets ? .words("`enforce`; with `preset` `report`") : "enforce",
+                    default: withPresets ? .words("`enforce`; with `preset` `report`") : "enforce",
                     example: "report"
                 ),
-                "`enforce`: a host that shows none of the pins gets no request; `report`: it is used, and the mismatch noted."
+                "`enforce`: a host that presents none of the pins gets no request; `report`: it is used, and the mismatch logged."
             ),
             Key(
                 "sha256",
                 located: \.sha256,
                 .pins,
                 .init(
-                    standard: withPresets ? .words("those of `preset`") : .words("(required)"),
+                    default: withPresets ? .words("those of `preset`") : .words("(required)"),
                     example: [
                         "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
                     ]
@@ -139,22 +139,22 @@ extension Mapping<PinSetDraft> {
             "expires",
             \.expires,
             .date,
-            .init(standard: .words("never"), example: "2027-06-01"),
-            "The day, from midnight UTC, on which the pins cease to hold."
+            .init(default: .words("never"), example: "2027-06-01"),
+            "The day, from midnight UTC, on which the pins expire."
         ),
         Key(
             "on_expiry",
             located: \.onExpiry,
-            .oneOf("an end of pins"),
-            .init(standard: "report"),
-            "What holds from then on: `report`, as if that were the mode, or `refuse`, every connection."
+            .oneOf("an action for expired pins", formerly: ["refuse": .reject]),
+            .init(default: "report"),
+            "What happens after that day: `report`, as if that were the mode, or `reject` every connection (formerly `refuse`)."
         ),
         Key(
             "allow_single_pin",
             \.allowsSinglePin,
             .flag,
-            .init(standard: .value(false)),
-            "Whether `enforce` may go without a backup. A key that is replaced then locks everybody out."
+            .init(default: .value(false)),
+            "Whether `enforce` is accepted without a backup pin. A replaced key then makes every sign-in fail."
         ),
     ]
 
@@ -162,11 +162,313 @@ extension Mapping<PinSetDraft> {
         "hosts",
         \.hosts,
         .pinnedHosts,
-        .init(standard: .words("every host has the pins above")),
-        "Pins of their own for other hosts of the provider, such as those of tokens, keys or the API: the name of a "
-            + "preset, or a mapping with these keys but `hosts`. What is written above of `mode`, `expires`, `on_expiry`, "
-            + "`allow_single_pin` and, without a `preset`, `match` holds for them where they do not say otherwise; pins "
-            + "are not inherited. If there are no pins above, every host that is not listed is a mismatch. At most 32. "
-            + "Not within `hosts`."
+        .init(default: .words("every host has the pins above")),
+        "Other pins for other hosts of the provider, such as those of tokens, keys or the API: the name of a preset, or "
+            + "a mapping with these keys except `hosts`. They inherit `mode`, `expires`, `on_expiry`, `allow_single_pin` "
+            + "and, without a `preset`, `match` from above where they are written there; pins are not inherited. If "
+            + "there are no pins above, every host that is not listed is a mismatch. At most 32. Not within `hosts`."
     )
+}
+
+extension Shape<Pin> {
+    /// The base64 of a SHA-256, in its one canonical spelling.
+    static let pin = Shape("a pin", schema: Schema.text(pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$")) {
+        node,
+        reading in
+        guard let scalar = reading.scalar(node, kind: "a pin") else { return nil }
+        if let pin = Pin(base64: scalar.text) { return pin }
+        guard !scalar.text.contains("-----BEGIN") else {
+            // It may be a private key.
+            reading.conceal(node)
+            reading.error(
+                "this is PEM text, but a pin is a hash of the key; 'gatehouse pins HOST' prints it",
+                at: scalar.mark
+            )
+            return nil
+        }
+        reading.error("\(scalar.shown) \(PinSyntax.reason(against: scalar.text))", at: scalar.mark)
+        return nil
+    }
+}
+
+extension Shape<[Located<Pin>]> {
+    /// The pins of one set: 1 to 64, each once.
+    static let pins: Shape = {
+        let list = Shape.list(of: Shape<Pin>.pin.located, named: "a list of pins")
+        let schema: JSON = ["type": "array", "items": Shape<Pin>.pin.schema, "minItems": 1, "maxItems": 64]
+        return Shape(list.kind, schema: schema) { node, reading in
+            guard let pins = list.read(node, &reading), case .sequence(let nodes) = node.content else { return nil }
+            guard (1...64).contains(nodes.count) else {
+                let help = "write the pin of the key in use and that of a backup; 'gatehouse pins HOST' prints them"
+                let message = nodes.isEmpty ? "the list has no pin; \(help)" : "more than 64 pins"
+                reading.error(message, at: node.mark)
+                return nil
+            }
+            var first: [Pin: YAMLMark] = [:]
+            for pin in pins {
+                if let other = first[pin.value] {
+                    reading.error("'\(pin.value)' is here twice; first in line \(other.line)", at: pin.mark)
+                } else {
+                    first[pin.value] = pin.mark
+                }
+            }
+            return pins
+        }
+        .whole
+    }()
+}
+
+extension Shape<PinSetDraft> {
+    /// `providers.<name>.tls.pins`.
+    static let pins = named(or: .pins)
+
+    /// The name of a preset, or a mapping.
+    fileprivate static func named(or mapping: Mapping<PinSetDraft>) -> Shape {
+        let preset = Shape<PinPreset>.oneOf("a preset")
+        let whole = mapping.shape
+        let kind = "the name of a preset or a mapping with 'sha256'"
+        let content = ["sha256", "preset", "hosts"].filter { name in mapping.keys.contains { $0.name == name } }
+        var members = whole.schema.object ?? [:]
+        members["anyOf"] = .array(content.map { ["required": [.string($0)]] })
+        let schema: JSON = ["anyOf": [preset.schema, .object(members)]]
+        return Shape("the name of a preset or a mapping", schema: schema, sections: whole.sections) { node, reading in
+            switch node.content {
+            case .mapping: return whole.read(node, &reading)
+            case .scalar where !node.isNull:
+                return preset.read(node, &reading).map { PinSetDraft(mark: node.owner, preset: $0) }
+            case .scalar, .sequence:
+                reading.wrongType(node, kind: kind)
+                return nil
+            }
+        }
+    }
+}
+
+extension Shape<[Named<PinSetDraft>]> {
+    /// `providers.<name>.tls.pins.hosts`: 1 to 32.
+    static let pinnedHosts: Shape = {
+        let entries = Shape.entries(
+            of: Shape<PinSetDraft>.named(or: .hostPins),
+            named: "a mapping of hosts to pins",
+            rule: .pinnedHost
+        )
+        var members = entries.schema.object ?? [:]
+        members["maxProperties"] = 32
+        return Shape(entries.kind, schema: .object(members), sections: entries.sections) { node, reading in
+            if case .mapping(let hosts) = node.content, hosts.count > 32 {
+                reading.error("more than 32 hosts", at: node.owner)
+            }
+            return entries.read(node, &reading)
+        }
+    }()
+}
+
+extension NameRule {
+    /// The hosts that have pins of their own.
+    static let pinnedHost = NameRule(
+        subject: "the name of a host",
+        pattern: #"^([A-Za-z0-9._\-]+|\[[0-9A-Fa-f:.]+\])$"#,
+        reason: { text in
+            guard text.contains("://") || !text.contains("/") else { return "it has a path; write the host alone" }
+            do throws(InvalidValue) {
+                _ = try HostName.parse(text)
+                return nil
+            } catch {
+                return "it \(error.message)"
+            }
+        },
+        identity: { Origin.normalHost($0) ?? $0 }
+    )
+}
+
+extension Shape<Instant> {
+    /// A day, as its first instant in UTC.
+    static let date = single("a date", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$") { text throws(InvalidValue) in
+        guard let day = Instant(date: text) else { throw InvalidValue("is not a date such as 2027-06-01") }
+        return day
+    }
+}
+
+// Checks of one set.
+extension PinSetDraft {
+    /// Keeps which keys were written, and checks what does not depend on a set above.
+    mutating func check(
+        _ written: Mapping<PinSetDraft>.Written,
+        alternatives: [String],
+        _ reading: inout DecodingContext
+    ) {
+        self.mark = written.mark
+        self.written = Set(written.keys.keys)
+        if self.written.isDisjoint(with: alternatives) {
+            let preset = alternatives.contains("preset") ? ", or the name of a list as 'preset'" : ""
+            let help = "write the pins as 'sha256'\(preset)"
+            reading.error("no pin is given; \(help)", at: written.mark)
+        }
+        guard let match = self.match else { return }
+        if self.written.contains("preset"), match.value != .chain {
+            let message = "the pins of a preset are those of roots, so its 'match' is 'chain'; remove this"
+            reading.error(message, at: match.mark)
+        } else if match.value == .certificate {
+            let message = "every renewal makes a new certificate, which these pins do not match; 'public_key' can last"
+            reading.warning(message, at: match.mark)
+        }
+    }
+}
+
+// Checks of all sets of a provider together.
+extension PinSetDraft {
+    /// Checks the set and those of its hosts, with what they inherit.
+    func checkTogether(_ reading: inout DecodingContext) {
+        guard self.unreadable.isSubset(of: ["sha256", "preset"]) else { return }
+        let hosts = (self.hosts ?? []).map(\.value)
+        self.checkCount(below: nil, &reading)
+        if hosts.allSatisfy({ $0.expires == nil || $0.onExpiry != nil }) {
+            self.checkExpiry(below: nil, &reading)
+        }
+        for host in hosts {
+            host.checkCount(below: self, &reading)
+            host.checkExpiry(below: self, &reading)
+        }
+    }
+
+    private func checkCount(below above: PinSetDraft?, _ reading: inout DecodingContext) {
+        let set = self.set(below: above)
+        guard self.unreadable.isEmpty, set.pins.count == 1, set.mode == .enforce, let mark = self.sha256?.mark else {
+            return
+        }
+        guard self.allowsSinglePin ?? above?.allowsSinglePin == true else {
+            return reading.error(
+                "a replaced key would make every sign-in fail; add the pin of a backup key, which 'gatehouse pins' prints, "
+                    + "or write 'allow_single_pin: true'",
+                at: mark
+            )
+        }
+        guard set.match != .chain else { return }
+        reading.warning(
+            "with a single pin the next renewal with a new key stops all sign-ins; add the pin of a backup key",
+            at: mark
+        )
+    }
+
+    private func checkExpiry(below above: PinSetDraft?, _ reading: inout DecodingContext) {
+        guard self.unreadable.isEmpty, let onExpiry = self.onExpiry, self.set(below: above).expires == nil else {
+            return
+        }
+        reading.warning("'on_expiry' has no effect without 'expires'", at: onExpiry.mark)
+    }
+}
+
+extension PinSetDraft {
+    /// The sets of a provider.
+    var policy: PinPolicy {
+        let hosts = (self.hosts ?? []).map { (Origin.normalHost($0.name) ?? $0.name, $0.value.set(below: self)) }
+        return PinPolicy(standard: self.set(below: nil), hosts: Dictionary(hosts) { first, _ in first })
+    }
+
+    /// The set with what is inherited from the one above: only keys that are written there, never their defaults.
+    private func set(below above: PinSetDraft?) -> PinSet {
+        let pins = (self.sha256?.value ?? []).map(\.value)
+        let others = (self.preset?.pins ?? []).filter { !pins.contains($0) }
+        let match = self.match?.value ?? above?.match?.value
+        return PinSet(
+            match: self.preset == nil ? match ?? .publicKey : .chain,
+            mode: self.mode ?? above?.mode ?? (self.preset == nil ? .enforce : .report),
+            pins: pins + others,
+            expires: self.expires ?? above?.expires,
+            expired: self.onExpiry?.value ?? above?.onExpiry?.value ?? .report,
+            preset: self.preset?.name
+        )
+    }
+}
+
+extension ProviderDraft {
+    /// Rejects pins for plain http, which has no key to compare.
+    func checkPins(_ reading: inout DecodingContext) {
+        guard let pins = self.tls?.pins else { return }
+        let addresses = [
+            ("issuer", self.issuer.flatMap { WebURL($0) }), ("base_url", self.baseURL), ("api_url", self.apiURL),
+            ("token_endpoint", self.tokenEndpoint),
+        ]
+        for case (let name, let address?) in addresses where !address.origin.isSecure {
+            reading.error("pins need https, but '\(name)' is plain http; write https or remove 'pins'", at: pins.mark)
+        }
+    }
+}
+
+/// Explains why a text is not a pin, in words that follow it.
+///
+/// `Pin` alone decides what a pin is; this only explains the usual mistakes.
+enum PinSyntax {
+    /// The words for a text that is not a pin.
+    static func reason(against text: String) -> String {
+        guard !text.isEmpty else { return "is not a pin; 'gatehouse pins HOST' prints those of a host" }
+        return self.prefix(of: text) ?? self.hexadecimal(text) ?? self.whiteSpace(in: text) ?? self.alphabet(of: text)
+            ?? self.length(of: text) ?? self.ending(of: text)
+    }
+
+    /// The spellings of `Public-Key-Pins`, curl and some libraries.
+    private static func prefix(of text: String) -> String? {
+        let folded = text.lowercased()
+        let known = ["sha256//", "sha256/", "sha256:", "sha256=", "pin-sha256=", "pin-sha256:"]
+        guard let prefix = known.first(where: folded.hasPrefix) else { return nil }
+        let rest = text.dropFirst(prefix.count).split { "\"'; ".contains($0) }.joined()
+        let help = Pin(base64: rest).map { "'\($0)'" } ?? "the base64 alone"
+        return "starts with '\(prefix)'; write it without: \(help)"
+    }
+
+    private static func hexadecimal(_ text: String) -> String? {
+        let digits = Array(text.utf8.filter { $0 != UInt8(ascii: ":") })
+        guard digits.count >= 32, digits.count.isMultiple(of: 2) else { return nil }
+        let values = digits.compactMap(PercentEncoding.value(of:))
+        guard values.count == digits.count else { return nil }
+        let bytes = stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
+        guard let pin = Pin(bytes) else { return "is hexadecimal and \(self.amount(bytes.count))" }
+        return "is hexadecimal; write it in base64: '\(pin)'"
+    }
+
+    private static func whiteSpace(in text: String) -> String? {
+        guard text.contains(where: \.isWhitespace) else { return nil }
+        let help = Pin(base64: text.filter { !$0.isWhitespace }).map { "'\($0)'" } ?? "the base64 in one piece"
+        return "has white space in it; write \(help)"
+    }
+
+    private static func alphabet(of text: String) -> String? {
+        let standard = text.replacing("-", with: "+").replacing("_", with: "/")
+        let content = standard.trimmingSuffix { $0 == "=" }
+        let stranger = content.unicodeScalars.first { scalar in
+            !scalar.isASCII || !(scalar.properties.isAlphabetic || "0123456789+/".unicodeScalars.contains(scalar))
+        }
+        if let stranger { return "is not base64; it has \(Scalar.quoted(String(stranger))) in it" }
+        guard standard != text else { return nil }
+        let help = Pin(base64: "\(content)=").map { ": '\($0)'" } ?? ""
+        return "is in the base64 alphabet for URLs; write '+' for '-' and '/' for '_'\(help)"
+    }
+
+    private static func length(of text: String) -> String? {
+        let content = text.trimmingSuffix { $0 == "=" }
+        guard content.utf8.count % 4 != 1 else { return "is not base64; it is truncated or has a character too many" }
+        let count = content.utf8.count * 3 / 4
+        return count == Pin.length ? nil : self.amount(count)
+    }
+
+    private static func ending(of text: String) -> String {
+        let content = text.trimmingSuffix { $0 == "=" }
+        if let pin = Pin(base64: "\(content)=") { return "lacks its one '=' at the end; write '\(pin)'" }
+        let last = content.last.map { "'\($0)'" } ?? ""
+        return "cannot end in \(last), which has bits of no byte; it was mistyped or truncated, so copy it again"
+    }
+
+    private static func amount(_ count: Int) -> String {
+        let names = [16: "MD5", 20: "SHA-1", 28: "SHA-224", 48: "SHA-384", 64: "SHA-512"]
+        let name = names[count].map { ", as \($0) has" } ?? ""
+        return "encodes \(count) bytes\(name); a pin is a SHA-256, 32 bytes"
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(while isPart: (Character) -> Bool) -> Substring {
+        var rest = self[...]
+        while let last = rest.last, isPart(last) { rest.removeLast() }
+        return rest
+    }
 }

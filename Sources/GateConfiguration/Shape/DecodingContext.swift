@@ -2,13 +2,13 @@
 
 internal import GateCore
 
-/// One pass over a file: what it may look at and what there is to say so far.
+/// The state of one pass over a file: its inputs, and the diagnostics so far.
 struct DecodingContext {
-    /// The most diagnostics that are shown.
+    /// The maximum number of diagnostics that are shown.
     static let shownDiagnostics = 100
-    /// The most bytes that `${file:}` may bring.
+    /// The maximum size of a file for `${file:}` in bytes.
     static let referenceLimit = 64 << 10
-    /// The most bytes of a certificate or key file.
+    /// The maximum size of a certificate or key file in bytes.
     static let certificateLimit = 1 << 20
 
     private struct Remark: Hashable {
@@ -29,7 +29,7 @@ struct DecodingContext {
     private var known: Set<String> = []
     /// How many errors there are.
     private(set) var errors = 0
-    /// The files that were asked for, in that order.
+    /// The files that were read, in that order.
     private(set) var files: [String] = []
 
     init(bytes: [UInt8], name: String, folder: String, environment: [String: String], access: FileAccess) {
@@ -40,12 +40,12 @@ struct DecodingContext {
         self.lines = SourceLines(bytes)
     }
 
-    /// Notes that the file cannot be used.
+    /// Adds an error: the file cannot be used.
     mutating func error(_ message: String, at mark: YAMLMark) {
         self.note(Remark(severity: .error, message: message, mark: mark))
     }
 
-    /// Notes that something is likely not meant.
+    /// Adds a warning: something is probably a mistake.
     mutating func warning(_ message: String, at mark: YAMLMark) {
         self.note(Remark(severity: .warning, message: message, mark: mark))
     }
@@ -55,14 +55,14 @@ struct DecodingContext {
         self.nearest(to: text, in: names).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// The name that was probably meant; gives up after 200 questions, since nobody reads more answers.
+    /// The name that was probably meant; nil after 200 calls, which bounds the time for a file with many errors.
     mutating func nearest(to text: String, in names: some Sequence<String>) -> String? {
         guard self.hintsLeft > 0 else { return nil }
         self.hintsLeft -= 1
         return Hint.nearest(to: text, in: names)
     }
 
-    /// Keeps a node out of every source line that is shown; a reference says nothing, so it stays.
+    /// Masks a node in every source line that is shown; a reference reveals nothing, so it stays.
     mutating func conceal(_ node: YAMLNode) {
         switch node.content {
         case .scalar(let text, _):
@@ -84,12 +84,12 @@ struct DecodingContext {
         self.environment[name]
     }
 
-    /// An absolute path for a path in the file, taken from the folder of the file.
+    /// An absolute path for a path in the file, resolved against the folder of the file.
     func path(_ text: String) -> String {
         FileAccess.resolve(text, in: self.folder)
     }
 
-    /// Reads a file that decides what the configuration is, and notes it as one to watch.
+    /// Reads a file that the configuration depends on, and adds it to those to watch.
     mutating func content(of path: String, limit: Int) -> FileAccess.Outcome {
         if self.known.insert(path).inserted { self.files.append(path) }
         return self.access.read(path, limit: limit)
@@ -108,7 +108,7 @@ struct DecodingContext {
         self.errors += 1
     }
 
-    /// What there is to say, by place: at most 100, and a line that counts the rest.
+    /// The diagnostics by location: at most 100, and a line that counts the rest.
     ///
     /// When not all fit, errors come before warnings.
     var diagnostics: [Diagnostic] {
@@ -129,5 +129,122 @@ struct DecodingContext {
         let place = Diagnostic.Location(file: self.name, line: remark.mark.line, column: remark.mark.column)
         let source = self.lines.text(ofLine: remark.mark.line).map { self.mask.applied(to: $0, line: remark.mark.line) }
         return Diagnostic(remark.severity, remark.message, at: place, source: source)
+    }
+}
+
+extension DecodingContext {
+    /// The single value of a node, references filled in; nil, and a diagnostic, if it is not one.
+    mutating func scalar(_ node: YAMLNode, kind: String) -> Scalar? {
+        guard case .scalar(let text, let isPlain) = node.content, !node.isNull else {
+            self.wrongType(node, kind: kind)
+            return nil
+        }
+        guard !isPlain || (text != "true" && text != "false") else {
+            self.error("expected \(kind), found '\(text)'; put it in quotes if it is meant as text", at: node.mark)
+            return nil
+        }
+        guard !DecodingContext.isShellVariable(text) else {
+            self.error("a variable after '$' is not expanded; write ${env:NAME}", at: node.mark)
+            return nil
+        }
+        guard text.contains("${") else { return Scalar(text: text, source: .written, mark: node.mark) }
+        return self.reference(text, at: node.mark)
+    }
+
+    /// Whether a text is `$NAME`, as a shell expands it; `%NAME%` is the same elsewhere.
+    private static func isShellVariable(_ text: String) -> Bool {
+        let name: Substring
+        if text.hasPrefix("$") {
+            name = text.dropFirst()
+        } else if text.hasPrefix("%"), text.hasSuffix("%"), text.utf8.count > 2 {
+            name = text.dropFirst().dropLast()
+        } else {
+            return false
+        }
+        guard let first = name.utf8.first, (0x41...0x5A).contains(first) else { return false }
+        return name.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+        }
+    }
+
+    /// Adds an error: a node is not of the expected kind.
+    mutating func wrongType(_ node: YAMLNode, kind: String) {
+        guard !node.isNull else {
+            return self.error("expected \(kind), found nothing; write a value or remove the key", at: node.owner)
+        }
+        self.error("expected \(kind), found \(node.kind)", at: node.mark)
+    }
+
+    private mutating func reference(_ text: String, at mark: YAMLMark) -> Scalar? {
+        let body = text.dropFirst(2).dropLast()
+        let isWhole = text.hasPrefix("${") && text.hasSuffix("}") && !body.contains("${") && !body.contains("}")
+        let isKnown = text.contains("${env:") || text.contains("${file:")
+        guard isWhole || !isKnown else {
+            self.error("a reference must be the whole value; put all of the text into the variable or file", at: mark)
+            return nil
+        }
+        guard isWhole, isKnown, let colon = body.firstIndex(of: ":") else {
+            self.error("\(Scalar.quoted(text)) is not a reference; write ${env:NAME} or ${file:/path}", at: mark)
+            return nil
+        }
+        let target = String(body[body.index(after: colon)...])
+        let shown = "${\(Scalar.quoted(String(body)).dropFirst().dropLast())}"
+        let value = body.hasPrefix("env:") ? self.environmentValue(target, at: mark) : self.fileValue(target, at: mark)
+        let file = body.hasPrefix("file:") ? self.path(target) : nil
+        return value.map { Scalar(text: $0, source: .reference(shown), mark: mark, file: file) }
+    }
+
+    private mutating func environmentValue(_ name: String, at mark: YAMLMark) -> String? {
+        let isName = name.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
+        }
+        guard isName, !name.isEmpty else {
+            self.error("\(Scalar.quoted(name)) is not a name of an environment variable", at: mark)
+            return nil
+        }
+        guard let value = self.variable(name) else {
+            self.error("the environment variable \(Scalar.quoted(name)) is not set", at: mark)
+            return nil
+        }
+        guard !value.isEmpty else {
+            self.error("the environment variable \(Scalar.quoted(name)) is empty", at: mark)
+            return nil
+        }
+        return value
+    }
+
+    private mutating func fileValue(_ path: String, at mark: YAMLMark) -> String? {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            self.error("a path is missing; write ${file:/path}", at: mark)
+            return nil
+        }
+        guard let bytes = self.bytes(of: self.path(path), limit: DecodingContext.referenceLimit, at: mark) else {
+            return nil
+        }
+        let hasMark = bytes.starts(with: ConfigurationFile.byteOrderMark)
+        let content = bytes.dropFirst(hasMark ? ConfigurationFile.byteOrderMark.count : 0)
+        guard var text = String(validating: content, as: UTF8.self) else {
+            self.error("the file \(Scalar.quoted(self.path(path), limit: 4096)) is not UTF-8 text", at: mark)
+            return nil
+        }
+        if text.utf8.last == UInt8(ascii: "\n") { text.unicodeScalars.removeLast() }
+        if text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
+        guard !text.isEmpty else {
+            self.error("the file \(Scalar.quoted(self.path(path))) is empty", at: mark)
+            return nil
+        }
+        return text
+    }
+
+    /// The content of a file; nil, and a diagnostic with the reason, if it cannot be read.
+    mutating func bytes(of path: String, limit: Int, at mark: YAMLMark) -> [UInt8]? {
+        let shown = Scalar.quoted(path, limit: 4096)
+        switch self.content(of: path, limit: limit) {
+        case .bytes(let bytes): return bytes
+        case .missing: self.error("there is no file \(shown)", at: mark)
+        case .unreadable: self.error("the file \(shown) cannot be read; check its owner and mode", at: mark)
+        case .tooLarge: self.error("the file \(shown) is larger than \(limit >> 10) KiB", at: mark)
+        }
+        return nil
     }
 }

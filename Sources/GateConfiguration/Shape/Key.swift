@@ -2,11 +2,11 @@
 
 internal import GateCore
 
-/// What holds where a key is not written.
+/// The default of a key.
 enum KeyDefault: Sendable, ExpressibleByStringLiteral {
-    /// A value that could as well be written.
+    /// A value that could be written.
     case value(JSON)
-    /// Something that words must say, as Markdown.
+    /// A description, as Markdown.
     case words(String)
 
     init(stringLiteral value: String) {
@@ -28,31 +28,36 @@ enum KeyDefault: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// One key of a mapping: its name, its words, and how its value gets into what owns it.
+/// One key of a mapping: its name, its description, and how its value is stored in the owner.
 struct Key<Owner: Sendable>: Sendable {
-    /// What else there is to know of a key.
+    /// Further properties of a key.
     struct Traits: Sendable {
-        /// Whether the mapping is an error without it.
+        /// Whether a mapping without the key is an error.
         var isRequired = false
-        /// What holds without the key.
-        var standard: KeyDefault?
-        /// A value that could stand in the file.
+        /// The default.
+        ///
+        /// A key that replaces a value needs none here: the value is the default.
+        var `default`: KeyDefault?
+        /// An example of a value.
         var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
         var types: [String]?
-        /// The `type`s of provider that cannot do without it.
+        /// The `type`s of provider that need the key.
         var requiredBy: [String] = []
+        /// The name of the key in earlier versions, which is accepted with a warning; nil if it has always been the same.
+        var formerly: String?
     }
 
     let name: String
     let traits: Traits
     let kind: String
     let summary: String
-    let schema: JSON
     let sections: [Section]
+    private let schema: JSON
     private let body: @Sendable (YAMLNode, inout Owner, inout DecodingContext) -> Void
+    private let writeDefault: @Sendable (Owner) -> JSON?
 
-    /// A key whose value goes to `field`.
+    /// A key whose value is stored in `field`.
     init<Value: Sendable>(
         _ name: String,
         _ field: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -60,10 +65,16 @@ struct Key<Owner: Sendable>: Sendable {
         _ traits: Traits = Traits(),
         _ summary: String
     ) {
-        self.init(name, shape, traits, summary) { owner, value in owner[keyPath: field] = value }
+        self.init(name, kind: shape.kind, schema: shape.schema, shape.sections, traits, summary) {
+            node,
+            owner,
+            reading in
+            guard let value = shape.read(node, &reading) else { return }
+            owner[keyPath: field] = value
+        }
     }
 
-    /// A key whose value takes the place of the one that holds without it.
+    /// A key whose value replaces the default.
     init<Value: Sendable>(
         _ name: String,
         over field: any WritableKeyPath<Owner, Value> & Sendable,
@@ -71,34 +82,58 @@ struct Key<Owner: Sendable>: Sendable {
         _ traits: Traits = Traits(),
         _ summary: String
     ) {
-        self.init(name, shape, traits, summary) { owner, value in owner[keyPath: field] = value }
+        self.init(
+            name,
+            kind: shape.kind,
+            schema: shape.schema,
+            shape.sections,
+            traits,
+            summary,
+            writeDefault: { owner in shape.write?(owner[keyPath: field]) },
+            body: { node, owner, reading in
+                guard let value = shape.read(node, &reading) else { return }
+                owner[keyPath: field] = value
+            }
+        )
     }
 
-    private init<Value: Sendable>(
+    /// A key whose mapping changes parts of a value and leaves the others as they are.
+    init<Value: Sendable>(
         _ name: String,
-        _ shape: Shape<Value>,
-        _ traits: Traits,
-        _ summary: String,
-        store: @escaping @Sendable (inout Owner, Value) -> Void
+        into field: any WritableKeyPath<Owner, Value> & Sendable,
+        _ mapping: Mapping<Value>,
+        _ summary: String
     ) {
-        self.name = name
-        self.traits = traits
-        self.kind = shape.kind
-        self.summary = summary
-        self.schema = Schema.annotated(
-            shape.schema,
-            description: summary,
-            example: traits.example,
-            standard: traits.standard?.literal
-        )
-        self.sections = shape.sections
-        self.body = { node, owner, reading in
-            guard let value = shape.read(node, &reading) else { return }
-            store(&owner, value)
+        let shape = mapping.shape
+        self.init(name, kind: shape.kind, schema: shape.schema, shape.sections, Traits(), summary) {
+            node,
+            owner,
+            reading in
+            mapping.read(node, into: &owner[keyPath: field], &reading)
         }
     }
 
-    /// A key whose value goes to `field` together with its place.
+    private init(
+        _ name: String,
+        kind: String,
+        schema: JSON,
+        _ sections: [Section],
+        _ traits: Traits,
+        _ summary: String,
+        writeDefault: @escaping @Sendable (Owner) -> JSON? = { _ in nil },
+        body: @escaping @Sendable (YAMLNode, inout Owner, inout DecodingContext) -> Void
+    ) {
+        self.name = name
+        self.traits = traits
+        self.kind = kind
+        self.summary = summary
+        self.schema = schema
+        self.sections = sections
+        self.body = body
+        self.writeDefault = writeDefault
+    }
+
+    /// A key whose value is stored in `field` together with its location.
     init<Value: Sendable>(
         _ name: String,
         located field: any WritableKeyPath<Owner, Located<Value>?> & Sendable,
@@ -109,25 +144,20 @@ struct Key<Owner: Sendable>: Sendable {
         self.init(name, field, shape.located, traits, summary)
     }
 
-    /// A key that is known and does nothing yet, and therefore may not be used.
+    /// A key that is planned and not supported yet, and therefore rejected.
     init(unsupported name: String, _ summary: String) {
-        self.name = name
-        self.traits = Traits()
-        self.kind = "not supported yet"
-        self.summary = summary
-        self.schema = ["not": [:], "description": .string("Not supported yet: \(summary)")]
-        self.sections = []
-        self.body = { node, _, reading in
+        let schema: JSON = ["not": [:], "description": .string("Not supported yet: \(summary)")]
+        self.init(name, kind: "not supported yet", schema: schema, [], Traits(), summary) { node, _, reading in
             reading.error("'\(name)' is not supported yet; remove it", at: node.owner)
         }
     }
 
-    /// Reads the value into what owns it.
+    /// Reads the value into the owner.
     func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)
     }
 
-    /// The example as it could stand in the file.
+    /// The example as it could be written in the file.
     var example: String? {
         self.traits.example.map { example in
             guard let list = example.array else { return example.string ?? example.text }
@@ -140,13 +170,36 @@ struct Key<Owner: Sendable>: Sendable {
         return "required by \(self.traits.requiredBy.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
+    /// The default, given an owner that has every default.
+    private func `default`(in defaults: Owner) -> KeyDefault? {
+        if let written = self.traits.default { return written }
+        return self.traits.isRequired ? nil : self.writeDefault(defaults).map { .value($0) }
+    }
+
+    /// The key in JSON Schema.
+    ///
+    /// - Parameter defaults: An owner that has every default.
+    /// - Returns: The schema of its value, with its description.
+    func schema(in defaults: Owner) -> JSON {
+        Schema.annotated(
+            self.schema,
+            description: self.summary,
+            example: self.traits.example,
+            default: self.default(in: defaults)?.literal
+        )
+    }
+
     /// The key in the reference.
-    var row: Section.Row {
-        let standard =
-            self.traits.isRequired || self.traits.types.map { $0 == self.traits.requiredBy } ?? false
-            ? "(required)" : self.traits.standard?.markdown ?? self.requirement
+    ///
+    /// - Parameter defaults: An owner that has every default.
+    /// - Returns: Its row.
+    func row(in defaults: Owner) -> Section.Row {
+        let isRequired = self.traits.isRequired || self.traits.types.map { $0 == self.traits.requiredBy } ?? false
+        let otherwise = isRequired ? "(required)" : self.default(in: defaults)?.markdown ?? self.requirement
         let types = self.traits.types.map { " Only for type \($0.map { "`\($0)`" }.joined(separator: ", "))." } ?? ""
         let example = self.example.map { " Example: `\($0)`." } ?? ""
-        return Section.Row(key: self.name, kind: self.kind, standard: standard, summary: self.summary + types + example)
+        let former = self.traits.formerly.map { " Formerly `\($0)`." } ?? ""
+        let summary = self.summary + types + example + former
+        return Section.Row(key: self.name, kind: self.kind, default: otherwise, summary: summary)
     }
 }

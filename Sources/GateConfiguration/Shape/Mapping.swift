@@ -11,7 +11,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         let keys: [String: YAMLMark]
         /// Whether nothing at all was written.
         let isEmpty: Bool
-        /// Whether there is nothing wrong with any part of it.
+        /// Whether all of its parts are valid.
         let isSound: Bool
 
         /// Whether a key was written.
@@ -20,9 +20,9 @@ struct Mapping<Owner: Sendable>: Sendable {
 
     /// What it is, with an article, as messages name it.
     let subject: String
-    /// Where it stands in the file, as the reference names it.
+    /// Its path in the file, as the reference names it.
     let path: String
-    /// What it is for, in one sentence.
+    /// Its purpose, in one sentence.
     let summary: String
     let keys: [Key<Owner>]
     /// The keys of which exactly one must be written; none if there is no such choice.
@@ -31,7 +31,7 @@ struct Mapping<Owner: Sendable>: Sendable {
     private let make: @Sendable () -> Owner
     private let check: @Sendable (inout Owner, Written, inout DecodingContext) -> Void
 
-    /// Describes a mapping; `check` sees a whole one, and what was written of it, before anybody else.
+    /// Describes a mapping; `check` gets a complete one, and what was written of it, before it is used.
     init(
         _ subject: String,
         path: String,
@@ -46,21 +46,34 @@ struct Mapping<Owner: Sendable>: Sendable {
         self.summary = summary
         self.keys = keys
         self.alternatives = alternatives
-        self.byName = Dictionary(keys.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        let names = keys.enumerated().flatMap { index, key in
+            [(key.name, index)] + (key.traits.formerly.map { [($0, index)] } ?? [])
+        }
+        self.byName = Dictionary(names) { first, _ in first }
         self.make = make
         self.check = check
     }
 
     /// The shape of the mapping as a value.
     var shape: Shape<Owner> {
-        let section = Section(path: self.path, summary: self.summary, rows: self.keys.map(\.row))
-        return Shape("a mapping", schema: self.schema, sections: [section] + self.keys.flatMap(\.sections)) {
-            self.read($0, &$1)
+        let defaults = self.make()
+        let section = Section(path: self.path, summary: self.summary, rows: self.keys.map { $0.row(in: defaults) })
+        let sections = [section] + self.keys.flatMap(\.sections)
+        return Shape("a mapping", schema: self.schema(defaults), sections: sections) { node, reading in
+            var owner = self.make()
+            return self.read(node, into: &owner, &reading) ? owner : nil
         }
     }
 
-    private var schema: JSON {
-        let properties = Dictionary(self.keys.map { ($0.name, $0.schema) }) { first, _ in first }
+    private func schema(_ defaults: Owner) -> JSON {
+        var properties: [String: JSON] = [:]
+        for key in self.keys {
+            properties[key.name] = key.schema(in: defaults)
+            guard let former = key.traits.formerly, var members = properties[key.name]?.object else { continue }
+            members["deprecated"] = true
+            members["default"] = nil
+            properties[former] = .object(members)
+        }
         let required = self.keys.filter(\.traits.isRequired).map { JSON.string($0.name) }
         var members: [String: JSON] = [
             "type": "object",
@@ -69,14 +82,15 @@ struct Mapping<Owner: Sendable>: Sendable {
         ]
         if !required.isEmpty { members["required"] = .array(required) }
         if !self.alternatives.isEmpty {
-            members["oneOf"] = .array(self.alternatives.map { ["required": [.string($0)]] })
+            let former = self.keys.filter { self.alternatives.contains($0.name) }.compactMap(\.traits.formerly)
+            members["oneOf"] = .array((self.alternatives + former).map { ["required": [.string($0)]] })
         }
         let rules = self.schemaOfTypes
         if !rules.isEmpty { members["allOf"] = .array(rules) }
         return .object(members)
     }
 
-    /// For keys that only some types have: that the others do not, and that those may need them.
+    /// For keys that only some types have: the others must not have them, and those may need them.
     private var schemaOfTypes: [JSON] {
         self.keys.flatMap { key -> [JSON] in
             let hasKey: JSON = ["required": [.string(key.name)]]
@@ -95,25 +109,32 @@ struct Mapping<Owner: Sendable>: Sendable {
         }
     }
 
-    private func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Owner? {
+    /// Reads the keys of a node into an owner; what is not written stays as it is.
+    ///
+    /// - Returns: Whether the node is a mapping at all.
+    @discardableResult
+    func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) -> Bool {
         guard case .mapping(let entries) = node.content else {
             reading.wrongType(node, kind: "\(self.subject) as a mapping of keys")
-            return nil
+            return false
         }
         let before = reading.errors
-        var owner = self.make()
         var marks: [String: YAMLMark] = [:]
         var guessed: [String: YAMLMark] = [:]
         for entry in entries {
-            if let first = marks[entry.name] {
-                self.refuse(duplicate: entry, first: first, &reading)
-            } else if let index = self.byName[entry.name] {
-                marks[entry.name] = entry.key.mark
-                self.keys[index].read(entry.value, into: &owner, &reading)
-            } else {
-                for meant in self.refuse(unknown: entry, &reading) {
+            guard let index = self.byName[entry.name] else {
+                for meant in self.reject(unknown: entry, &reading) {
                     guessed[meant] = entry.key.mark
                 }
+                continue
+            }
+            let key = self.keys[index]
+            if let first = marks[key.name] {
+                self.reject(duplicate: entry, first: first, &reading)
+            } else {
+                marks[key.name] = entry.key.mark
+                self.warn(ofFormer: entry, key, &reading)
+                key.read(entry.value, into: &owner, &reading)
             }
         }
         self.rejectSeveralAlternatives(of: marks, &reading)
@@ -127,7 +148,7 @@ struct Mapping<Owner: Sendable>: Sendable {
         let isSound = reading.errors == before
         let written = Written(mark: node.owner, keys: marks, isEmpty: entries.isEmpty, isSound: isSound)
         self.check(&owner, written, &reading)
-        return owner
+        return true
     }
 
     private func example(of key: Key<Owner>) -> String {
@@ -146,17 +167,24 @@ struct Mapping<Owner: Sendable>: Sendable {
             .sorted { $0.mark < $1.mark }
         for other in written.dropFirst() {
             let first = "'\(written[0].name)' in line \(written[0].mark.line)"
-            reading.error("'\(other.name)' cannot stand beside \(first); keep one of them", at: other.mark)
+            reading.error("'\(other.name)' excludes \(first); keep one of them", at: other.mark)
         }
     }
 
-    private func refuse(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout DecodingContext) {
+    private func reject(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout DecodingContext) {
         if SecretNames.contains(entry.name) { reading.conceal(entry.value) }
         reading.error("\(Scalar.quoted(entry.name)) is here twice; first in line \(first.line)", at: entry.key.mark)
     }
 
-    /// Says that a key is unknown; the answer is what was probably meant by it, and need not be asked for again.
-    private func refuse(unknown entry: YAMLEntry, _ reading: inout DecodingContext) -> [String] {
+    private func warn(ofFormer entry: YAMLEntry, _ key: Key<Owner>, _ reading: inout DecodingContext) {
+        guard entry.name != key.name else { return }
+        reading.warning("'\(entry.name)' is now named '\(key.name)'; rename it", at: entry.key.mark)
+    }
+
+    /// Rejects an unknown key.
+    ///
+    /// - Returns: The keys that were probably meant, whose absence is not reported again.
+    private func reject(unknown entry: YAMLEntry, _ reading: inout DecodingContext) -> [String] {
         let shown = "unknown key \(Scalar.quoted(entry.name)) in \(self.subject)"
         guard entry.name != "<<" else {
             reading.error("\(shown); merge keys are not supported, write the keys out", at: entry.key.mark)
@@ -165,7 +193,8 @@ struct Mapping<Owner: Sendable>: Sendable {
         let nearest = reading.nearest(to: entry.name, in: self.keys.map(\.name))
         if SecretNames.contains(nearest ?? entry.name) { reading.conceal(entry.value) }
         let help =
-            nearest.map { "did you mean '\($0)'?" } ?? "it knows \(self.keys.map(\.name).joined(separator: ", "))"
+            nearest.map { "did you mean '\($0)'?" }
+            ?? "it has the keys \(self.keys.map(\.name).joined(separator: ", "))"
         reading.error("\(shown); \(help)", at: entry.key.mark)
         return nearest.map { [$0] } ?? []
     }

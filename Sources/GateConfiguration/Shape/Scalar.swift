@@ -2,7 +2,7 @@
 
 /// A single value of the file after references were filled in.
 struct Scalar: Sendable {
-    /// Where a value came from.
+    /// The source of a value.
     enum Source: Sendable, Hashable {
         case written
         case reference(String)
@@ -21,15 +21,15 @@ struct Scalar: Sendable {
         self.file = file
     }
 
-    /// The value as a message may show it: never what a reference brought, never more than 60 characters.
+    /// The value as a message may show it: never that of a reference, never more than 60 characters.
     var shown: String {
         guard case .reference(let reference) = self.source else { return Scalar.quoted(self.text) }
         return "the value of \(reference)"
     }
 
-    /// A piece of the file between quotes, without anything that steers a terminal.
+    /// A part of the file in quotes, without control characters for a terminal.
     ///
-    /// The paths of files are shown whole, up to the 4096 bytes that a path may have.
+    /// Paths of files are shown completely, up to the 4096 bytes that a path may have.
     static func quoted(_ text: String, limit: Int = 60) -> String {
         let plain = text.unicodeScalars.prefix(limit + 1).map { scalar -> Character in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : Character(scalar)
@@ -38,7 +38,7 @@ struct Scalar: Sendable {
     }
 }
 
-/// Why a value is refused, in words that follow the value's own.
+/// Why a value is invalid, in words that follow the value.
 struct InvalidValue: Error, Sendable {
     let message: String
 
@@ -47,7 +47,7 @@ struct InvalidValue: Error, Sendable {
     }
 }
 
-/// A value and where it stands.
+/// A value and its location.
 struct Located<Value: Sendable>: Sendable {
     let value: Value
     let mark: YAMLMark

@@ -4,13 +4,13 @@ internal import GateCore
 
 /// The pieces of JSON Schema that shapes share.
 enum Schema {
-    /// `${env:NAME}` or `${file:/path}`, which may stand for any single value.
+    /// `${env:NAME}` or `${file:/path}`, which may replace any single value.
     static let reference: JSON = ["$ref": "#/$defs/reference"]
 
     /// The regular expression of a reference.
     static let referencePattern = #"^\$\{(env|file):[^${}]+\}$"#
 
-    /// A single value: any text, or a text that fits a regular expression or is a reference.
+    /// A single value: any text, or a text that matches a regular expression or is a reference.
     static func text(pattern: String?) -> JSON {
         guard let pattern else { return ["type": ["string", "number"]] }
         return ["anyOf": [["type": ["string", "number"], "pattern": .string(pattern)], self.reference]]
@@ -24,12 +24,12 @@ enum Schema {
         return ["anyOf": [number, self.reference]]
     }
 
-    /// A schema with words about it.
-    static func annotated(_ schema: JSON, description: String, example: JSON?, standard: JSON?) -> JSON {
+    /// A schema with a description.
+    static func annotated(_ schema: JSON, description: String, example: JSON?, default value: JSON?) -> JSON {
         guard var members = schema.object else { return schema }
         members["description"] = .string(description)
         if let example { members["examples"] = [example] }
-        if let standard { members["default"] = standard }
+        if let value { members["default"] = value }
         return .object(members)
     }
 }

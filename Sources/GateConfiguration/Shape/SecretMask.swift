@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps secrets that stand in the file out of the source lines beside a message.
+/// Masks secrets in the source lines of diagnostics.
 ///
-/// Knows the places that were read as secrets, and guesses by the words on a line where reading never got that far.
+/// It knows the locations that were read as secrets, and guesses by the words on lines that were not read.
 struct SecretMask: Sendable {
     private var columns: [Int: [Range<Int>]] = [:]
     private static let words = ["secret", "secert", "sercet", "password", "passwd"]
 
-    /// Conceals all from one place to the place before another.
+    /// Masks all from one location to the one before another.
     mutating func conceal(from start: YAMLMark, to end: YAMLMark) {
         guard start < end else { return }
         for line in start.line...min(end.line, start.line + 1000) {

@@ -2,52 +2,71 @@
 
 internal import GateCore
 
-/// How one kind of value is read from the file, drawn up in the JSON Schema and named in the reference table.
+/// How one kind of value is read from the file, described in the JSON Schema and named in the reference.
 ///
-/// The decoder, the schema and the reference are all made from the same shapes, so they cannot say different things.
+/// Decoder, schema and reference are built from the same shapes, so they cannot differ.
 struct Shape<Value: Sendable>: Sendable {
     /// The kind of value, with its article, as a message and the reference name it.
     let kind: String
     /// The value in JSON Schema.
     let schema: JSON
-    /// What the reference has to explain in tables of their own.
+    /// The mappings that the reference explains in further tables.
     let sections: [Section]
+    /// A value as the file writes it, for the defaults that the documents list; nil where only words can.
+    private(set) var write: (@Sendable (Value) -> JSON)?
     private let body: @Sendable (YAMLNode, inout DecodingContext) -> Value?
 
     init(
         _ kind: String,
         schema: JSON,
         sections: [Section] = [],
+        write: (@Sendable (Value) -> JSON)? = nil,
         read: @escaping @Sendable (YAMLNode, inout DecodingContext) -> Value?
     ) {
         self.kind = kind
         self.schema = schema
         self.sections = sections
+        self.write = write
         self.body = read
     }
 
-    /// The value of a node; nil, and a diagnostic, if it is none.
+    /// The value of a node; nil, and a diagnostic, if it is invalid.
     func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Value? {
         self.body(node, &reading)
     }
 
+    /// The same value, with a way to write it for the documents.
+    func written(_ write: @escaping @Sendable (Value) -> JSON) -> Shape {
+        var shape = self
+        shape.write = write
+        return shape
+    }
+
     /// What `change` makes of the value.
-    func map<Other: Sendable>(_ change: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
-        Shape<Other>(self.kind, schema: self.schema, sections: self.sections) { node, reading in
+    ///
+    /// - Parameters:
+    ///   - write: The other value as the file writes it.
+    ///   - change: Makes the other value.
+    /// - Returns: The shape of the other value.
+    func map<Other: Sendable>(
+        write: (@Sendable (Other) -> JSON)? = nil,
+        _ change: @escaping @Sendable (Value) -> Other
+    ) -> Shape<Other> {
+        Shape<Other>(self.kind, schema: self.schema, sections: self.sections, write: write) { node, reading in
             self.read(node, &reading).map(change)
         }
     }
 
-    /// The same value only if there is nothing wrong with any part of it.
+    /// The same value, only if all of its parts are valid.
     var whole: Shape {
-        Shape(self.kind, schema: self.schema, sections: self.sections) { node, reading in
+        Shape(self.kind, schema: self.schema, sections: self.sections, write: self.write) { node, reading in
             let before = reading.errors
             let value = self.read(node, &reading)
             return reading.errors == before ? value : nil
         }
     }
 
-    /// The same value with its place.
+    /// The same value with its location.
     var located: Shape<Located<Value>> {
         Shape<Located<Value>>(self.kind, schema: self.schema, sections: self.sections) { node, reading in
             self.read(node, &reading).map { Located(value: $0, mark: node.mark) }
@@ -60,7 +79,7 @@ struct Section: Sendable {
     struct Row: Sendable {
         let key: String
         let kind: String
-        let standard: String
+        let `default`: String
         let summary: String
     }
 
@@ -70,11 +89,11 @@ struct Section: Sendable {
 }
 
 extension Shape {
-    /// A single value that `parse` makes from its text, or refuses in words that follow the value's own.
+    /// A single value that `parse` makes from its text, or rejects in words that follow the value.
     ///
     /// - Parameters:
     ///   - kind: What it is, with an article.
-    ///   - pattern: A regular expression that every legal text fits, for editors; nil for any text.
+    ///   - pattern: A regular expression that every valid text matches, for editors; nil for any text.
     ///   - parse: Makes the value.
     /// - Returns: The shape of such a value.
     static func single(
@@ -93,10 +112,13 @@ extension Shape {
         }
     }
 
-    /// A list of values; what is wrong with one does not hide what is wrong with the next.
+    /// A list of values; an invalid one does not hide others.
     static func list<Element>(of element: Shape<Element>, named kind: String) -> Shape where Value == [Element] {
         let schema: JSON = ["type": "array", "items": element.schema]
-        return Shape(kind, schema: schema, sections: element.sections) { node, reading in
+        let write = element.write.map { write in
+            { @Sendable (elements: [Element]) -> JSON in .array(elements.map(write)) }
+        }
+        return Shape(kind, schema: schema, sections: element.sections, write: write) { node, reading in
             guard case .sequence(let nodes) = node.content else {
                 reading.wrongType(node, kind: kind)
                 return nil
@@ -120,24 +142,136 @@ extension Shape {
     }
 
     /// One of the names of an enumeration.
-    static func oneOf(_ kind: String, otherwise known: [String: String] = [:]) -> Shape
+    ///
+    /// - Parameters:
+    ///   - kind: What it is, with an article.
+    ///   - known: The name that is meant by other words, in lower case.
+    ///   - former: The names of earlier versions, which are accepted with a warning.
+    /// - Returns: The shape of such a value.
+    static func oneOf(
+        _ kind: String,
+        otherwise known: [String: String] = [:],
+        formerly former: [String: Value] = [:]
+    )
+        -> Shape
     where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-        self.oneOf(kind, among: Array(Value.allCases), otherwise: known)
+        self.oneOf(kind, among: Array(Value.allCases), otherwise: known, formerly: former)
     }
 
-    /// One of some names of an enumeration; `known` leads from other words in lower case to the name that is meant.
-    static func oneOf(_ kind: String, among values: [Value], otherwise known: [String: String] = [:]) -> Shape
-    where Value: RawRepresentable, Value.RawValue == String {
+    /// One of some names of an enumeration.
+    static func oneOf(
+        _ kind: String,
+        among values: [Value],
+        otherwise known: [String: String] = [:],
+        formerly former: [String: Value] = [:]
+    ) -> Shape where Value: RawRepresentable, Value.RawValue == String {
         let names = values.map(\.rawValue)
-        let schema: JSON = ["anyOf": [["enum": .array(names.map(JSON.string))], Schema.reference]]
+        let deprecated = former.keys.sorted().map { JSON.object(["const": .string($0), "deprecated": true]) }
+        let schema: JSON = [
+            "anyOf": .array([["enum": .array(names.map(JSON.string))]] + deprecated + [Schema.reference])
+        ]
         return Shape(kind, schema: schema) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
             if let value = values.first(where: { $0.rawValue == scalar.text }) { return value }
+            if let value = former[scalar.text] {
+                reading.warning("'\(scalar.text)' is now named '\(value.rawValue)'; rename it", at: scalar.mark)
+                return value
+            }
             let meant = known[scalar.text.lowercased()] ?? reading.nearest(to: scalar.text, in: names)
             let hint = meant.map { "did you mean '\($0)'?" }
             let help = hint ?? "write one of \(names.joined(separator: ", "))"
             reading.error("\(scalar.shown) is not \(kind); \(help)", at: scalar.mark)
             return nil
+        }
+        .written { .string($0.rawValue) }
+    }
+}
+
+/// The names that the operator may give to entries of one kind.
+struct NameRule: Sendable {
+    /// What a name belongs to, with an article.
+    let subject: String
+    /// The regular expression for editors.
+    let pattern: String
+    /// Why a text is not such a name, or nil if it is one.
+    let reason: @Sendable (String) -> String?
+    /// A text that is equal for two names that must not both occur.
+    var identity: @Sendable (String) -> String = { $0 }
+}
+
+extension Shape {
+    /// A mapping from names that the operator chooses to values of one shape, in the order of the file.
+    static func entries<Element>(of element: Shape<Element>, named kind: String, rule: NameRule) -> Shape
+    where Value == [Named<Element>] {
+        let schema: JSON = [
+            "type": "object", "additionalProperties": false, "minProperties": 1,
+            "patternProperties": [rule.pattern: element.schema],
+        ]
+        return Shape(kind, schema: schema, sections: element.sections) { node, reading in
+            guard case .mapping(let entries) = node.content else {
+                reading.wrongType(node, kind: kind)
+                return nil
+            }
+            guard !entries.isEmpty else {
+                reading.error("the mapping is empty; it needs at least one entry", at: node.owner)
+                return nil
+            }
+            return entries.compactMap { DecodingContext.named($0, rule, &reading) }.unique(by: rule, &reading)
+                .compactMap {
+                    entry in
+                    element.read(entry.value, &reading).map {
+                        Named(name: entry.name, mark: entry.key.mark, value: $0)
+                    }
+                }
+        }
+    }
+}
+
+extension DecodingContext {
+    fileprivate static func named(_ entry: YAMLEntry, _ rule: NameRule, _ reading: inout DecodingContext) -> YAMLEntry?
+    {
+        guard let reason = rule.reason(entry.name) else { return entry }
+        reading.error("\(Scalar.quoted(entry.name)) cannot be \(rule.subject); \(reason)", at: entry.key.mark)
+        return nil
+    }
+}
+
+extension [YAMLEntry] {
+    fileprivate func unique(by rule: NameRule, _ reading: inout DecodingContext) -> [YAMLEntry] {
+        var first: [String: YAMLEntry] = [:]
+        return self.filter { entry in
+            let identity = rule.identity(entry.name)
+            guard let other = first[identity] else {
+                first[identity] = entry
+                return true
+            }
+            let line = other.key.mark.line
+            let message =
+                other.name == entry.name
+                ? "is here twice; first in line \(line)" : "is the same as \(Scalar.quoted(other.name)) in line \(line)"
+            reading.error("\(Scalar.quoted(entry.name)) \(message)", at: entry.key.mark)
+            return false
+        }
+    }
+}
+
+extension Shape {
+    /// A list without duplicates, of limited length.
+    static func set<Element: Hashable & Sendable>(of element: Shape<Element>, named kind: String, limit: Int) -> Shape
+    where Value == [Element] {
+        let list = Shape<[Located<Element>]>.list(of: element.located, named: kind)
+        let schema: JSON = [
+            "type": "array", "items": element.schema, "maxItems": .int(Int64(limit)), "uniqueItems": true,
+        ]
+        return Shape(kind, schema: schema) { node, reading in
+            guard let elements = list.read(node, &reading) else { return nil }
+            if elements.count > limit { reading.error("more than \(limit) entries", at: node.mark) }
+            var lines: [Element: Int] = [:]
+            for element in elements {
+                guard let line = lines.updateValue(element.mark.line, forKey: element.value) else { continue }
+                reading.error("'\(element.value)' is here twice; first in line \(line)", at: element.mark)
+            }
+            return elements.map(\.value)
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines of a text, cut where YAML cuts them, to show beside a message.
+/// The lines of a text, split where YAML splits them, to show in diagnostics.
 struct SourceLines: Sendable {
     private let bytes: [UInt8]
     /// Where each line starts, and where its break starts.
@@ -23,7 +23,7 @@ struct SourceLines: Sendable {
         self.lines = lines
     }
 
-    /// A line by its number from 1; nil if there is none or it is too long to show.
+    /// A line by its number from 1; nil if it does not exist or is too long to show.
     func text(ofLine number: Int) -> String? {
         guard self.lines.indices.contains(number - 1) else { return nil }
         let range = self.lines[number - 1]
@@ -31,14 +31,14 @@ struct SourceLines: Sendable {
         return String(decoding: self.bytes[range], as: UTF8.self)
     }
 
-    /// The place just behind the last character.
+    /// The location after the last character.
     var end: YAMLMark {
         let last = self.lines.last ?? 0..<0
         let column = String(decoding: self.bytes[last], as: UTF8.self).unicodeScalars.count + 1
         return YAMLMark(line: self.lines.count, column: column)
     }
 
-    /// Where the first bytes stand that are no UTF-8, or nil.
+    /// The location of the first bytes that are not UTF-8, or nil.
     static func firstInvalid(in bytes: [UInt8]) -> YAMLMark? {
         guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
         var decoder = UTF8()
@@ -52,7 +52,7 @@ struct SourceLines: Sendable {
         return mark
     }
 
-    /// The length of the line break at an index, 0 if there is none.
+    /// The length of the line break at an index, 0 for another character.
     ///
     /// YAML 1.1 §4.2: CR LF, CR, LF, NEL, LS, PS.
     private static func breakWidth(_ bytes: [UInt8], at index: Int) -> Int {

@@ -2,7 +2,7 @@
 
 /// Builds the one document of a YAML text within bounds, aliases expanded.
 struct YAMLComposer {
-    /// The bounds of a document.
+    /// The limits of a document.
     struct Bounds: Sendable {
         var bytes = 16 << 20
         var depth = 32
@@ -20,7 +20,7 @@ struct YAMLComposer {
         self.bounds = bounds
     }
 
-    /// The document of a text, or the first thing that is wrong with it.
+    /// The document of a text, or its first error.
     static func document(of bytes: [UInt8], bounds: Bounds = Bounds()) throws(YAMLFailure) -> YAMLNode {
         guard bytes.count <= bounds.bytes else {
             throw YAMLFailure(message: "the file is larger than \(bounds.bytes >> 20) MiB", mark: .start)
@@ -37,7 +37,7 @@ struct YAMLComposer {
         let start = try self.events.next()
         guard start.kind == .documentStart else {
             throw YAMLFailure(
-                message: "the file says nothing; it needs 'gateway', 'providers' and 'apps'",
+                message: "the file is empty; it needs 'gateway', 'providers' and 'apps'",
                 mark: .start
             )
         }
@@ -78,14 +78,14 @@ struct YAMLComposer {
         }
         self.nodes += count
         guard self.nodes <= self.bounds.nodes else {
-            let message = "more than \(self.bounds.nodes) values, counting what aliases stand for"
+            let message = "more than \(self.bounds.nodes) values, aliases expanded"
             throw YAMLFailure(message: message, mark: mark)
         }
     }
 
     private mutating func expansion(of name: String, at event: YAMLEvent, depth: Int) throws(YAMLFailure) -> YAMLNode {
         guard !self.openAnchors.contains(name) else {
-            throw YAMLFailure(message: "'*\(name)' stands inside what it stands for", mark: event.mark)
+            throw YAMLFailure(message: "'*\(name)' is inside of its own anchor", mark: event.mark)
         }
         guard let node = self.anchors[name] else {
             throw YAMLFailure(message: "'*\(name)' has no '&\(name)' above it", mark: event.mark)

@@ -50,11 +50,11 @@ struct YAMLEvent {
         unsafe self.input.deallocate()
     }
 
-    /// The next step, or what is wrong with the text.
+    /// The next step, or the error of the text.
     func next() throws(YAMLFailure) -> YAMLEvent {
         guard self.isReady else { throw YAMLFailure(message: "out of memory", mark: .start) }
         var event = unsafe yaml_event_t()
-        guard unsafe yaml_parser_parse(self.parser, &event) == 1 else { throw self.problem }
+        guard unsafe yaml_parser_parse(self.parser, &event) == 1 else { throw self.failure }
         defer { unsafe yaml_event_delete(&event) }
         let start = unsafe YAMLMark(event.start_mark)
         let end = unsafe YAMLMark(event.end_mark)
@@ -95,7 +95,7 @@ struct YAMLEvent {
     }
 
     /// Why the last step failed.
-    private var problem: YAMLFailure {
+    private var failure: YAMLFailure {
         let text = unsafe self.parser.pointee.problem.map { unsafe String(cString: $0) } ?? "out of memory"
         let context = unsafe self.parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLMark(self.parser.pointee.problem_mark)
@@ -104,7 +104,7 @@ struct YAMLEvent {
             let offset = unsafe self.parser.pointee.problem_offset
             return YAMLFailure(message: "control characters are not allowed", mark: self.mark(ofByte: offset))
         }
-        return YAMLFailureText.problem(text, context: context, at: place, began: began, byte: self.byte(at: place))
+        return YAMLFailureText.failure(text, context: context, at: place, began: began, byte: self.byte(at: place))
     }
 
     private func mark(ofByte offset: Int) -> YAMLMark {
@@ -112,7 +112,7 @@ struct YAMLEvent {
         return SourceLines(before).end
     }
 
-    /// The first byte of the character at a mark, to tell a tab from other trouble.
+    /// The first byte of the character at a mark, to distinguish a tab from other errors.
     private func byte(at mark: YAMLMark) -> UInt8? {
         let bytes = unsafe Array(self.input)
         return SourceLines(bytes).text(ofLine: mark.line)?.dropFirst(mark.column - 1).utf8.first

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says what libyaml complains about in words that tell what to do.
+/// Describes errors of libyaml in words that explain what to do.
 enum YAMLFailureText {
-    /// Pieces of libyaml's wording and ours; `atStart` points at what began too early rather than where it failed.
-    private static let wordings: [(problem: String, context: String, message: String, atStart: Bool)] = [
+    /// Parts of libyaml's messages and our messages; with `atStart` the location is the start of the failed construct.
+    private static let wordings: [(text: String, context: String, message: String, atStart: Bool)] = [
         ("found unexpected end of stream", "quoted scalar", "the quote that opens here is never closed", true),
         ("found unexpected document indicator", "quoted scalar", "the quote that opens here is never closed", true),
         (
             "did not find expected ',' or ']'", "flow sequence",
-            "the '[' that opens here is not closed; put ',' between its elements and ']' behind them", true
+            "the '[' that opens here is not closed; put ',' between its elements and ']' after them", true
         ),
         (
             "did not find expected ',' or '}'", "flow mapping",
-            "the '{' that opens here is not closed; put ',' between its entries and '}' behind them", true
+            "the '{' that opens here is not closed; put ',' between its entries and '}' after them", true
         ),
         (
             "mapping values are not allowed", "",
-            "a ':' does not fit here; indent the line like its neighbours, or put a text that contains ': ' in quotes",
+            "a ':' is not allowed here; indent the line like its neighbours, or put a text that contains ': ' in quotes",
             false
         ),
         (
             "did not find expected key", "",
-            "this line fits neither the lines above nor a new key; check its indentation", false
+            "this line matches neither the lines above nor a new key; check its indentation", false
         ),
         (
             "did not find expected '-' indicator", "",
-            "this line fits neither the list above nor a new key; check its indentation", false
+            "this line matches neither the list above nor a new key; check its indentation", false
         ),
-        ("could not find expected ':'", "", "a ':' is missing behind this key", true),
-        ("block sequence entries are not allowed", "", "a list cannot start here; put it on lines of its own", false),
+        ("could not find expected ':'", "", "a ':' is missing after this key", true),
+        ("block sequence entries are not allowed", "", "a list cannot start here; put it on separate lines", false),
     ]
 
-    /// The problem for what libyaml said.
+    /// The failure for a message of libyaml.
     ///
     /// - Parameters:
-    ///   - text: What it found.
-    ///   - context: What it was doing, if it said so.
-    ///   - mark: Where it stopped.
-    ///   - began: Where the thing it was doing began.
-    ///   - byte: What stands at `mark`.
-    /// - Returns: The same in our words.
-    static func problem(
+    ///   - text: The message.
+    ///   - context: Its context, if there is one.
+    ///   - mark: Where parsing stopped.
+    ///   - began: Where the failed construct began.
+    ///   - byte: The byte at `mark`.
+    /// - Returns: The failure in our words.
+    static func failure(
         _ text: String,
         context: String?,
         at mark: YAMLMark,
@@ -55,7 +55,7 @@ enum YAMLFailureText {
         if text.hasPrefix("found character that cannot start any token") {
             return YAMLFailure(message: "a value cannot start with this character; put it in quotes", mark: mark)
         }
-        let known = self.wordings.first { text.hasPrefix($0.problem) && (context ?? "").hasSuffix($0.context) }
+        let known = self.wordings.first { text.hasPrefix($0.text) && (context ?? "").hasSuffix($0.context) }
         guard let known else {
             return YAMLFailure(message: "this is not YAML: \(text)", mark: mark)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a YAML text: line and column in characters, both from 1.
+/// A location in a YAML text: line and column in characters, both from 1.
 struct YAMLMark: Sendable, Hashable, Comparable {
     var line: Int
     var column: Int
@@ -12,13 +12,13 @@ struct YAMLMark: Sendable, Hashable, Comparable {
     }
 }
 
-/// What is wrong with a text as YAML, and where; nothing behind it was read.
+/// An error of a text as YAML, and its location; nothing after it was read.
 struct YAMLFailure: Error, Sendable, Equatable {
     let message: String
     let mark: YAMLMark
 }
 
-/// One node of a YAML document, aliases already replaced by what they stand for.
+/// One node of a YAML document, aliases expanded.
 struct YAMLNode: Sendable {
     enum Content: Sendable {
         /// A text, and whether it was written without quotes.
@@ -30,13 +30,13 @@ struct YAMLNode: Sendable {
     let content: Content
     /// Where the node starts.
     let mark: YAMLMark
-    /// The place just behind the node.
+    /// The location after the node.
     let end: YAMLMark
-    /// What a message about the node as a whole points at: its key, if it has one.
+    /// The location of messages about the node as a whole: its key, if it has one.
     var owner: YAMLMark
-    /// How many nodes it consists of, itself included.
+    /// The number of its nodes, itself included.
     let count: Int
-    /// How many levels it has, itself included.
+    /// The number of its levels, itself included.
     let depth: Int
 
     init(_ content: Content, from mark: YAMLMark, to end: YAMLMark) {
@@ -60,7 +60,7 @@ struct YAMLNode: Sendable {
         return ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
-    /// What it is, for a message about a wrong type.
+    /// The kind of node, for a message about a wrong type.
     var kind: String {
         switch self.content {
         case .scalar: self.isNull ? "nothing" : "a single value"

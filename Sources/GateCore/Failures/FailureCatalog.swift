@@ -1059,7 +1059,7 @@ extension Failure.Reason {
                 status: 503,
                 retry: .after(30),
                 page: .providerNotVerified,
-                documentation: "The pins have expired and `on_expiry: refuse` is set."
+                documentation: "The pins have expired and `on_expiry: reject` is set."
             )
         case .providerPinMissing:
             Entry(

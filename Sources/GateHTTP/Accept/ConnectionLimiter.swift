@@ -29,11 +29,13 @@ package enum AcceptFailure: String, Sendable, CaseIterable {
 /// locks.
 package final class ConnectionLimiter: Sendable {
     /// How many connections may be open.
-    package struct Bounds: Sendable {
-        /// All together.
-        package var connections = 10_000
-        /// Of one client; 0 for no bound.
-        package var perAddress = 256
+    package struct Bounds: Sendable, Hashable {
+        /// All together; nil for ``maxConnections``.
+        package var connections: Int?
+        /// All together where neither the configuration nor the file descriptors say less.
+        package static let maxConnections = 10_000
+        /// Of one client IP; 0 for no limit.
+        package var perClientIP = 256
         /// Networks whose connections are not counted by client, because they come for many.
         package var exempt: [CIDRRange] = []
 
@@ -74,7 +76,7 @@ package final class ConnectionLimiter: Sendable {
     package var count: Int { self.inside.load(ordering: .relaxed) }
 
     /// How many may be.
-    package var limit: Int { self.bounds.withLock { $0.connections } }
+    package var limit: Int { self.bounds.withLock { $0.connections ?? Bounds.maxConnections } }
 
     /// Notes that a connection was not taken.
     package func note(_ failure: AcceptFailure) { self.refused(failure) }
@@ -102,12 +104,12 @@ package final class ConnectionLimiter: Sendable {
     /// - Returns: The place.
     package func claim(_ address: IPAddress?, isForced: Bool = false) -> Claim? {
         let bounds = self.bounds.withLock { $0 }
-        guard let address, bounds.perAddress > 0, !bounds.exempt.contains(where: { $0.contains(address) }) else {
+        guard let address, bounds.perClientIP > 0, !bounds.exempt.contains(where: { $0.contains(address) }) else {
             return Claim(client: nil)
         }
         let client = ClientNetwork(of: address)
         let isIn = self.shard(of: client).counts.withLock { counts in
-            guard isForced || counts[client, default: 0] < bounds.perAddress else { return false }
+            guard isForced || counts[client, default: 0] < bounds.perClientIP else { return false }
             counts[client, default: 0] += 1
             return true
         }

@@ -119,7 +119,7 @@ extension ProviderResponse {
     ///
     /// RFC 9110 §10.2.3.
     var retryAfterNote: String {
-        self.header("retry-after").map { "; Retry-After is \(ReceivedText.quoted($0))" } ?? ""
+        self.header("retry-after").map { "; Retry-After \(ReceivedText.quoted($0))" } ?? ""
     }
 }
 

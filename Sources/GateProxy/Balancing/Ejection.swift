@@ -6,20 +6,20 @@ package import NIOCore
 package struct Ejection: Sendable {
     private static let brief = TimeAmount.seconds(1)
 
-    private let plan: EjectionPlan?
+    private let settings: EjectionSettings?
     private var times = 0
     /// When the target is used again.
     package private(set) var until = NIODeadline.uptimeNanoseconds(0)
 
     /// A target that is in.
-    package init(_ plan: EjectionPlan?) {
-        self.plan = plan
+    package init(_ settings: EjectionSettings?) {
+        self.settings = settings
     }
 
     /// Whether so many failures in a row are enough.
     package func isDue(after failures: Int) -> Bool {
-        guard let plan, plan.failures > 0 else { return false }
-        return failures >= plan.failures
+        guard let settings, settings.failures > 0 else { return false }
+        return failures >= settings.failures
     }
 
     /// Whether the target is left out.
@@ -34,16 +34,16 @@ package struct Ejection: Sendable {
     ///     it restarts: it is left out for a second at most, however often that happens.
     /// - Returns: For how long.
     package mutating func begin(at now: NIODeadline, jitter: Double, isBrief: Bool = false) -> TimeAmount {
-        guard let plan else { return .zero }
+        guard let settings else { return .zero }
         guard !isBrief else {
-            let span = min(plan.time, Ejection.brief)
+            let span = min(settings.time, Ejection.brief)
             self.until = now + span
             return span
         }
-        if self.times > 0, now - self.until >= plan.longest { self.times = 0 }
+        if self.times > 0, now - self.until >= settings.maxTime { self.times = 0 }
         self.times += 1
-        let (product, overflows) = plan.time.nanoseconds.multipliedReportingOverflow(by: Int64(self.times))
-        let length = overflows ? plan.longest.nanoseconds : min(product, plan.longest.nanoseconds)
+        let (product, overflows) = settings.time.nanoseconds.multipliedReportingOverflow(by: Int64(self.times))
+        let length = overflows ? settings.maxTime.nanoseconds : min(product, settings.maxTime.nanoseconds)
         let span = TimeAmount.nanoseconds(Int64(Double(length) * (1 + 0.2 * max(-1, min(1, jitter)))))
         self.until = now + span
         return span

@@ -15,7 +15,7 @@ package struct LoadBalancer {
         var credit = 0.0
     }
 
-    private let balance: UpstreamPlan.Balance
+    private let balance: LoadBalancing
     private let slowStart: TimeAmount
     private let jitter: () -> Double
     private var targets: [Target]
@@ -24,14 +24,14 @@ package struct LoadBalancer {
     /// All targets are in.
     ///
     /// - Parameters:
-    ///   - plan: The targets and how to choose.
+    ///   - settings: The targets and how to choose.
     ///   - jitter: Numbers from -1 to 1.
-    package init(_ plan: UpstreamPlan, jitter: @escaping () -> Double = { Double.random(in: -1...1) }) {
-        self.balance = plan.balance
-        self.slowStart = plan.slowStart
+    package init(_ settings: UpstreamSettings, jitter: @escaping () -> Double = { Double.random(in: -1...1) }) {
+        self.balance = settings.balance
+        self.slowStart = settings.slowStart
         self.jitter = jitter
-        self.targets = plan.targets.map {
-            Target(seed: StableHash.seed(of: "\($0)"), ejection: Ejection(plan.ejection))
+        self.targets = settings.targets.map {
+            Target(seed: StableHash.seed(of: "\($0)"), ejection: Ejection(settings.ejection))
         }
     }
 

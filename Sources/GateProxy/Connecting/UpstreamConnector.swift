@@ -39,11 +39,11 @@ package struct UpstreamEnvironment {
 /// Something about a target that an operator wants to know.
 package enum UpstreamEvent: Sendable {
     /// A target has failed too often and is left out for a while, by one event loop.
-    case ejected(UpstreamAddress, failures: Int, span: TimeAmount)
+    case ejected(UpstreamTarget, failures: Int, span: TimeAmount)
     /// The health checks say that a target is not to be used any more, and why, or that it is again.
-    case health(UpstreamAddress, isUp: Bool, String)
+    case health(UpstreamTarget, isUp: Bool, String)
     /// A trusted certificate has none of the pinned keys; the keys are those of the built chain.
-    case pinMismatch(UpstreamAddress, isEnforced: Bool, presented: VerifiedChain?)
+    case pinMismatch(UpstreamTarget, isEnforced: Bool, presented: VerifiedChain?)
 }
 
 /// Makes connections to one target; confined to one event loop.
@@ -52,19 +52,19 @@ package enum UpstreamEvent: Sendable {
 /// byte of a request before.
 package struct UpstreamConnector {
     /// Where the connections lead.
-    package let address: UpstreamAddress
+    package let address: UpstreamTarget
     let setting: UpstreamEnvironment
     private let tls: UpstreamTLS?
     private let timeout: TimeAmount
     private let dnsTTL: TimeAmount
 
-    /// A connector to one target of a plan.
-    package init(to address: UpstreamAddress, plan: UpstreamPlan, setting: UpstreamEnvironment) {
+    /// A connector to one target of an upstream.
+    package init(to address: UpstreamTarget, of upstream: LoadedUpstream, setting: UpstreamEnvironment) {
         self.address = address
         self.setting = setting
-        self.tls = address.isSecure ? plan.tls : nil
-        self.timeout = plan.limits.connect
-        self.dnsTTL = plan.dnsTTL
+        self.tls = address.isSecure ? upstream.tls : nil
+        self.timeout = upstream.settings.limits.connect
+        self.dnsTTL = upstream.settings.dnsTTL
     }
 
     /// Makes a connection.

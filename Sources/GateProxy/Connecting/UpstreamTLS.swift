@@ -6,24 +6,22 @@ package import GateCore
 internal import NIOCore
 internal import NIOSSL
 
-/// Whom an upstream's connections trust and what they show, read once with the configuration.
+/// The certificates that the connections of an upstream trust and present, read once with the configuration.
 ///
 /// Equal if the same was read, so that a reload that changes nothing keeps the connections.
 package final class UpstreamTLS: Sendable, Hashable {
-    /// The files and names.
+    /// The files and names, as the configuration gives them.
     package struct Settings: Sendable, Hashable {
-        /// The authorities that are trusted; nil for the system's.
+        /// The file of the only certificates to trust; nil for those of the system.
         package var caFile: String?
-        /// The certificate that is shown.
-        package var certificateFile: String?
-        /// Its private key.
-        package var keyFile: String?
-        /// The name that is asked for and checked; nil for the target's host.
+        /// The certificate that is presented, with its key; nil for none.
+        package var certificate: CertificateFiles?
+        /// The server name (SNI) that the certificate must have, in the form of `Origin.host`; nil for the target's host.
         package var serverName: String?
-        /// The keys that are accepted; nil for all that a trusted authority vouches for.
+        /// The pins of the target; nil for none.
         package var pins: PinSet?
 
-        /// The system's authorities, no certificate, no pins.
+        /// The certificates of the system, no client certificate, no pins.
         package init() {}
     }
 
@@ -47,9 +45,11 @@ package final class UpstreamTLS: Sendable, Hashable {
         if let file = settings.caFile {
             configuration.trustRoots = .certificates(try UpstreamTLS.certificates(file, &hash))
         }
-        if let file = settings.certificateFile, let keyFile = settings.keyFile {
-            configuration.certificateChain = try UpstreamTLS.certificates(file, &hash).map { .certificate($0) }
-            configuration.privateKey = .privateKey(try UpstreamTLS.key(keyFile, &hash))
+        if let files = settings.certificate {
+            configuration.certificateChain = try UpstreamTLS.certificates(files.certificate, &hash).map {
+                .certificate($0)
+            }
+            configuration.privateKey = .privateKey(try UpstreamTLS.key(files.privateKey, &hash))
         }
         self.serverName = settings.serverName
         self.pins = settings.pins
@@ -83,7 +83,7 @@ package final class UpstreamTLS: Sendable, Hashable {
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            let files = "\(settings.keyFile ?? "-") and \(settings.certificateFile ?? "-")"
+            let files = "\(settings.certificate?.privateKey ?? "-") and \(settings.certificate?.certificate ?? "-")"
             throw Failure(.tlsKeyMismatch, "\(files) do not belong together: \(error)")
         }
     }

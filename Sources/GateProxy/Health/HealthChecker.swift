@@ -7,8 +7,8 @@ internal import NIOCore
 ///
 /// Each question goes over a connection of its own, made as those of requests are, so that it fails where they would.
 final class HealthChecker {
-    private let target: UpstreamAddress
-    private let question: HealthPlan
+    private let target: UpstreamTarget
+    private let question: HealthCheckSettings
     private let setting: UpstreamEnvironment
     private let health: TargetHealth
     private let pool: any UpstreamPool
@@ -19,9 +19,9 @@ final class HealthChecker {
     private var isStopped = false
 
     init(
-        _ target: UpstreamAddress,
-        plan: UpstreamPlan,
-        question: HealthPlan,
+        _ target: UpstreamTarget,
+        of upstream: LoadedUpstream,
+        question: HealthCheckSettings,
         setting: UpstreamEnvironment,
         health: TargetHealth
     ) {
@@ -29,10 +29,10 @@ final class HealthChecker {
         self.question = question
         self.setting = setting
         self.health = health
-        var plan = plan
-        plan.limits.connect = min(plan.limits.connect, question.timeout)
-        plan.limits.connections = 1
-        self.pool = Upstream.pool(for: target, plan: plan, setting: setting, outcomes: nil)
+        var upstream = upstream
+        upstream.settings.limits.connect = min(upstream.settings.limits.connect, question.timeout)
+        upstream.settings.limits.connections = 1
+        self.pool = Upstream.pool(for: target, of: upstream, setting: setting, outcomes: nil)
         self.state = HealthState(question)
         self.head = ByteBuffer(
             string: "GET \(question.path) HTTP/1.1\r\nHost: \(question.host ?? target.authority)\r\n"
@@ -89,14 +89,14 @@ final class HealthChecker {
 /// One question; only the head of the answer is read.
 private final class Probe: UpstreamSink {
     private let head: ByteBuffer
-    private let question: HealthPlan
+    private let question: HealthCheckSettings
     private let pool: any UpstreamPool
     private var done: ((Bool, String) -> Void)?
     private var link: (any UpstreamStream)?
 
     init(
         _ head: ByteBuffer,
-        question: HealthPlan,
+        question: HealthCheckSettings,
         pool: any UpstreamPool,
         done: @escaping (Bool, String) -> Void
     ) {

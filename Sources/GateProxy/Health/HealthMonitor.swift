@@ -9,7 +9,7 @@ internal import Synchronization
 package final class HealthMonitor: Sendable {
     private let loop: any EventLoop
     private let desk: EventLoopFuture<NIOLoopBound<HealthCheckScheduler>>
-    private let health = Mutex<[UpstreamPlan: [TargetHealth]]>([:])
+    private let health = Mutex<[LoadedUpstream: [TargetHealth]]>([:])
 
     /// A watch that asks nobody yet.
     ///
@@ -30,23 +30,23 @@ package final class HealthMonitor: Sendable {
         }
     }
 
-    /// Asks the targets of these plans from now on, and no others; what is known of those that stay is kept.
-    package func adopt(_ plans: Set<UpstreamPlan>) {
-        let asked = plans.filter { $0.health != nil }
+    /// Asks the targets of these upstreams from now on, and no others; what is known of those that stay is kept.
+    package func adopt(_ upstreams: Set<LoadedUpstream>) {
+        let asked = upstreams.filter { $0.settings.health != nil }
         let current = self.health.withLock { health in
             health = health.filter { asked.contains($0.key) }
-            for plan in asked where health[plan] == nil {
-                health[plan] = plan.targets.map { _ in TargetHealth() }
+            for upstream in asked where health[upstream] == nil {
+                health[upstream] = upstream.settings.targets.map { _ in TargetHealth() }
             }
             return health
         }
         self.desk.whenSuccess { $0.value.adopt(current) }
     }
 
-    /// The word of the checks on each target of a plan; empty if it wants none.
-    package func health(of plan: UpstreamPlan) -> [TargetHealth] {
-        guard plan.health != nil else { return [] }
-        return self.health.withLock { $0[plan] } ?? []
+    /// The word of the checks on each target of an upstream; empty if it wants none.
+    package func health(of upstream: LoadedUpstream) -> [TargetHealth] {
+        guard upstream.settings.health != nil else { return [] }
+        return self.health.withLock { $0[upstream] } ?? []
     }
 
     /// Asks nobody any more.
@@ -58,25 +58,25 @@ package final class HealthMonitor: Sendable {
 /// The checkers; confined to the watch's event loop.
 private final class HealthCheckScheduler {
     private let setting: UpstreamEnvironment
-    private var checkers: [UpstreamPlan: [HealthChecker]] = [:]
+    private var checkers: [LoadedUpstream: [HealthChecker]] = [:]
 
     init(_ setting: UpstreamEnvironment) {
         self.setting = setting
     }
 
-    func adopt(_ wanted: [UpstreamPlan: [TargetHealth]]) {
-        for (plan, old) in self.checkers where wanted[plan] == nil {
+    func adopt(_ wanted: [LoadedUpstream: [TargetHealth]]) {
+        for (upstream, old) in self.checkers where wanted[upstream] == nil {
             for checker in old {
                 checker.stop()
             }
-            self.checkers[plan] = nil
+            self.checkers[upstream] = nil
         }
-        for (plan, health) in wanted where self.checkers[plan] == nil {
-            guard let question = plan.health else { continue }
-            self.checkers[plan] = zip(plan.targets, health).map { target, health in
-                HealthChecker(target, plan: plan, question: question, setting: self.setting, health: health)
+        for (upstream, health) in wanted where self.checkers[upstream] == nil {
+            guard let question = upstream.settings.health else { continue }
+            self.checkers[upstream] = zip(upstream.settings.targets, health).map { target, health in
+                HealthChecker(target, of: upstream, question: question, setting: self.setting, health: health)
             }
-            for checker in self.checkers[plan] ?? [] {
+            for checker in self.checkers[upstream] ?? [] {
                 checker.start()
             }
         }

@@ -12,10 +12,10 @@ package struct HealthState: Sendable {
     /// Whether the target is used.
     package private(set) var isUp = true
 
-    /// The beginning, with the thresholds of a plan.
-    package init(_ plan: HealthPlan) {
-        self.healthy = max(1, plan.healthy)
-        self.unhealthy = max(1, plan.unhealthy)
+    /// The beginning, with the thresholds of the settings.
+    package init(_ settings: HealthCheckSettings) {
+        self.healthy = max(1, settings.healthy)
+        self.unhealthy = max(1, settings.unhealthy)
     }
 
     /// Notes a check.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateOpenID

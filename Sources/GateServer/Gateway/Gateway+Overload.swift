@@ -33,12 +33,11 @@ extension Gateway {
         self.overload.begin()
         await self.workshop.start(withDescriptors: self.overload.openDescriptors)
         let settings = self.state.withLock { $0.configuration.gateway }
-        let limits = RuntimeLimits(
-            settings,
+        let limits = settings.limits.resolved(
             descriptors: self.descriptors,
             descriptorsAtStart: self.overload.openDescriptors
         )
-        self.gate.update(limits.gate)
+        self.gate.update(limits.connections)
         self.warnOfMemory()
     }
 

@@ -35,7 +35,7 @@ extension Gateway {
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)
             self.ways.adopt(site)
-            self.gate.update(site.limits.gate)
+            self.gate.update(site.limits.connections)
             for bound in self.loops {
                 try? await bound.eventLoop.submit { bound.value.replace(with: site) }.get()
             }

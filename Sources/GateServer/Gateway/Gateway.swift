@@ -102,7 +102,7 @@ package final class Gateway: Sendable {
         self.notice = SystemdNotifier(environment: options.environment)
         let (refusals, metrics) = (Counted(), AcceptMetrics())
         self.refusals = refusals
-        self.gate = ConnectionLimiter(state.site.limits.gate) { failure in
+        self.gate = ConnectionLimiter(state.site.limits.connections) { failure in
             refusals.add()
             metrics.failed(failure)
         }

@@ -56,17 +56,13 @@ actor RuntimeBuilder {
         let store = try self.store(for: configuration.sessions.store)
         let lines = try self.lines(for: configuration.providers)
         let providers = try self.providers(for: configuration, over: lines)
-        let lifetimes = SessionLifetimes(
-            idle: configuration.sessions.idleTimeout,
-            absolute: configuration.sessions.lifetime
-        )
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
         ) { first, _ in first }
         let sessions = SessionManager(
             store: store,
             sealer: sealer,
-            lifetimes: lifetimes,
+            lifetimes: configuration.sessions.lifetimes,
             feed: self.feed,
             admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
             random: self.random
@@ -94,8 +90,7 @@ actor RuntimeBuilder {
             metrics: self.metrics,
             clock: self.clock,
             random: self.random,
-            limits: RuntimeLimits(
-                configuration.gateway,
+            limits: configuration.gateway.limits.resolved(
                 descriptors: self.descriptors,
                 descriptorsAtStart: self.descriptorsAtStart
             ),
@@ -126,7 +121,7 @@ actor RuntimeBuilder {
                 identities: identities,
                 http2: listener.http2
             )
-            plan.handshake = TimeAmount(configuration.gateway.timeouts.handshake)
+            plan.handshake = configuration.gateway.limits.downstream.handshake
             plan.balancers = listener.proxyProtocol
             plan.redirectsToHTTPS = listener.redirectsToHTTPS
             plans.append(plan)

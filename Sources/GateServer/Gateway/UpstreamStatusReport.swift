@@ -25,31 +25,33 @@ enum UpstreamStatusReport {
 extension Gateway {
     /// How each target is of which that can change: of apps with several, and of those that are asked for their health.
     func upstreamStatus() async -> [(app: String, status: TargetStatus)] {
-        var known: [UpstreamPlan: [TargetStatus]] = [:]
+        var known: [LoadedUpstream: [TargetStatus]] = [:]
         for bound in self.loops {
             let statuses = (try? await bound.eventLoop.submit { bound.value.upstreamStatus }.get()) ?? [:]
-            for (plan, targets) in statuses {
-                guard var sum = known[plan] else {
-                    known[plan] = targets
+            for (upstream, targets) in statuses {
+                guard var sum = known[upstream] else {
+                    known[upstream] = targets
                     continue
                 }
                 for index in sum.indices {
                     sum[index].merge(targets[index])
                 }
-                known[plan] = sum
+                known[upstream] = sum
             }
         }
         let routes = self.state.withLock { $0.site }.routes
-        return routes.filter { $0.upstream.targets.count > 1 || $0.upstream.health != nil }.flatMap { route in
+        return routes.filter { $0.upstream.settings.targets.count > 1 || $0.upstream.settings.health != nil }.flatMap {
+            route in
             (known[route.upstream] ?? self.unused(route.upstream)).map { (route.name, $0) }
         }
     }
 
     /// The targets of an app that nobody has asked for yet.
-    private func unused(_ plan: UpstreamPlan) -> [TargetStatus] {
-        let health = self.ways.health?.health(of: plan) ?? []
-        return plan.targets.indices.map { index in
-            TargetStatus(plan.targets[index], isUp: health.indices.contains(index) ? health[index].isUp : true)
+    private func unused(_ upstream: LoadedUpstream) -> [TargetStatus] {
+        let health = self.ways.health?.health(of: upstream) ?? []
+        let targets = upstream.settings.targets
+        return targets.indices.map { index in
+            TargetStatus(targets[index], isUp: health.indices.contains(index) ? health[index].isUp : true)
         }
     }
 }

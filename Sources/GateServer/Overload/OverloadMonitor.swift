@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import NIOCore
 internal import Synchronization
@@ -61,7 +62,7 @@ final class OverloadMonitor: Sendable {
     /// - Returns: The stage that held before, and what is seen.
     func look(
         at loops: [LoopLagProbe],
-        within limits: RuntimeLimits,
+        within limits: GatewayLimits,
         now: ContinuousClock.Instant = .now
     ) -> (before: OverloadStage, sight: Sight) {
         var vitals = self.signs.read(memoryLimit: limits.memory)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import Synchronization
 
@@ -7,16 +8,6 @@ internal import Synchronization
 ///
 /// Sign-ins cost calls to providers, so they are refused before those who are signed in notice anything.
 final class SignInLimiter: Sendable {
-    /// How often is too often.
-    struct Bounds: Sendable {
-        /// Sign-ins that one address may start in a minute; 0 for no bound.
-        var perMinute = 30
-        /// Sign-ins of one address that may fail in a minute; 0 for no bound.
-        var failuresPerMinute = 20
-        /// Sign-ins that the gateway works at.
-        var inFlight = 2000
-    }
-
     /// How many addresses are remembered.
     private static let addresses = 65_536
     private static let shardCount = 16
@@ -45,44 +36,44 @@ final class SignInLimiter: Sendable {
     /// Lets a sign-in begin.
     ///
     /// - Throws: `signin.overloaded`, or `signin.too_often` with how long to wait.
-    func start(by client: IPAddress?, within bounds: Bounds) throws(Failure) {
+    func start(by client: IPAddress?, within limits: SignInLimits) throws(Failure) {
         try self.refuseIfClosed()
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let wait = self.shard(of: client).started.withLock {
-            $0.take(client, perMinute: bounds.perMinute, at: self.now)
+            $0.take(client, perMinute: limits.perMinute, at: self.now)
         }
         guard wait == nil else {
-            throw Failure(.signInTooOften, "over \(bounds.perMinute) sign-ins a minute from one address")
+            throw Failure(.signInTooOften, "over \(limits.perMinute) sign-ins a minute from one address")
         }
     }
 
     /// Refuses a client whose sign-ins fail too often.
-    func refuseIfFailing(_ client: IPAddress?, within bounds: Bounds) throws(Failure) {
+    func refuseIfFailing(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let wait = self.shard(of: client).failed.withLock {
-            $0.wait(of: client, perMinute: bounds.failuresPerMinute, at: self.now)
+            $0.wait(of: client, perMinute: limits.failuresPerMinute, at: self.now)
         }
         guard wait == nil else {
             throw Failure(
                 .signInFailing,
-                "over \(bounds.failuresPerMinute) sign-ins a minute failed from one address"
+                "over \(limits.failuresPerMinute) sign-ins a minute failed from one address"
             )
         }
     }
 
     /// Notes that a sign-in failed through what the browser sent.
-    func failed(_ client: IPAddress?, within bounds: Bounds) {
+    func failed(_ client: IPAddress?, within limits: SignInLimits) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         self.shard(of: client).failed.withLock {
-            _ = $0.take(client, perMinute: bounds.failuresPerMinute, at: self.now)
+            _ = $0.take(client, perMinute: limits.failuresPerMinute, at: self.now)
         }
     }
 
     /// Counts a sign-in that the gateway begins to work at, until ``leave()``.
-    func enter(within bounds: Bounds) throws(Failure) {
-        guard self.inside.add(1, ordering: .relaxed).newValue <= bounds.inFlight else {
+    func enter(within limits: SignInLimits) throws(Failure) {
+        guard self.inside.add(1, ordering: .relaxed).newValue <= limits.inFlight else {
             self.leave()
-            throw Failure(.signInTooMany, "\(bounds.inFlight) sign-ins are under way already")
+            throw Failure(.signInTooMany, "\(limits.inFlight) sign-ins are under way already")
         }
     }
 

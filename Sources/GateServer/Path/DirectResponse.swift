@@ -35,7 +35,7 @@ struct DirectResponse: Sendable {
             let isEdited = LineEdits(edits)?.takesAway("cache-control") ?? false
             self.openCaching = isPermanent && !isEdited ? "max-age=3600" : nil
             self.answer = Self.edited(Response(redirect.status, fields: [.location: to.description]), edits)
-        case .answer(let settings):
+        case .respond(let settings):
             self.base = nil
             self.openCaching = nil
             let body = Array(settings.body.utf8)

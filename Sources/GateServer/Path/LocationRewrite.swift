@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GatePolicy
+internal import GateProxy
 internal import GateWire
 
 /// Maps URLs and cookies of an app from the place it believes to be at to the one under which browsers reach it.

@@ -2,6 +2,7 @@
 
 internal import GateConfiguration
 internal import GatePolicy
+internal import GateProxy
 internal import GateWire
 
 /// How the head that an app gets differs from the one that was decided about; made once for a route.

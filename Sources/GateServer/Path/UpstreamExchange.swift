@@ -58,7 +58,8 @@ final class UpstreamExchange: UpstreamSink {
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.mostBody : .max
         self.call.opensTunnel = opening != nil
-        self.call.endsConnection = opening == nil && route.upstream.reuse.ends(after: request.method, request.framing)
+        self.call.endsConnection =
+            opening == nil && route.upstream.settings.reuse.ends(after: request.method, request.framing)
         if route.speaksHTTP2 { self.call.take(request) }
     }
 }
@@ -127,7 +128,7 @@ extension UpstreamExchange {
     var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
 
     /// The address of the target that was asked last.
-    var targetText: String { "\(self.route.upstream.targets[self.target])" }
+    var targetText: String { "\(self.route.upstream.settings.targets[self.target])" }
 
     /// The client takes bytes again.
     func downstreamDrained() {
@@ -274,7 +275,7 @@ extension UpstreamExchange {
         guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
         self.isOver = true
         self.tunnel.take()?.leave()
-        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.targets[self.target])
+        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
         self.responder.site.log.upstreamFailed(
             failure,
             app: self.route.name,

@@ -6,7 +6,7 @@ internal import GateWire
 
 extension Failure {
     /// What a problem with an app's target means for its visitors.
-    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamAddress) {
+    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamTarget) {
         let place = "\(app) at \(target)"
         switch problem {
         case .unreachable(let why):

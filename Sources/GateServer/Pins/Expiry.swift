@@ -43,14 +43,14 @@ enum Expiry {
     /// The events of a pin set: that it ends, and that it has ended and protects nobody any more.
     static func events(of set: PinSet, _ provider: String, host: String?, at now: Instant) -> [SecurityEvent] {
         // Of a set that reports before and after nothing ends.
-        guard set.mode == .enforce || set.expired == .refuse, let expires = set.expires,
+        guard set.mode == .enforce || set.expired == .reject, let expires = set.expires,
             let severity = self.severity(of: expires, at: now)
         else { return [] }
         func event(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) -> SecurityEvent {
             SecurityEvent(name: name, severity: severity, provider: provider, host: host, detail: detail, at: now)
         }
         let then =
-            set.expired == .refuse
+            set.expired == .reject
             ? "all connections are refused from then on" : "mismatches are only noted from then on"
         let end = "the pins expire on \(expires.date); \(then)"
         guard set.mode == .enforce, set.demand(at: now) == .report else { return [event(.expiring, severity, end)] }

@@ -13,10 +13,10 @@ enum PinAdvice {
 
     /// That a set has expired, and what follows; nil if it has not.
     static func expiry(of set: PinSet, now: Instant) -> String? {
-        guard let expires = set.expires, now >= expires, set.mode == .enforce || set.expired == .refuse else {
+        guard let expires = set.expires, now >= expires, set.mode == .enforce || set.expired == .reject else {
             return nil
         }
-        let then = set.expired == .refuse ? "every connection is refused" : "a mismatch is only noted"
+        let then = set.expired == .reject ? "every connection is refused" : "a mismatch is only noted"
         return "the pins have expired on \(expires.date), so \(then)"
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateNet
@@ -44,7 +45,7 @@ final class LoopState {
     /// Requests between their head and the end of their answer.
     var inFlight = 0
     private let ways: UpstreamFactory
-    private var upstreams: [UpstreamPlan: Upstream] = [:]
+    private var upstreams: [LoadedUpstream: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
     /// Memory for heads and other small pieces of output.
     let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
@@ -110,15 +111,15 @@ final class LoopState {
         return upstream
     }
 
-    private func way(for plan: UpstreamPlan) -> Upstream {
-        if let upstream = self.upstreams[plan] { return upstream }
-        let upstream = self.ways.way(plan, for: self)
-        self.upstreams[plan] = upstream
+    private func way(for loaded: LoadedUpstream) -> Upstream {
+        if let upstream = self.upstreams[loaded] { return upstream }
+        let upstream = self.ways.way(loaded, for: self)
+        self.upstreams[loaded] = upstream
         return upstream
     }
 
     /// How the targets of the upstreams are that this loop has used.
-    var upstreamStatus: [UpstreamPlan: [TargetStatus]] { self.upstreams.mapValues(\.status) }
+    var upstreamStatus: [LoadedUpstream: [TargetStatus]] { self.upstreams.mapValues(\.status) }
 
     /// A name for a request that has none.
     func freshRequestID() -> RequestID { self.requestIDs.next() }
@@ -149,9 +150,9 @@ final class LoopState {
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(site.routes.map(\.upstream))
-        for (plan, upstream) in self.upstreams where !used.contains(plan) {
+        for (loaded, upstream) in self.upstreams where !used.contains(loaded) {
             upstream.shutDown()
-            self.upstreams[plan] = nil
+            self.upstreams[loaded] = nil
         }
     }
 

@@ -31,10 +31,16 @@ struct RouteSpellings: Sendable {
         self.publicRules = routes.map { route in
             route.route.publicRules.map { PublicRule(method: $0.method, path: PathNormalization.decoded($0.path)) }
         }
-        self.facts = hosts.map { host in
-            let onHost = hosts.indices.filter { hosts[$0] == host }
-            return Facts(areOthers: onHost.count > 1, haveCapitals: onHost.contains { decoded[$0] != folded[$0] })
+        var byHost: [String: Facts] = [:]
+        for (index, host) in hosts.enumerated() {
+            let hasCapitals = decoded[index] != folded[index]
+            guard let known = byHost[host] else {
+                byHost[host] = Facts(areOthers: false, haveCapitals: hasCapitals)
+                continue
+            }
+            byHost[host] = Facts(areOthers: true, haveCapitals: known.haveCapitals || hasCapitals)
         }
+        self.facts = hosts.map { byHost[$0] ?? Facts() }
     }
 
     /// What is known of the host of a route.

@@ -36,7 +36,7 @@ final class RuntimeConfiguration: Sendable {
     let clock: WallClock
     let random: RandomBytes
     /// The bounds of connections, requests and sign-ins.
-    let limits: RuntimeLimits
+    let limits: GatewayLimits
     let signIns: SignInLimiter
     let transfers: TransferLimiter
     let longPaths: ReturnPathStore
@@ -173,7 +173,7 @@ struct RuntimeParts {
     let metrics: GatewayMetrics
     let clock: WallClock
     let random: RandomBytes
-    var limits = RuntimeLimits()
+    var limits = GatewayLimits()
     var signIns = SignInLimiter()
     var transfers = TransferLimiter()
     var longPaths = ReturnPathStore()

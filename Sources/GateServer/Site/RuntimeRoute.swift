@@ -13,7 +13,7 @@ final class RuntimeRoute: Sendable {
     let index: Int
     let route: Route
     /// Where requests are forwarded to, and how.
-    let upstream: UpstreamPlan
+    let upstream: LoadedUpstream
     let extraHeaders: [HeaderSetting]
     /// What assertions for the app have as their audience.
     let audience: String
@@ -74,13 +74,13 @@ final class RuntimeRoute: Sendable {
         self.guardsSpellings = strictness.pathSpelling == .any
         self.metrics = RouteMetrics(app: app.route.app)
         if let upstream = app.upstream {
-            self.upstream = try UpstreamPlan(upstream)
+            self.upstream = try LoadedUpstream(upstream)
         } else {
-            self.upstream = .nowhere
+            self.upstream = RuntimeRoute.notForwarded
         }
         self.isStreaming = app.traffic.isStreaming
         self.webSocket = WebSocketRule(app)
-        self.speaksHTTP2 = self.upstream.targets.contains(where: \.isHTTP2)
+        self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
         self.openChanges = ResponseChanges(app, isProtected: false)
         self.protectedChanges = ResponseChanges(app, isProtected: true)
@@ -89,6 +89,11 @@ final class RuntimeRoute: Sendable {
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
     }
+
+    /// The upstream of routes that are not forwarded; no request uses it.
+    private static let notForwarded = LoadedUpstream(
+        withoutTLS: UpstreamSettings(targets: [.unix(path: "/dev/null")])
+    )
 
     /// The app's name in the configuration file.
     var name: String { self.route.app }

@@ -35,7 +35,7 @@ struct UpstreamFactory: Sendable {
     }
 
     /// The way of a loop to an app.
-    func way(_ plan: UpstreamPlan, for state: LoopState) -> Upstream {
+    func way(_ upstream: LoadedUpstream, for state: LoopState) -> Upstream {
         let setting = UpstreamEnvironment(
             loop: state.loop,
             sweep: state.sweep,
@@ -43,6 +43,6 @@ struct UpstreamFactory: Sendable {
             names: self.names,
             report: self.report
         )
-        return Upstream(plan, setting: setting, health: self.health?.health(of: plan) ?? [])
+        return Upstream(upstream, setting: setting, health: self.health?.health(of: upstream) ?? [])
     }
 }

@@ -30,7 +30,7 @@ enum OperationsListener {
         let names = LoopNames.plain
         var bounds = ConnectionLimiter.Bounds()
         bounds.connections = connections
-        bounds.perAddress = 0
+        bounds.perClientIP = 0
         return try await Listener.open(plan, on: group, gate: ConnectionLimiter(bounds)) { channel, _, _ in
             let setting = DownstreamEnvironment(
                 limits: DownstreamLimits(),

@@ -53,7 +53,7 @@ final class Tunnel {
         self.loop = loop
         self.connection = connection
         self.exchange = exchange
-        self.silence = pass.route.upstream.limits.tunnel
+        self.silence = pass.route.upstream.settings.limits.tunnel
         loop.tunnels.add(self)
     }
 

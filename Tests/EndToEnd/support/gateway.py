@@ -16,7 +16,7 @@ from .processes import REPOSITORY, Process, Service, eventually, free_port
 PROGRAM = REPOSITORY / os.environ.get("GATEHOUSE_PROGRAM", ".build/debug/gatehouse")
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 # Every client of a test has the same IP.
-NO_LIMITS = {"connections_per_address": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
+NO_LIMITS = {"connections_per_client_ip": 0, "sign_ins_per_minute": 0, "failed_sign_ins_per_minute": 0}
 ENVIRONMENT = {"TEST_GATEWAY_SECRET": SECRET, "TEST_CLIENT_SECRET": "client secret+/%"}
 
 

@@ -13,7 +13,7 @@ import Testing
     ) -> ConnectionLimiter.Bounds {
         var bounds = ConnectionLimiter.Bounds()
         bounds.connections = connections
-        bounds.perAddress = perAddress
+        bounds.perClientIP = perAddress
         bounds.exempt = exempt.compactMap { CIDRRange($0) }
         return bounds
     }

@@ -42,11 +42,16 @@ final class LocalUpstream: Sendable {
             var limits = UpstreamLimits()
             change(&limits)
             let origin = Origin(scheme: "http", host: "127.0.0.1", port: port)
-            let address: UpstreamAddress = origin.map { .http($0) } ?? .unix(path: "/nowhere")
-            var plan = UpstreamPlan(targets: [address])
-            plan.limits = limits
+            let address: UpstreamTarget = origin.map { .http($0) } ?? .unix(path: "/nowhere")
+            var settings = UpstreamSettings(targets: [address])
+            settings.limits = limits
             let setting = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
-            let pool = HTTP1Pool(UpstreamConnector(to: address, plan: plan, setting: setting), limits: limits)
+            let connector = UpstreamConnector(
+                to: address,
+                of: LoadedUpstream(withoutTLS: settings),
+                setting: setting
+            )
+            let pool = HTTP1Pool(connector, limits: limits)
             return NIOLoopBound(pool, eventLoop: loop)
         }.get()
     }

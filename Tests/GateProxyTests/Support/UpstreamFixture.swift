@@ -33,10 +33,14 @@ final class UpstreamFixture {
         limits.connections = 0
         change(&limits)
         self.channel = EmbeddedChannel()
-        var plan = UpstreamPlan(targets: [.unix(path: "/nowhere")])
-        plan.limits = limits
+        var settings = UpstreamSettings(targets: [.unix(path: "/nowhere")])
+        settings.limits = limits
         let setting = UpstreamEnvironment(loop: self.channel.embeddedEventLoop, sweep: self.sweep)
-        let connector = UpstreamConnector(to: .unix(path: "/nowhere"), plan: plan, setting: setting)
+        let connector = UpstreamConnector(
+            to: .unix(path: "/nowhere"),
+            of: LoadedUpstream(withoutTLS: settings),
+            setting: setting
+        )
         self.pool = HTTP1Pool(connector, limits: limits, outcomes: self.outcomes)
         self.connection = HTTP1UpstreamConnection(pool: self.pool, limits: limits)
         self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/nowhere"), promise: nil)

@@ -57,7 +57,7 @@ import Testing
     @Test func `a document that cannot be had leaves nothing guessed`() async throws {
         let provider = try await StubProvider.examined(document: ProviderResponse(status: 503))
         #expect(try self.line(.discovery, of: provider).verdict == .failure)
-        #expect(try self.line(.discovery, of: provider).text.contains("answered 503"))
+        #expect(try self.line(.discovery, of: provider).text.contains("responded 503"))
         for topic in [Topic.keys, .pkce, .iss, .clientAuthentication] {
             let line = try self.line(topic, of: provider)
             #expect(line.verdict == .unasked, "\(line)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import GateConfiguration
 import Testing
 
 @testable import GateServer
@@ -72,6 +73,6 @@ import Testing
 
     @Test(arguments: [(20_000, 9800), (40_000, 10_000), (1024, 312), (256, 64), (0, 10_000), (2, 1)])
     func `half of the descriptors less 200 may be connections`(descriptors: Int, connections: Int) {
-        #expect(RuntimeLimits.connections(descriptors: descriptors) == connections)
+        #expect(GatewayLimits.maxConnections(descriptors: descriptors) == connections)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateConfiguration
 import NIOCore
 import Testing
 
@@ -101,7 +102,7 @@ import Testing
         var vitals = ResourceUsage()
         (vitals.memory, vitals.memoryLimit) = (96 << 20, 1000 << 20)
         let monitor = OverloadMonitor(signs: FakeSigns(vitals))
-        var limits = RuntimeLimits()
+        var limits = GatewayLimits()
         #expect(monitor.look(at: [], within: limits).sight.stage == .calm)
         limits.memory = 100 << 20
         let pulse = LoopLagProbe()
@@ -129,7 +130,7 @@ import Testing
         let signs = FakeSigns(vitals)
         let monitor = OverloadMonitor(signs: signs)
         monitor.begin()
-        var limits = RuntimeLimits()
+        var limits = GatewayLimits()
         limits.memory = 48 << 20
         let sight = monitor.look(at: [], within: limits).sight
         #expect(sight.stage == .calm && sight.share == 0)
@@ -141,7 +142,7 @@ import Testing
         (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 15), (40, 30, 3), (40, 36, 1), (0, 0, 10_000),
     ])
     func `U-06: few descriptors leave room for those that are always open`(limit: Int, atStart: Int, connections: Int) {
-        #expect(RuntimeLimits.connections(descriptors: limit, atStart: atStart) == connections)
+        #expect(GatewayLimits.maxConnections(descriptors: limit, atStart: atStart) == connections)
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateConfiguration
 import GateCore
 import Synchronization
 import Testing
@@ -25,7 +26,7 @@ import Testing
     @Test func `an address may start so many sign-ins a minute, and another address as many`() throws {
         let hands = Hands()
         let signIns = SignInLimiter { hands.now }
-        let bounds = SignInLimiter.Bounds()
+        let bounds = SignInLimits()
         let ada = try #require(IPAddress("192.0.2.1"))
         for _ in 0..<30 {
             #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
@@ -40,7 +41,7 @@ import Testing
     @Test func `an address whose callbacks fail too often is not listened to for a while`() throws {
         let hands = Hands()
         let signIns = SignInLimiter { hands.now }
-        let bounds = SignInLimiter.Bounds()
+        let bounds = SignInLimits()
         let ada = try #require(IPAddress("192.0.2.1"))
         for _ in 0..<20 {
             #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
@@ -56,7 +57,7 @@ import Testing
 
     @Test func `as many sign-ins as are configured are worked at, and who leaves makes room`() {
         let signIns = SignInLimiter()
-        var bounds = SignInLimiter.Bounds()
+        var bounds = SignInLimits()
         bounds.inFlight = 1
         #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == nil)
         #expect(Self.code { () throws(Failure) in try signIns.enter(within: bounds) } == "signin.too_many")
@@ -67,7 +68,7 @@ import Testing
 
     @Test func `while memory is short nobody new signs in, but who is on the way back comes in`() {
         let signIns = SignInLimiter()
-        let bounds = SignInLimiter.Bounds()
+        let bounds = SignInLimits()
         signIns.close(true)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == "signin.overloaded")
         #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(nil, within: bounds) } == nil)

@@ -114,7 +114,7 @@ private let day: Int64 = 86_400
 @Suite struct PinExpiryTests {
     @Test(
         arguments: [
-            (.report, "mismatches are only noted"), (.refuse, "all connections are refused"),
+            (.report, "mismatches are only noted"), (.reject, "all connections are refused"),
         ] as [(PinSet.Expired, String)]
     )
     func `that pins expire is told with what follows`(expired: PinSet.Expired, words: String) throws {
@@ -127,8 +127,8 @@ private let day: Int64 = 86_400
 
     @Test(
         arguments: [
-            (.enforce, .report, 0, true), (.enforce, .report, -1, false), (.enforce, .refuse, 0, false),
-            (.report, .report, 0, false), (.report, .refuse, 0, false),
+            (.enforce, .report, 0, true), (.enforce, .report, -1, false), (.enforce, .reject, 0, false),
+            (.report, .report, 0, false), (.report, .reject, 0, false),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, Bool)]
     )
     func `pins that were enforced until they expired protect nobody, and that is told`(

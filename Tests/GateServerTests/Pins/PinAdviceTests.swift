@@ -59,8 +59,8 @@ import Testing
 
     @Test(
         arguments: [
-            (.enforce, .report, 0, "only noted"), (.enforce, .refuse, 0, "refused"), (.enforce, .report, 1, nil),
-            (.report, .report, 0, nil), (.report, .refuse, 0, "refused"), (.report, .refuse, 1, nil),
+            (.enforce, .report, 0, "only noted"), (.enforce, .reject, 0, "refused"), (.enforce, .report, 1, nil),
+            (.report, .report, 0, nil), (.report, .reject, 0, "refused"), (.report, .reject, 1, nil),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, String?)]
     )
     func `that pins have expired is said where something follows from it`(
@@ -113,7 +113,7 @@ import Testing
     @Test(
         arguments: [
             (.enforce, .report, -1, "refused (mode enforce)"), (.enforce, .report, 0, "used all the same"),
-            (.report, .report, -1, "used all the same"), (.enforce, .refuse, 0, "refused (the pins have expired)"),
+            (.report, .report, -1, "used all the same"), (.enforce, .reject, 0, "refused (the pins have expired)"),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, String)]
     )
     func `a host without a pinned key is shown with what follows`(

@@ -33,7 +33,7 @@ import Testing
         case .enforcedWithOthers: PinPolicy(standard: try PinSet.stub(2, 3, match: .chain))
         case .reported: PinPolicy(standard: reported)
         case .expiredIntoReport: PinPolicy(standard: try PinSet.stub(1, expires: Self.past))
-        case .expiredIntoRefusal: PinPolicy(standard: try PinSet.stub(1, expires: Self.past, expired: .refuse))
+        case .expiredIntoRefusal: PinPolicy(standard: try PinSet.stub(1, expires: Self.past, expired: .reject))
         case .hostEnforced: PinPolicy(standard: enforced, hosts: [Self.host: try PinSet.stub(4)])
         case .hostReported: PinPolicy(standard: enforced, hosts: [Self.host: reported])
         case .hostEnforcedOthersReported: PinPolicy(standard: reported, hosts: [Self.host: enforced])

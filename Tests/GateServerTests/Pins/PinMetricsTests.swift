@@ -48,8 +48,8 @@ extension PrometheusRegistry {
 
     @Test(
         arguments: [
-            (.enforce, .report, -1, 1), (.enforce, .report, 0, 0), (.enforce, .refuse, 0, 1), (.report, .report, -1, 0),
-            (.report, .refuse, 0, 1),
+            (.enforce, .report, -1, 1), (.enforce, .report, 0, 0), (.enforce, .reject, 0, 1), (.report, .report, -1, 0),
+            (.report, .reject, 0, 1),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, Int)]
     )
     func `pins count as enforced while a mismatch is refused`(

@@ -107,7 +107,7 @@ import Testing
 
     @Test func `a refused host, an expired set and a list are shown as such`() throws {
         let end = PinFixture.start.advanced(by: .seconds(60))
-        let set = try PinSet.stub(1, expires: end, expired: .refuse, preset: "google-roots")
+        let set = try PinSet.stub(1, expires: end, expired: .reject, preset: "google-roots")
         let stage = PinFixture(set)
         try stage.observe(.mismatched, set, showing: 9)
         stage.clock.advance(by: 60)

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        arguments: [(.report, -1, nil), (.report, 0, nil), (.refuse, -1, nil), (.refuse, 0, "provider.pins_expired")]
+        arguments: [(.report, -1, nil), (.report, 0, nil), (.reject, -1, nil), (.reject, 0, "provider.pins_expired")]
             as [(PinSet.Expired, Int64, String?)]
     )
     func `nobody is sent to a provider whose pins have expired into refusal`(

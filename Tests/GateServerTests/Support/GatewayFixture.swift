@@ -8,6 +8,7 @@ import GateOpenID
 import GatePolicy
 import GateProviderHTTP
 import GateProviders
+import GateProxy
 import GateSessions
 import GateWire
 import Logging
@@ -132,7 +133,7 @@ struct GatewayFixture {
         route.providers = providers
         route.access = .signedIn
         let upstream = try #require(Origin(scheme: "http", host: "127.0.0.1", port: 8080))
-        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [UpstreamTarget(upstream)])))
+        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [.http(upstream)])))
     }
 
     func route(_ name: String) throws -> RuntimeRoute {

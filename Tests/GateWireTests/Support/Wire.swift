@@ -58,7 +58,7 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.status = status
     }
 
-    /// A `POST` with these field lines beside `Host`.
+    /// A `POST` with these field lines and `Host`.
     static func fields(_ id: String, _ lines: String, _ status: Int = 400) -> Row {
         Row(id, "POST / HTTP/1.1\r\nHost: a\r\n\(lines)\r\n\r\n", status)
     }

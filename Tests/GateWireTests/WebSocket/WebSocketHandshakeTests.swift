@@ -44,7 +44,7 @@ import Testing
         )
     }
 
-    /// What takes the place of a line of the usual handshake; empty for nothing.
+    /// The replacement of a line of the usual handshake; empty to remove it.
     @Test(arguments: [
         (0, ""), (0, "Connection: close"), (0, "Connection: websocket"), (1, "Upgrade: websocket, h2c"),
         (1, "Upgrade: h2c, websocket"), (1, "Upgrade: websocket\r\nUpgrade: websocket"), (1, "Upgrade: websocket/13"),

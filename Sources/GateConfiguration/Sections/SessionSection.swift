@@ -1,15 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+package import GateSessions
 
-/// What is written of `sessions`.
+/// Where sessions are stored and how long they last.
+package struct SessionSettings: Sendable, Hashable {
+    /// Where they are stored.
+    package var store: StoreSettings
+    /// How long they last: without a request, and in total.
+    package var lifetimes = SessionSettings.defaultLifetimes
+
+    /// Settings with the default lifetimes.
+    package init(store: StoreSettings) {
+        self.store = store
+    }
+
+    static let defaultLifetimes = SessionLifetimes(idle: .seconds(12 * 3600), absolute: .seconds(7 * 86_400))
+}
+
+/// A session store.
+package enum StoreSettings: Sendable, Hashable {
+    /// A SQLite database file.
+    case sqlite(path: String)
+    /// The memory of the process; a restart signs all users out.
+    case memory
+}
+
+/// The signed identity that apps receive.
+package struct AssertionSettings: Sendable, Hashable {
+    /// How long an assertion is valid.
+    package var lifetime = AssertionSettings.defaultLifetime
+    /// The folder of the signing keys.
+    package var keysFolder: String
+
+    /// Settings with the default lifetime.
+    package init(keysFolder: String) {
+        self.keysFolder = keysFolder
+    }
+
+    static let defaultLifetime = Duration.seconds(120)
+}
+
+/// `sessions` as the file has it.
 struct SessionDraft: Sendable {
     var store: StoreSettings?
     var idleTimeout: Located<Duration>?
     var lifetime: Located<Duration>?
 }
 
-/// What is written of `assertion`.
+/// `assertion` as the file has it.
 struct AssertionDraft: Sendable {
     var lifetime: Duration?
     var keys: String?
@@ -20,28 +59,28 @@ extension Mapping<SessionDraft> {
     static let sessions = Mapping(
         "the sessions",
         path: "sessions",
-        summary: "Where sessions are kept and how long they last.",
+        summary: "Where sessions are stored and how long they last.",
         make: { SessionDraft() },
         keys: [
             Key(
                 "store",
                 \.store,
                 .store,
-                .init(standard: .words("`sqlite:` in `state`"), example: "memory:"),
-                "`sqlite:` and the path of a database, or `memory:`, which a restart empties."
+                .init(default: .words("`sqlite:` in `state`"), example: "memory:"),
+                "`sqlite:` and the path of a database, or `memory:`, which is lost on a restart."
             ),
             Key(
                 "idle_timeout",
                 located: \.idleTimeout,
-                .duration(.seconds(60)...(.seconds(3650 * 86_400)), shown: "1m to 3650d"),
-                .init(standard: "12h"),
+                .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+                .init(default: .duration(SessionSettings.defaultLifetimes.idle)),
                 "How long a session lasts without a request."
             ),
             Key(
                 "lifetime",
                 located: \.lifetime,
-                .duration(.seconds(60)...(.seconds(3650 * 86_400)), shown: "1m to 3650d"),
-                .init(standard: "7d"),
+                .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+                .init(default: .duration(SessionSettings.defaultLifetimes.absolute)),
                 "How long a session lasts at most."
             ),
         ],
@@ -65,23 +104,23 @@ extension Mapping<AssertionDraft> {
             Key(
                 "lifetime",
                 \.lifetime,
-                .duration(.seconds(10)...(.seconds(86_400)), shown: "10s to 1d"),
-                .init(standard: "2m"),
+                .duration(.seconds(10)...(.seconds(86_400))),
+                .init(default: .duration(AssertionSettings.defaultLifetime)),
                 "How long an assertion is valid."
             ),
             Key(
                 "keys",
                 \.keys,
                 .path,
-                .init(standard: .words("`keys` in `state`")),
-                "The folder of the ES256 keys, made at first start; relative to the working directory."
+                .init(default: .words("`keys` in `state`")),
+                "The folder of the ES256 keys, created at the first start; relative to the working directory."
             ),
         ]
     )
 }
 
 extension Shape<StoreSettings> {
-    /// Where sessions are kept.
+    /// A session store.
     static let store = single("a session store", pattern: "^(memory:|sqlite:.+)$") { text throws(InvalidValue) in
         guard text != "memory:" else { return .memory }
         let scheme = text.prefix { $0 != ":" }

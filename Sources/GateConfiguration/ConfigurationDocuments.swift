@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// What is made from the description that decodes the file: the JSON Schema and the reference.
+/// The documents built from the description that decodes the file: the JSON Schema and the reference.
 package enum ConfigurationDocuments {
     /// The JSON Schema of `providers.yaml`, with a line break at its end.
     ///
@@ -29,12 +29,12 @@ package enum ConfigurationDocuments {
 
     private static func table(of section: Section) -> String {
         let rows = section.rows.map { row in
-            let cells = ["`\(row.key)`", row.kind, row.standard, row.summary].map(self.escaped)
+            let cells = ["`\(row.key)`", row.kind, row.default, row.summary].map(self.escaped)
             return "| \(cells.joined(separator: " | ")) |\n"
         }
         let head =
             "\n## `\(section.path)`\n\n\(section.summary)\n\n"
-            + "| key | value | default | what it is |\n|---|---|---|---|\n"
+            + "| key | value | default | description |\n|---|---|---|---|\n"
         return head + rows.joined()
     }
 
@@ -45,20 +45,21 @@ package enum ConfigurationDocuments {
     private static let opening = """
         # The configuration file
 
-        `gatehouse check` reads `providers.yaml` as `gatehouse serve` does and says at once all that is wrong with it.
-        This page is made from the description that decodes the file, and so is
-        [`providers.schema.json`](providers.schema.json), which editors understand.
+        `gatehouse check` reads `providers.yaml` as `gatehouse serve` does and reports all errors at once. This page and
+        [`providers.schema.json`](providers.schema.json), which editors can use, are generated from the code that reads
+        the file.
 
-        - Unknown keys, keys that are there twice and values of a wrong type are errors.
-        - `${env:NAME}` and `${file:/path}` stand for the value of an environment variable or the text of a file of at
-          most 64 KiB, without the line break at its end. A reference is a whole value, never a part of one. A secret
-          that is written in clear is a warning.
+        - Unknown keys, duplicate keys and values of a wrong type are errors.
+        - `${env:NAME}` and `${file:/path}` are replaced by the value of an environment variable or the text of a file of
+          at most 64 KiB, without the line break at its end. A reference is a whole value, never a part of one. A secret
+          in clear text is a warning.
         - Durations are whole numbers with units, the longest unit first: `30s`, `15m`, `1h30m`, `7d`, `1w`; where they may
           be shorter than a second, `500ms` too. Sizes are a number of bytes, or have a unit: `32KiB`, `100MiB`, `1GiB`.
-        - Files that are read are taken from the folder of `providers.yaml`, places that are written to from the working
-          directory, unless their paths are absolute.
-        - Anchors and aliases work; merge keys (`<<`) and tags do not. The file may have 16 MiB, 32 levels and 1,000,000
-          values, counting what aliases stand for.
+        - Relative paths of files that the gateway reads are resolved against the folder of `providers.yaml`, those of
+          files that it writes against the working directory.
+        - Anchors and aliases are supported; merge keys (`<<`) and tags are not. The file may have 16 MiB, 32 levels and
+          1,000,000 values, aliases expanded.
+        - A key with an earlier name accepts that name with a warning.
 
         """
 }

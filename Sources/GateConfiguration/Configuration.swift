@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateProviders
+
+/// The content of `providers.yaml`, validated and with every default filled in.
+package struct Configuration: Sendable, Hashable {
+    /// The gateway itself: URL, listeners, state, secrets.
+    package var gateway: GatewaySettings
+    /// Where sessions are stored and how long they last.
+    package var sessions: SessionSettings
+    /// The signed identity that apps receive.
+    package var assertion: AssertionSettings
+    /// The providers, in the order of the file.
+    package var providers: [ProviderSettings]
+    /// The apps, in the order of the file.
+    package var apps: [AppSettings]
+
+    /// Puts the parts together.
+    package init(
+        gateway: GatewaySettings,
+        sessions: SessionSettings,
+        assertion: AssertionSettings,
+        providers: [ProviderSettings],
+        apps: [AppSettings]
+    ) {
+        self.gateway = gateway
+        self.sessions = sessions
+        self.assertion = assertion
+        self.providers = providers
+        self.apps = apps
+    }
+}
+
+extension Origin {
+    /// The callback of a provider at a gateway of this origin, as it has to be registered.
+    package func callback(of provider: String) -> String { "\(self)/oauth2/callback/\(provider)" }
+}
+
+/// The result of reading a configuration file: its values, or the errors.
+package struct ConfigurationResult: Sendable {
+    /// The values; nil when there is any error.
+    package let configuration: Configuration?
+    /// All errors and warnings, by location; at most 100, and a last line that counts the rest.
+    package let diagnostics: [Diagnostic]
+    /// The file itself and each file that its values depend on, to be watched for changes.
+    package let files: [String]
+
+    /// Puts the parts together.
+    package init(configuration: Configuration?, diagnostics: [Diagnostic], files: [String]) {
+        self.configuration = configuration
+        self.diagnostics = diagnostics
+        self.files = files
+    }
+
+    /// Whether the file cannot be used.
+    package var hasErrors: Bool { self.diagnostics.contains { $0.severity == .error } }
+}
