@@ -27,6 +27,12 @@ TYPES = [
 CALLBACK = "https://client.example/callback"
 
 
+@pytest.fixture(autouse=True)
+def folder_for_keys(tmp_path, monkeypatch):
+    """idpyoidc writes keys to the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def client(simulator):
     """A client of idpyoidc, which knows nothing of the project."""
     values = simulator.values
