@@ -35,7 +35,7 @@ struct SimulateCommand: ParsableCommand {
     }
 }
 
-/// The program `gatehouse-demo`, which the packages install beside `gatehouse`.
+/// The program `gatehouse-demo` in the folder of `gatehouse`.
 private enum DemoProgram {
     /// Replaces this process by the program, so that signals and exit code are its own.
     ///

@@ -27,6 +27,12 @@ TYPES = [
 CALLBACK = "https://client.example/callback"
 
 
+@pytest.fixture(autouse=True)
+def folder_for_keys(tmp_path, monkeypatch):
+    """idpyoidc writes keys to the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def client(simulator):
     """A client of idpyoidc, which knows nothing of the project."""
     values = simulator.values
@@ -130,8 +136,8 @@ def test_ports_secret_and_files_can_be_chosen(tmp_path):
         for option, taken in (("--port", port), ("--pages-port", pages)):
             result = simulate("oidc", option, taken)
             assert result.returncode == 1
-            assert f"port {taken} " in result.stderr
-            assert f"is in use; choose another with {option}\n" in result.stderr
+            use = " for the pages of oidc" if option == "--pages-port" else ""
+            assert f"port {taken}{use} is in use; choose another with {option}" in result.stderr
         assert listens(port) and listens(pages)
 
 
