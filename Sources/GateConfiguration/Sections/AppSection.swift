@@ -861,7 +861,7 @@ enum ConfiguredPath {
         guard !text.contains("*") else {
             throw InvalidValue("has a '*'; write a path that ends in '/' for all paths below it")
         }
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), text.utf8.count <= ReturnPath.longest else {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), text.utf8.count <= ReturnPath.maxLength else {
             throw InvalidValue("has a space or control character, or is too long; write '%20' for a space")
         }
         let matched: String
