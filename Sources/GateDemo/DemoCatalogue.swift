@@ -79,7 +79,7 @@ package enum DemoCatalogue {
         return DemoQuirks(Set(names))
     }
 
-    /// The name of a quirk, from a name that it may have had in an earlier release.
+    /// The current name of a quirk, from the current one or that of an earlier release.
     private static func currentName(_ name: String) -> String {
         name.hasSuffix("-answer") ? name.replacing("-answer", with: "-response") : name
     }

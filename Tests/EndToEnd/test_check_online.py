@@ -165,7 +165,7 @@ def test_a_failing_provider_is_reported_with_the_url(realm, tmp_path):
     realm.documents[".well-known/openid-configuration"] = (500, {}, b"trouble")
     report = check(tmp_path, {"staff": oidc(realm.issuer)})
     assert report.code == 1 and report.failures() == [("staff", "discovery")], report.out
-    assert "answered 500" in report.the("discovery")[1]
+    assert "responded 500" in report.the("discovery")[1]
     assert f"{realm.issuer}/.well-known/openid-configuration" in report.the("discovery")[1]
     assert [report.the(topic)[0] for topic in ("keys", "pkce", "iss", "client_auth")] == ["-"] * 4
     realm.documents = {"jwks": (500, {}, b"trouble")}
@@ -177,7 +177,7 @@ def test_an_invalid_discovery_document_fails(realm, tmp_path):
     """HTML, broken JSON, a redirect and too many bytes are distinguished."""
     path = ".well-known/openid-configuration"
     for response, words in [
-        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not answer with JSON"),
+        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J"), "did not respond with JSON"),
         ((200, {"Content-Type": "application/json"}, b'{"a":1,"a":2}'), "malformed JSON"),
         ((302, {"Location": "/elsewhere"}, b""), "redirect"),
         ((200, {"Content-Type": "application/json"}, b" " * 300_000), "body"),

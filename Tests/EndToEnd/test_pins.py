@@ -403,4 +403,4 @@ def test_p_09_a_proxy_that_opens_no_tunnel_is_named(zoo, recorder, proxy, tmp_pa
     provider = pinned(f"https://localhost:{free_port()}", zoo.ca, zoo.leaf.pin, STRANGER)
     provider["proxy"] = f"http://127.0.0.1:{proxy.port}"
     result = check(tmp_path, provider)
-    assert result.returncode == 1 and "the proxy answered 5" in result.stdout, result.stdout
+    assert result.returncode == 1 and "the proxy responded 5" in result.stdout, result.stdout

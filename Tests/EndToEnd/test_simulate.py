@@ -130,7 +130,8 @@ def test_ports_secret_and_files_can_be_chosen(tmp_path):
         for option, taken in (("--port", port), ("--pages-port", pages)):
             result = simulate("oidc", option, taken)
             assert result.returncode == 1
-            assert f"port {taken} is in use; choose another with {option}" in result.stderr
+            assert f"port {taken} " in result.stderr
+            assert f"is in use; choose another with {option}\n" in result.stderr
         assert listens(port) and listens(pages)
 
 

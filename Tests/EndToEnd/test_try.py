@@ -193,12 +193,12 @@ def test_a_saved_payload_becomes_a_profile(folder):
 @pytest.mark.parametrize(
     "payload, words", [
         ("{", "is no JSON"), ("[]", "it needs an object"), ({"sub": "x"}, "it needs an object"),
-        ({"api": {"user": {}}}, "answers by path"), ({"id_token": "a.b"}, "compact form"),
+        ({"api": {"user": {}}}, "responses by path"), ({"id_token": "a.b"}, "compact form"),
         ({"groups": [1]}, "list of names"), ({"id_token": {}}, "provider.subject"),
         ('{\n"id_token": {\n"sub" 1}}', "look at line 3"), ('{"api": {}, "api": {}}', "'api' twice"),
         ('{"id_token": ' + "[" * 40 + "]" * 40 + "}", "32 levels"), (" " * (1 << 20) + "{}", "larger than 1 MiB"),
         ({"id_token": {"sub": "a", "iss": "https://else.example"}}, "id_token.issuer"),
-        ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two people"),
+        ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two users"),
     ]
 )
 def test_an_invalid_payload_is_rejected_with_the_reason(folder, payload, words):
