@@ -83,36 +83,73 @@ let house: [(target: String, imports: [String])] = [
         ]
     ),
     (
-        "GateServer",
+        "GateOperations",
         [
-            "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore",
-            "HTTPTypes", "Logging",
-            "Metrics", "CoreMetrics", "Mustache", "NIOCore", "UnixSignals",
+            "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders", "GatePolicy",
+            "GateWire",
+            "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "NIOCore",
         ]
     ),
-    ("GateCommandLine", ["GateServer", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]),
+    (
+        "GateDiagnostics",
+        [
+            "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
+            "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
+        ]
+    ),
+    (
+        "GateHeaders",
+        [
+            "GateConfiguration", "GateProxy", "GateSessions", "GateAssertion", "GateHTTP", "GatePolicy", "GateWire",
+            "GateCore", "HTTPTypes", "NIOCore",
+        ]
+    ),
+    (
+        "GateIngress",
+        [
+            "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions",
+            "GateAssertion",
+            "GateHTTP",
+            "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
+            "Mustache", "NIOCore",
+        ]
+    ),
+    (
+        "GateServer",
+        [
+            "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy",
+            "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet", "GateCore",
+            "Logging",
+            "Metrics", "NIOCore", "UnixSignals",
+        ]
+    ),
+    (
+        "GateCommandLine",
+        ["GateServer", "GateOperations", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
+    ),
     (
         "GateDemo",
         [
             "GateCore", "Crypto", "CryptoExtras", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "SwiftASN1", "X509",
         ]
     ),
+    // What several unit tests share; part of no product.
+    ("GateTestSupport", ["GateProviderHTTP", "GateOpenID", "GateProviders", "GateCore", "Crypto", "Logging"]),
     // What fuzzing and its replay in the unit tests share; part of no product.
     ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateNet", "GateCore", "NIOCore", "NIOEmbedded"]),
     (
         "gatehouse",
         [
-            "GateCommandLine", "GateServer", "GateConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
+            "GateCommandLine", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration", "GateHTTP",
+            "GateOpenID", "GateProviders", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),
     (
         "gatehouse-demo",
         [
-            "GateCommandLine", "GateServer", "GateDemo", "GateConfiguration", "GateCore", "ArgumentParser", "Crypto",
-            "Logging",
-            "NIOCore", "NIOHTTP1", "NIOPosix",
+            "GateCommandLine", "GateServer", "GateOperations", "GateDemo", "GateConfiguration", "GateCore",
+            "ArgumentParser", "Crypto", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix",
         ]
     ),
 ]
@@ -133,22 +170,32 @@ let programs: Set<String> = ["gatehouse", "gatehouse-demo"]
 let rooms: [Target] = house.map { room in
     let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
     guard programs.contains(room.target) else {
-        let path = room.target == "GateFuzz" ? "Tests/GateFuzz" : nil
+        let path = ["GateFuzz", "GateTestSupport"].contains(room.target) ? "Tests/\(room.target)" : nil
         return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
-    return .executableTarget(name: room.target, dependencies: dependencies, swiftSettings: settings)
+    return .executableTarget(
+        name: room.target,
+        dependencies: dependencies,
+        swiftSettings: settings,
+        plugins: room.target == "gatehouse" ? ["BuildInfo"] : []
+    )
 }
 
 /// What the unit tests of a target may import beside the target and all that it may import itself.
 let testImports: [String: [String]] = [
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateServer": ["Crypto", "NIOEmbedded"],
+    "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "NIOEmbedded"],
+    "GateOperations": ["GateTestSupport"],
+    "GateDiagnostics": ["GateTestSupport"],
+    "GateServer": ["GateTestSupport", "NIOEmbedded"],
     "GateNet": ["NIOEmbedded"],
 ]
 
+/// The targets without unit tests.
+let untested = programs.union(["GateCommandLine", "GateDemo", "GateTestSupport"])
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
-let tests: [Target] = house.filter { !(programs + ["GateCommandLine", "GateDemo"]).contains($0.target) }.map { room in
+let tests: [Target] = house.filter { !untested.contains($0.target) }.map { room in
     let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
         products[$0] ?? .byName(name: $0)
     }
@@ -187,5 +234,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    targets: systemLibraries + rooms + tests + (isFuzzed ? fuzzDriver : [])
+    targets: [.plugin(name: "BuildInfo", capability: .buildTool())] + systemLibraries + rooms + tests
+        + (isFuzzed ? fuzzDriver : [])
 )

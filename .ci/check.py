@@ -43,9 +43,9 @@ UNSAFE = {
     "Sources/GateNet/SocketOutput.swift": "hands bytes to send and sendmsg",
     "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
     "Sources/GateServer/Gateway/SystemdNotifier.swift": "sends a datagram to the service manager's socket",
-    "Sources/GateServer/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
+    "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
     "Sources/GateServer/Overload/DescriptorLimit.swift": "reads and raises the limit of file descriptors",
-    "Sources/GateServer/Site/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
+    "Sources/GateIngress/Loop/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
     "Sources/gatehouse/DemoCommand.swift": "calls execv",
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
     "Sources/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",
@@ -87,17 +87,13 @@ KIND = r"func|var|let|struct|enum|protocol|init|class|actor|typealias|subscript|
 PACKAGE = re.compile(rf"^\s*(?:{MODIFIER})*package\s+(?:{MODIFIER})*(?P<kind>{KIND})\b\s*(?P<name>`[^`]*`|\w+)?")
 MEMBER = re.compile(rf"^\s*(?:{MODIFIER})*(?P<kind>case|func|var|init|subscript|associatedtype)\b\s*(?P<name>`[^`]*`|\w+)?")
 
-# The stable codes of failures start with these words; each literal of that form in Sources is explained in
-# docs/errors.md, except where it is the `path` of a mapping of the configuration file.
-CODE = re.compile(
-    r'(?<!path: )"((?:assertion|chunk|endpoint|file|framing|gateway|handover|id_token|listener|openid|path|policy|profile|provider'
-    r'|request|route|session|signin|tls|transport|upstream|wire)\.[a-z][a-z0-9_]*)"'
-)
-# The code of a failure where it is created; it may span lines.
-FAILURE = re.compile(r'\bFailure\(\s*\.\w+,\s*"([^"\\]+)"')
+# The failure catalogue: the only file of the product that spells the code of a failure.
+CATALOG = "Sources/GateCore/Failures/FailureCatalog.swift"
+# An entry of the catalogue; it may span lines.
+CATALOG_ENTRY = re.compile(r'\bEntry\(\s*"([a-z_]+(?:\.[a-z0-9_]+)?)"')
+QUOTED = re.compile(r'(?<!path: )"([a-z_]+(?:\.[a-z0-9_]+)?)"')
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")
-NOT_CODES_IN = ("Sources/GateDemo/", "Sources/gatehouse-demo/")
 
 HINT_LINES = 300
 SPDX = "SPDX-License-Identifier: Apache-2.0"
@@ -142,6 +138,8 @@ def documentation_findings(source):
         member = MEMBER.match(line) if inside and depth == inside[0] else None
         if member and inside[1] == "enum" and member["kind"] != "case":
             member = None
+        if member and source.path == CATALOG:
+            member = None  # The entry of each case is its documentation.
         declared = found or member
         if declared and not is_documented(source, index):
             written = (PACKAGE if found else MEMBER).match(source.lines[index]) or declared
@@ -203,20 +201,17 @@ def table_findings(table, sources):
             yield Finding("Package.swift", 1, f"{target} may import {module} and does not; remove it from the table")
 
 
-def code_findings(sources, documentation):
-    seen = set(re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)?)`", documentation))
+def catalogue_findings(sources):
+    """No file of the product but the failure catalogue spells a code; `structure.py` finds comparisons of codes."""
+    codes = {code for source in sources if source.path == CATALOG for code in CATALOG_ENTRY.findall(source.text)}
     for source in sources:
-        if not source.path.startswith("Sources/") or source.path.startswith(NOT_CODES_IN):
+        if source.path == CATALOG or not source.path.startswith("Sources/"):
             continue
-        found = [
-            (number, code) for number, line in enumerate(source.lines, 1) if not line.lstrip().startswith("//")
-            for code in CODE.findall(line)
-        ]
-        found += [(source.text.count("\n", 0, match.start()) + 1, match[1]) for match in FAILURE.finditer(source.text)]
-        for number, code in sorted(found):
-            if code not in seen:
-                seen.add(code)
-                yield Finding(source.path, number, f"{code} is not explained; add it to docs/errors.md")
+        for number, line in enumerate(source.lines, 1):
+            if line.lstrip().startswith("//"):
+                continue
+            for code in codes.intersection(QUOTED.findall(line)):
+                yield Finding(source.path, number, f"{code} is spelled here; use its case of {CATALOG}")
 
 
 def swift_format_findings(root):
@@ -275,7 +270,7 @@ def findings_of(root):
             yield from documentation_findings(source)
     yield from unsafe_list_findings(sources)
     yield from table_findings(targets, sources)
-    yield from code_findings(sources, texts.get("docs/errors.md", ""))
+    yield from catalogue_findings(sources)
     yield from swift_format_findings(root)
 
 

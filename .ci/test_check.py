@@ -143,15 +143,14 @@ class RepositoryTests(unittest.TestCase):
         findings = found(check.table_findings({"A": {"B", "C"}}, [source]))
         self.assertEqual(findings, [(1, "A may import C and does not")])
 
-    def test_every_code_is_explained_and_reported_once(self):
-        source = check.Source("Sources/A/A.swift", 'a("openid.a", "x.y")\nb("openid.a")\n/// "openid.b"\n')
-        self.assertEqual(found(check.code_findings([source], "")), [(1, "openid.a is not explained")])
-        self.assertEqual(found(check.code_findings([source], "| `openid.a` | … |")), [])
+    def catalogued(self, text, path="Sources/A/A.swift"):
+        rows = 'case .a:\n    Entry("openid.a", .b)\ncase .b:\n    Entry(\n        "no_dot",\n'
+        return found(check.catalogue_findings([check.Source(check.CATALOG, rows), check.Source(path, text)]))
 
-    def test_z_05_the_code_of_a_failure_is_found_whatever_its_form(self):
-        source = check.Source("Sources/A/A.swift", 'Failure(\n    .signInRequired,\n    "no_dot",\n    "detail"\n)\n')
-        self.assertEqual(found(check.code_findings([source], "")), [(1, "no_dot is not explained")])
-        self.assertEqual(found(check.code_findings([source], "| `no_dot` | 401 |")), [])
+    def test_z_05_only_the_catalogue_spells_a_code(self):
+        text = 'a("openid.a", "x.y")\nb(.c, "no_dot")\n/// "openid.a"\nc(path: "openid.a")\n'
+        self.assertEqual(self.catalogued(text), [(1, "openid.a is spelled here"), (2, "no_dot is spelled here")])
+        self.assertEqual(self.catalogued('a("openid.a")', path="Tests/A/A.swift"), [])
 
     def test_a_listed_file_without_unsafe_code_is_reported(self):
         self.assertEqual(len(list(check.unsafe_list_findings([]))), len(check.UNSAFE))

@@ -606,3 +606,5 @@ void gate_transport_stop(gate_transport *self) {
         pthread_join(self->thread, NULL);
     }
 }
+
+const char *gate_transport_library_versions(void) { return curl_version(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
-package import GateServer
+package import GateOperations
 package import Logging
 
 /// The log of this process.

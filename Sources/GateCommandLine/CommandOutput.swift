@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateServer
+internal import GateOperations
 internal import Synchronization
 
 /// Standard output of the process; after a failed write it drops everything.

@@ -2,7 +2,7 @@
 
 package import ArgumentParser
 internal import Foundation
-internal import GateServer
+internal import GateOperations
 
 /// Runs a program of commands.
 ///

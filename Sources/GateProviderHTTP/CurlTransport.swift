@@ -300,3 +300,8 @@ extension CallResult.Outcome {
         }
     }
 }
+
+extension CurlTransport {
+    /// The versions of libcurl and of its TLS library, such as `libcurl/8.14.1 OpenSSL/3.0.17`.
+    package static var libraryVersions: String { unsafe String(cString: gate_transport_library_versions()) }
+}

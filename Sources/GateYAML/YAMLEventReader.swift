@@ -125,3 +125,9 @@ extension YAMLMark {
         self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1)
     }
 }
+
+/// The library that reads YAML.
+package enum YAMLLibrary {
+    /// Its version at run time.
+    package static var version: String { unsafe String(cString: yaml_get_version_string()) }
+}

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import Dispatch
 internal import Foundation
 internal import GateCommandLine
+internal import GateOperations
 internal import GateServer
 
 /// The program `gatehouse-demo`.

@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
+internal import GateDiagnostics
 internal import GateServer
 
 /// The command `gatehouse check`.
@@ -13,7 +14,7 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Reads and checks the configuration file; exits with 1 if it cannot be used.",
         discussion: """
             With --online it also asks each provider for its documents, its certificates and the time, and prints what \
-            to register there. Nobody is signed in and no secret is sent. A failure there exits with 1 as well.
+            to register there. No sign-in happens and no secret is sent. A failure there exits with 1 as well.
             """
     )
 
@@ -31,28 +32,28 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
-        let obstacles = SignInPreflight.obstacles(in: configuration)
-        for (provider, failure) in obstacles {
+        let providers = SignInPreflight.providerFailures(in: configuration)
+        for (provider, failure) in providers {
             printError("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
         }
-        let faults = SignInPreflight.certificateFaults(in: configuration)
-        for fault in faults {
-            printError("\(self.file.config): error: \(fault.detail)")
+        let certificates = SignInPreflight.certificateFailures(in: configuration)
+        for failure in certificates {
+            printError("\(self.file.config): error: \(failure.detail)")
         }
         let remarks = SignInPreflight.certificateRemarks(in: configuration, at: WallClock.system.now)
         for remark in remarks {
             printError("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
         }
-        guard obstacles.isEmpty, faults.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
+        guard providers.isEmpty, certificates.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
         for remark in SignInPreflight.expiredPins(in: configuration, at: WallClock.system.now) {
             printError("\(self.file.config): warning: \(remark)")
         }
-        let providers = count(configuration.providers.count, "provider")
-        printLine("\(self.file.config) is usable: \(providers), \(count(configuration.apps.count, "app"))")
-        if self.online { try await self.examine(configuration) }
+        let counted = count(configuration.providers.count, "provider")
+        printLine("\(self.file.config) is usable: \(counted), \(count(configuration.apps.count, "app"))")
+        if self.online { try await self.checkOnline(configuration) }
     }
 
-    private func examine(_ configuration: Configuration) async throws {
+    private func checkOnline(_ configuration: Configuration) async throws {
         do throws(Failure) {
             let lines = try await ProviderDiagnostics(of: configuration, only: self.provider).lines()
             for row in ProviderFindingTable.rows(lines) { printLine(row) }
@@ -80,12 +81,18 @@ struct SchemaCommand: ParsableCommand {
     @Flag(help: "Print the reference of all error codes as Markdown instead, which is docs/errors.md.")
     var errors = false
 
+    @Flag(help: "Print the reference of all metrics as Markdown instead, which is docs/metrics.md.")
+    var metrics = false
+
     func validate() throws {
-        guard !(self.reference && self.errors) else { throw ValidationError("use one of --reference and --errors") }
+        guard [self.reference, self.errors, self.metrics].count(where: \.self) <= 1 else {
+            throw ValidationError("use one of --reference, --errors and --metrics")
+        }
     }
 
     func run() throws {
         guard !self.errors else { return commandOutput.write(FailureReference.markdown) }
+        guard !self.metrics else { return commandOutput.write(MetricsDocument.markdown) }
         commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
     }
 }

@@ -5,8 +5,8 @@ internal import Foundation
 internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
+internal import GateOperations
 internal import GateProviders
-internal import GateServer
 
 /// The option that names the configuration file.
 struct ConfigurationOption: ParsableArguments {

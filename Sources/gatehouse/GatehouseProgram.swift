@@ -15,12 +15,11 @@ struct GatehouseProgram {
 struct GatehouseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gatehouse",
-        abstract: "Signs people in with their provider in front of internal web apps.",
+        abstract: "Signs users in with their provider in front of internal web apps.",
+        version: VersionReport.text,
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, SimulateCommand.self, SchemaCommand.self,
-            TryCommand.self,
-            PinsCommand.self, ProfileCommand.self, PolicyCommand.self, KeysCommand.self, SessionsCommand.self,
-            HealthCommand.self,
+            TryCommand.self, PinsCommand.self, ProfileCommand.self,
         ]
     )
 }

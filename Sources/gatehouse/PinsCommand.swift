@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import GateCommandLine
 internal import GateCore
-internal import GateServer
+internal import GateDiagnostics
 
 /// The command `gatehouse pins`.
 struct PinsCommand: AsyncParsableCommand {
@@ -11,7 +11,7 @@ struct PinsCommand: AsyncParsableCommand {
         commandName: "pins",
         abstract: "Shows the certificates of a host or provider with their pins, and the lines to paste.",
         discussion: """
-            The chain is verified first; one that is not believed is not shown. With --provider all hosts that the gateway \
+            The chain is verified first; one that is not trusted is not shown. With --provider all hosts that the gateway \
             calls for it are asked, and the pins of the file are compared; exits with 1 if one does not match.
             """
     )

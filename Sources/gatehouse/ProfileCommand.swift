@@ -11,9 +11,9 @@ internal import GateProviders
 struct ProfileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "Runs a provider's mapping over a saved payload, and says where each field came from.",
+        abstract: "Runs a provider's mapping over a saved payload, and prints the source of each field.",
         discussion: """
-            FILE holds JSON: an object of the provider's answers, each of which may be missing.
+            FILE holds JSON: an object of the provider's responses, each of which may be missing.
 
               { "id_token": {…}, "userinfo": {…}, "api": { "/user": {…} }, "callback": {…}, "groups": […] }
 
@@ -34,7 +34,7 @@ struct ProfileCommand: ParsableCommand {
 
     func validate() throws {
         guard self.table || (self.provider != nil && self.payload != nil) else {
-            throw ValidationError("name a provider of the configuration file and a file with its answers")
+            throw ValidationError("name a provider of the configuration file and a file with its responses")
         }
     }
 
@@ -62,7 +62,7 @@ struct ProfileCommand: ParsableCommand {
         case .foreign:
             throw Failure(.idTokenIssuer, "the token is of another issuer than the provider's")
         case .tenantRefused:
-            throw Failure(.providerTenant, "people of the token's tenant may not sign in")
+            throw Failure(.providerTenant, "users of the token's tenant may not sign in")
         }
     }
 
@@ -86,11 +86,11 @@ struct ProfileCommand: ParsableCommand {
         }
     }
 
-    private static func words(for problem: JSON.ParseError, in bytes: Data) -> String {
-        switch problem {
+    private static func words(for error: JSON.ParseError, in bytes: Data) -> String {
+        switch error {
         case .syntax(let offset):
-            "is no JSON; look at line \(bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1)"
-        case .tooDeep: "is no JSON that is read; it is over 32 levels deep"
+            "is not JSON; see line \(bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1)"
+        case .tooDeep: "is over 32 levels deep"
         case .duplicateName(let name): "has the member '\(name.prefix(60))' twice in one object"
         }
     }

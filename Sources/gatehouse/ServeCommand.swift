@@ -6,6 +6,7 @@ internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateOperations
 internal import GateServer
 internal import Logging
 
@@ -20,7 +21,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Seconds to go on accepting connections after SIGTERM, while /readyz already says no. \
+            Seconds to go on accepting connections after SIGTERM, while /readyz already returns 503. \
             (default: 'drain.delay' of the file, which is 5s)
             """
     )

@@ -4,7 +4,7 @@ internal import GateCore
 internal import GateOpenID
 internal import GateProviders
 
-/// What a trial sign-in tells its operator.
+/// What a test sign-in prints.
 enum TestSignInReport {
     /// The profile, what was granted, and for how long.
     static func text(of signIn: SignIn, settings: ProviderSettings) -> String {
@@ -38,7 +38,7 @@ enum TestSignInReport {
     private static func list(_ scopes: [String]) -> String { scopes.isEmpty ? "none" : scopes.joined(separator: " ") }
 
     private static func lifetime(_ lifetime: Duration?) -> String {
-        lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime not told"
+        lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime unknown"
     }
 
     /// The advice of the failure catalogue, or of this file where it depends on the settings.

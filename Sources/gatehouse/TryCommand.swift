@@ -3,9 +3,9 @@
 internal import ArgumentParser
 internal import GateCommandLine
 internal import GateCore
+internal import GateDiagnostics
 internal import GateOpenID
 internal import GateProviders
-internal import GateServer
 
 /// The command `gatehouse try`.
 struct TryCommand: AsyncParsableCommand {
@@ -42,9 +42,9 @@ struct TryCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try self.file.provider(named: self.provider)
-        let trial: TestSignIn
+        let test: TestSignIn
         do throws(Failure) {
-            trial = try await TestSignIn.begin(settings, host: self.host, port: self.port)
+            test = try await TestSignIn.begin(settings, host: self.host, port: self.port)
         } catch {
             let advice = error.reason == .listenerBind ? "; choose another port with --port" : ""
             printError("gatehouse: error: \(error.code): \(error.detail)\(advice)")
@@ -54,22 +54,22 @@ struct TryCommand: AsyncParsableCommand {
             """
             Open this address in a browser and sign in:
 
-                \(trial.address)
+                \(test.address)
 
-            The provider must have this callback registered: \(trial.callback)
+            The provider must have this callback registered: \(test.callback)
             """
         )
         // Without the URL there is nothing to wait for.
         guard commandOutput.isComplete else { throw ExitCode(1) }
-        switch await trial.outcome(within: .seconds(self.wait)) {
+        switch await test.outcome(within: .seconds(self.wait)) {
         case .signedIn(let signIn):
             printLine("\n\(TestSignInReport.text(of: signIn, settings: settings))")
         case .failed(let failure):
-            printError("\n\(TestSignInReport.text(of: failure, settings: settings, callback: trial.callback))")
+            printError("\n\(TestSignInReport.text(of: failure, settings: settings, callback: test.callback))")
             throw ExitCode(1)
         case .timedOut:
             printError(
-                "\ngatehouse: error: nobody came back within \(self.wait) s; if the provider showed an error page, "
+                "\ngatehouse: error: the browser did not come back within \(self.wait) s; if the provider showed an error page, "
                     + "compare the callback above with what is registered there"
             )
             throw ExitCode(1)

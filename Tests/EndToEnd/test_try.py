@@ -156,7 +156,7 @@ def test_a_test_sign_in_limits_bodies(folder, realm):
 def test_a_test_sign_in_times_out(folder):
     attempt = Try(folder, "--wait", "1")
     code, _, err = attempt.end()
-    assert code == 1 and "nobody came back" in err
+    assert code == 1 and "did not come back" in err
 
 
 def test_a_port_in_use_is_reported(folder):
@@ -192,10 +192,10 @@ def test_a_saved_payload_becomes_a_profile(folder):
 
 @pytest.mark.parametrize(
     "payload, words", [
-        ("{", "is no JSON"), ("[]", "it needs an object"), ({"sub": "x"}, "it needs an object"),
+        ("{", "is not JSON"), ("[]", "it needs an object"), ({"sub": "x"}, "it needs an object"),
         ({"api": {"user": {}}}, "responses by path"), ({"id_token": "a.b"}, "compact form"),
         ({"groups": [1]}, "list of names"), ({"id_token": {}}, "provider.subject"),
-        ('{\n"id_token": {\n"sub" 1}}', "look at line 3"), ('{"api": {}, "api": {}}', "'api' twice"),
+        ('{\n"id_token": {\n"sub" 1}}', "see line 3"), ('{"api": {}, "api": {}}', "'api' twice"),
         ('{"id_token": ' + "[" * 40 + "]" * 40 + "}", "32 levels"), (" " * (1 << 20) + "{}", "larger than 1 MiB"),
         ({"id_token": {"sub": "a", "iss": "https://else.example"}}, "id_token.issuer"),
         ({"id_token": {"sub": "a"}, "userinfo": {"sub": "b"}}, "about two users"),

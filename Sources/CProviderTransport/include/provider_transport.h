@@ -166,6 +166,9 @@ void gate_transport_stop(gate_transport *transport);
 // Frees a transport that was stopped or never started.
 void gate_transport_destroy(gate_transport *transport);
 
+// The versions of libcurl and of its TLS library, such as "libcurl/8.14.1 OpenSSL/3.0.17 ..."; lives as long as the process.
+const char *gate_transport_library_versions(void);
+
 #pragma clang assume_nonnull end
 
 #endif

@@ -22,7 +22,7 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     }
 
     /// The provider's name of the error; empty if it has none.
-    let code: String
+    let errorCode: String
     /// The number beside a nested error.
     private let number: Int64?
     /// The provider's description.
@@ -69,21 +69,23 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     private init(_ error: ProviderErrorResponse, hiding secrets: [String]) {
         let redaction = Redaction(secrets)
         self.init(
-            code: redaction.applied(to: error.code),
+            code: redaction.applied(to: error.errorCode),
             number: error.number,
             text: error.text.map(redaction.applied)
         )
     }
 
     private init(code: String, number: Int64? = nil, text: String?) {
-        self.code = code
+        self.errorCode = code
         self.number = number
         self.text = text
     }
 
     /// The error on one line, bounded and escaped.
     var description: String {
-        let parts = [self.code.isEmpty ? nil : self.code, self.text].compactMap { $0 }.map { ReceivedText.quoted($0) }
+        let parts = [self.errorCode.isEmpty ? nil : self.errorCode, self.text].compactMap { $0 }.map {
+            ReceivedText.quoted($0)
+        }
         let number = self.number.map { ["\($0)"] } ?? []
         return parts.isEmpty && number.isEmpty ? "no reason given" : (number + parts).joined(separator: " ")
     }
@@ -93,7 +95,7 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
     /// RFC 6749 §5.2; the other names are those of GitHub, Slack, Facebook and Auth0.
     func cause(at response: ProviderResponse) -> Cause {
         if let cause = self.number.flatMap({ ProviderErrorResponse.numbers[$0] }) { return cause }
-        switch self.code {
+        switch self.errorCode {
         case "invalid_grant", "bad_verification_code", "invalid_code", "code_already_used", "code_expired",
             "interaction_required", "login_required", "consent_required":
             return .code

@@ -47,10 +47,10 @@ struct PushedAuthorization: Sendable {
         switch error.cause(at: response) {
         case .provider:
             return Failure(.providerUnavailable, detail + response.retryAfterNote)
-        case .client where error.code == "invalid_client" || response.status == 401:
-            return Failure(.openIDClientRefused, "\(detail); \(advice.text(for: error.code))")
+        case .client where error.errorCode == "invalid_client" || response.status == 401:
+            return Failure(.openIDClientRefused, "\(detail); \(advice.text(for: error.errorCode))")
         case .client, .code, .user:
-            return Failure(.providerRefused, "\(detail); \(advice.text(for: error.code))")
+            return Failure(.providerRefused, "\(detail); \(advice.text(for: error.errorCode))")
         }
     }
 }

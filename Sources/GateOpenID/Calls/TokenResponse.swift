@@ -119,7 +119,7 @@ struct TokenResponse: Sendable {
         case .user: Failure(.providerDenied, "\(error)")
         case .provider: Failure(.providerUnavailable, "\(error)\(response.retryAfterNote)")
         case .client:
-            Failure(.openIDClientRefused, "\(error); \(advice.text(for: error.code))")
+            Failure(.openIDClientRefused, "\(error); \(advice.text(for: error.errorCode))")
         }
     }
 

@@ -2,9 +2,9 @@
 
 internal import Foundation
 
-/// What tells one state of a file from the next.
+/// What differs between two states of a file.
 ///
-/// Comparing this instead of waiting for events also sees the link swaps of mounted secrets.
+/// Comparing this instead of waiting for events also finds secrets that Kubernetes replaces through symlinks.
 struct FileFingerprint: Equatable, Sendable {
     private let size: UInt64
     private let modified: Date?
@@ -34,7 +34,7 @@ struct FileFingerprint: Equatable, Sendable {
 /// The states in which the files of a configuration were when it was read.
 ///
 /// Taken before the files are read, so that a change meanwhile is noticed afterwards, and kept with the configuration, so that
-/// nothing is read a second time which a signal has had read already.
+/// files that were reloaded by a signal are not reloaded again.
 struct FileStates: Equatable, Sendable {
     private(set) var states: [String: FileFingerprint]
 

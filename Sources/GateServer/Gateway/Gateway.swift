@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
 package import GateConfiguration
 package import GateCore
 package import GateHTTP
+internal import GateIngress
 internal import GateNet
+internal import GateOperations
 internal import GateSessions
-internal import GateWire
 package import Logging
-internal import Metrics
 internal import NIOCore
 internal import Synchronization
+internal import UnixSignals
 
 /// How a gateway is run, beside its configuration file.
 package struct GatewayOptions: Sendable {
@@ -17,8 +19,8 @@ package struct GatewayOptions: Sendable {
     package var configurationFile: String
     /// What `${env:NAME}` refers to.
     package var environment: [String: String]
-    /// How long the gateway goes on accepting connections after it was told to stop, so that those who spread the
-    /// traffic have time to notice; nil for what the file says.
+    /// How long the gateway goes on accepting connections after SIGTERM, so that load balancers have time to notice;
+    /// nil for the value of the file.
     package var drainDelay: Duration?
     /// Sockets that are listened on already; nil to open them.
     package var inherited: [InheritedSocket]?
@@ -30,80 +32,72 @@ package struct GatewayOptions: Sendable {
     }
 }
 
-/// A running gateway: its listeners, event loops and operations address.
+/// A running gateway: its listeners, event loops and operations listener.
 package final class Gateway: Sendable {
     /// What changes while it runs.
     struct State {
         var configuration: Configuration
         var files: FileStates
-        var site: RuntimeConfiguration
+        var runtime: RuntimeConfiguration
         var loadedAt: Instant
         var lastReloadFailed = false
         var isDraining = false
     }
 
     let options: GatewayOptions
-    let logger: Logger
-    let group: SocketLoopGroup
+    private let logger: Logger
+    private let log: ServerLog
+    private let group: SocketLoopGroup
     let operationsGroup: SocketLoopGroup
-    let workshop: RuntimeBuilder
+    private let builder: RuntimeBuilder
     let pinWatch: PinWatch
     /// The listeners' own certificates.
     let certificates: CertificateWatch
-    let ways: UpstreamFactory
+    let upstreams: UpstreamFactory
     let gate: ConnectionLimiter
     let signIns: SignInLimiter
     let overload = OverloadMonitor(signs: MachineResourceUsage())
-    let notice: SystemdNotifier
+    private let systemd: SystemdNotifier
     /// How many file descriptors the process may have open.
-    let descriptors: Int
-    /// Connections that were not taken.
-    let refusals: Counted
-    let metrics = GatewayMetrics()
+    private let descriptors: Int
+    /// Connections that were not accepted.
+    private let rejectedConnections: AtomicCounter
     let state: Mutex<State>
-    let loops: [NIOLoopBound<LoopState>]
-    let pulses: [LoopLagProbe]
-    let listeners = Mutex<[Listener]>([])
-    let operations = Mutex<[Listener]>([])
+    let loops: IngressLoops
+    private let listeners = Mutex<[Listener]>([])
+    private let operations = Mutex<[Listener]>([])
     private let storeWatch = StoreWatch()
-
-    /// All metrics of the process.
-    static let registry: PrometheusRegistry = {
-        let registry = PrometheusRegistry()
-        MetricsSystem.bootstrap(registry)
-        return registry
-    }()
 
     private init(
         options: GatewayOptions,
         logger: Logger,
         groups: (main: SocketLoopGroup, operations: SocketLoopGroup),
-        workshop: RuntimeBuilder,
+        builder: RuntimeBuilder,
         pinWatch: PinWatch,
-        ways: UpstreamFactory,
+        upstreams: UpstreamFactory,
         signIns: SignInLimiter,
         descriptors: Int,
         state: State,
-        loops: (states: [NIOLoopBound<LoopState>], pulses: [LoopLagProbe])
+        loops: IngressLoops
     ) {
         self.options = options
         self.logger = logger
+        self.log = ServerLog(logger: logger)
         self.group = groups.main
         self.operationsGroup = groups.operations
-        self.workshop = workshop
+        self.builder = builder
         self.pinWatch = pinWatch
-        self.certificates = CertificateWatch(log: GatewayLog(logger: logger), clock: .system)
-        self.ways = ways
+        self.certificates = CertificateWatch(logger: logger, clock: .system)
+        self.upstreams = upstreams
         self.signIns = signIns
         self.descriptors = descriptors
         self.state = Mutex(state)
-        self.loops = loops.states
-        self.pulses = loops.pulses
-        self.notice = SystemdNotifier(environment: options.environment)
-        let (refusals, metrics) = (Counted(), AcceptMetrics())
-        self.refusals = refusals
-        self.gate = ConnectionLimiter(state.site.limits.connections) { failure in
-            refusals.add()
+        self.loops = loops
+        self.systemd = SystemdNotifier(environment: options.environment)
+        let (rejected, metrics) = (AtomicCounter(), AcceptMetrics())
+        self.rejectedConnections = rejected
+        self.gate = ConnectionLimiter(state.runtime.limits.connections) { failure in
+            rejected.add()
             metrics.failed(failure)
         }
     }
@@ -124,60 +118,60 @@ package final class Gateway: Sendable {
         guard let configuration = result.configuration else {
             throw Failure(.gatewayConfiguration, "the configuration has errors")
         }
-        _ = Gateway.registry
+        _ = PrometheusRegistry.shared
         AllocatorSetting.apply()
         let files = FileStates(of: result.files + [options.configurationFile])
         let signIns = SignInLimiter()
         let feed = RevocationFeed()
-        let log = GatewayLog(logger: logger)
-        let pinWatch = PinWatch(log: log, clock: .system)
+        let log = ServerLog(logger: logger)
+        let pinWatch = PinWatch(logger: logger, clock: .system)
         let descriptors = DescriptorLimit.raised()
-        let workshop = RuntimeBuilder(
-            log: log,
+        let builder = RuntimeBuilder(
+            logger: logger,
             feed: feed,
             watch: pinWatch,
             signIns: signIns,
             descriptors: descriptors
         )
-        let site = try await workshop.site(for: configuration)
+        let runtime = try await builder.runtime(for: configuration)
         let plans = try RuntimeBuilder.plans(for: configuration)
         let group = try SocketLoopGroup.started(ProcessorCount.allowed)
         let operationsGroup = try SocketLoopGroup.started(1)
-        let ways = UpstreamFactory(on: operationsGroup.next(), log: log, metrics: GatewayMetrics())
-        ways.adopt(site)
-        let loops = await Gateway.loops(of: group, site: site, ways: ways)
-        feed.subscribe { family in
-            for bound in loops.states {
-                bound.eventLoop.execute { bound.value.sessionEnded(family) }
-            }
+        let upstreams = UpstreamFactory(on: operationsGroup.next()) { event in
+            log.upstream(event)
+            ServerMetrics.upstream(event)
         }
+        upstreams.adopt(Set(runtime.routes.map(\.upstream)))
+        let loops = await IngressLoops.start(on: group, runtime: runtime, upstreams: upstreams) { loop, lag in
+            log.blocked(lag, loop: loop)
+        }
+        feed.subscribe { loops.sessionEnded($0) }
         let now = WallClock.system.now
         let gateway = Gateway(
             options: options,
             logger: logger,
             groups: (group, operationsGroup),
-            workshop: workshop,
+            builder: builder,
             pinWatch: pinWatch,
-            ways: ways,
+            upstreams: upstreams,
             signIns: signIns,
             descriptors: descriptors,
-            state: State(configuration: configuration, files: files, site: site, loadedAt: now),
+            state: State(configuration: configuration, files: files, runtime: runtime, loadedAt: now),
             loops: loops
         )
         try await gateway.open(plans)
         await gateway.began()
         gateway.certificates.adopt(plans, configuration)
-        gateway.metrics.reloaded(ok: true)
+        ServerMetrics.reloaded(ok: true)
         return gateway
     }
 
-    /// What has become of the file of the session store; a change is logged.
-    func storeFault() -> StoreFileFailure? {
-        let site = self.state.withLock { $0.site }
-        return self.storeWatch.look(at: site.sessions.store, log: site.log)
+    /// Whether the file of the session store has failed; a change is logged.
+    func storeFailure() -> StoreFileFailure? {
+        self.storeWatch.look(at: self.state.withLock(\.runtime).sessions.store, log: self.log)
     }
 
-    /// The addresses that are served, as a person would open them.
+    /// The URLs of the listeners.
     package var addresses: [String] {
         self.state.withLock { state in
             state.configuration.gateway.listeners.map { listener in
@@ -186,91 +180,382 @@ package final class Gateway: Sendable {
         }
     }
 
-    private static func loops(
-        of group: SocketLoopGroup,
-        site: RuntimeConfiguration,
-        ways: UpstreamFactory
-    ) async -> (states: [NIOLoopBound<LoopState>], pulses: [LoopLagProbe]) {
-        var loops: [NIOLoopBound<LoopState>] = []
-        var pulses: [LoopLagProbe] = []
-        let count = group.loops.count
-        for (index, loop) in group.loops.enumerated() {
-            let made = try? await loop.submit {
-                let state = LoopState(loop: loop, site: site, clock: .system, ways: ways, sharedBy: count)
-                state.start { site.log.blocked($0, loop: index) }
-                return (NIOLoopBound(state, eventLoop: loop), state.pulse)
-            }.get()
-            guard let made else { continue }
-            loops.append(made.0)
-            pulses.append(made.1)
-        }
-        return (loops, pulses)
-    }
-
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
-        let loops = Dictionary(uniqueKeysWithValues: self.loops.map { (ObjectIdentifier($0.eventLoop), $0) })
-        var sockets = try self.handedOver(plans)
-        for var plan in plans {
-            plan.inherited = sockets.removeValue(forKey: "\(plan.host):\(plan.port)")
+        let operations = self.state.withLock { $0.configuration.gateway.operations }
+        let addresses = plans.map { BindAddress(host: $0.host, port: $0.port) }
+        let sockets = try SocketAssignment(self.options.inherited, to: addresses + [operations])
+        let loops = self.loops
+        for (var plan, address) in zip(plans, addresses) {
+            plan.inherited = sockets[address]
             let redirects = plan.redirectsToHTTPS
-            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, way in
-                guard let state = loops[ObjectIdentifier(channel.eventLoop)]?.value else {
-                    throw ChannelError.ioOnClosedChannel
-                }
-                return Gateway.connection(of: client, over: way, state: state, redirects: redirects)
+            let listener = try await Listener.open(plan, on: self.group, gate: self.gate) { channel, client, tls in
+                try loops.connection(on: channel.eventLoop, of: client, over: tls, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
         }
-        try await self.openOperations(on: sockets.values.first)
-    }
-
-    private static func connection(
-        of client: ClientIP,
-        over way: DownstreamNegotiation,
-        state: LoopState,
-        redirects: Bool
-    ) -> any ChannelHandler & IdleClosable {
-        let makeResponder: () -> any Responder = {
-            redirects
-                ? RedirectResponder(loop: state)
-                : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: way.tls)
-        }
-        var limits = state.site.limits.downstream
-        limits.streams = min(limits.streams, state.stage.maxStreams ?? .max)
-        let setting = DownstreamEnvironment(
-            limits: limits,
-            names: { state.site.fieldNames },
-            sweep: state.sweep,
-            isDraining: { state.endsConnections },
-            flushes: state.flushes,
-            memory: state.memory,
-            date: state.date,
-            takesWebSockets: state.site.takesWebSockets
-        )
-        switch way.speaks {
-        case .http1:
-            return HTTP1Connection(setting: setting, peer: client.ip, tls: way.tls, responder: makeResponder())
-        case .http2:
-            return HTTP2Connection(setting: setting, peer: client.ip, makeResponder: makeResponder)
-        }
-    }
-
-    private func openOperations(on inherited: InheritedSocket?) async throws(Failure) {
-        let address = self.state.withLock { $0.configuration.gateway.operations }
-        let report = StatusReport(gateway: self)
+        let endpoints = OperationsEndpoints(StatusReport(gateway: self))
         let listener = try await OperationsListener.open(
-            host: address.host,
-            port: address.port,
+            host: operations.host,
+            port: operations.port,
             on: self.operationsGroup,
-            connections: 256,
-            inherited: inherited
-        ) { request in
-            guard report.isServed(request.host) else {
-                return .text(421, "this host is not configured; 'gateway.operations_hosts' lists those that are\n")
-            }
-            guard request.method == .get || request.method == .head else { return .text(405, "only GET works here\n") }
-            return await report.answer(request.path)
+            maxConnections: 256,
+            inherited: sockets[operations]
+        ) { request, _ in
+            await endpoints.response(to: request)
         }
         self.operations.withLock { $0 = [listener] }
+    }
+
+    /// Ends everything; the gateway cannot be used any more.
+    package func stop() async {
+        await self.loops.close()
+        for listener in self.listeners.withLock({ $0 }) + self.operations.withLock({ $0 }) {
+            await listener.close()
+        }
+        await self.upstreams.stop()
+        await self.builder.close()
+        try? await self.group.shutdownGracefully()
+        try? await self.operationsGroup.shutdownGracefully()
+    }
+}
+
+// MARK: Running
+
+extension Gateway {
+    /// Serves until it is stopped: SIGHUP or a changed file reloads; SIGTERM drains; SIGINT, or a second signal, ends it
+    /// at once.
+    ///
+    /// - Parameters:
+    ///   - trap: The signals, if they were trapped before the gateway was started.
+    ///   - show: Called with the diagnostics of the file at a reload.
+    /// - Returns: Whether every request came to its end.
+    package func run(
+        _ trap: SignalTrap? = nil,
+        show: @escaping @Sendable ([Diagnostic]) -> Void
+    ) async -> Bool {
+        // Trapped before systemd learns that the gateway is ready: an untrapped SIGHUP would end it.
+        let signals = if let trap { trap.signals } else { await SignalTrap().signals }
+        let (events, source) = AsyncStream.makeStream(of: Event.self)
+        let reloads = ReloadQueue { source.yield(.reload) }
+        let background = [
+            Task { await self.watchFiles { reloads.request() } },
+            Task { await self.tidyRepeatedly() },
+            Task { await self.watchStoreRepeatedly() },
+            Task { await self.surveyRepeatedly() },
+        ]
+        let work = [
+            Task { await self.watchOverload() },
+            Task {
+                for await signal in signals {
+                    switch signal {
+                    case .sighup: reloads.request()
+                    case .sigterm: source.yield(.stop)
+                    default: source.yield(.stopNow)
+                    }
+                }
+            },
+        ]
+        self.systemd.send(.ready)
+        let isComplete = await self.serve(events, source, reloads, background, show: show)
+        for task in background + work {
+            task.cancel()
+        }
+        await self.stop()
+        return isComplete
+    }
+
+    /// What happens to a running gateway from outside its connections.
+    private enum Event: Sendable {
+        case reload
+        case stop
+        case stopNow
+        case drained(complete: Bool)
+    }
+
+    private func serve(
+        _ events: AsyncStream<Event>,
+        _ source: AsyncStream<Event>.Continuation,
+        _ reloads: ReloadQueue,
+        _ background: [Task<Void, Never>],
+        show: @Sendable ([Diagnostic]) -> Void
+    ) async -> Bool {
+        var isDraining = false
+        for await event in events {
+            switch event {
+            case .reload:
+                reloads.begin()
+                guard !isDraining, await self.reload(show: show) else { continue }
+                // Beside the next event, which may be the end.
+                Task { await self.survey() }
+            case .drained(let complete):
+                return complete
+            case .stop where isDraining:
+                return await self.loops.unfinished() == 0
+            case .stopNow:
+                return await self.loops.unfinished() == 0
+            case .stop:
+                isDraining = true
+                for task in background {
+                    task.cancel()
+                }
+                Task { source.yield(.drained(complete: await self.drain())) }
+            }
+        }
+        return false
+    }
+
+    /// Looks twice a second at the files that the configuration depends on; a change that has settled reloads.
+    private func watchFiles(changed: @Sendable () -> Void) async {
+        var watch = FileWatch()
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(500))
+            let read = self.state.withLock { $0.files }
+            if watch.isTime(read: read, now: read.now) { changed() }
+        }
+    }
+
+    /// Looks every hour for providers whose survey is due, which it is after a day or after one that failed.
+    private func surveyRepeatedly() async {
+        while !Task.isCancelled {
+            await self.survey()
+            try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    private func survey() async {
+        self.certificates.look()
+        await self.builder.survey(self.state.withLock { $0.runtime })
+    }
+
+    /// Removes sessions that are over.
+    private func tidyRepeatedly() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            let sessions = self.state.withLock { $0.runtime }.sessions
+            _ = try? await sessions.removeExpired(now: WallClock.system.now)
+        }
+    }
+
+    /// Looks whether the file of the session store is still the one that was opened.
+    private func watchStoreRepeatedly() async {
+        while !Task.isCancelled {
+            _ = self.storeFailure()
+            try? await Task.sleep(for: .seconds(10))
+        }
+    }
+}
+
+// MARK: Reloading
+
+extension Gateway {
+    /// Reads the file again and puts it in force; if anything is wrong the old one goes on.
+    ///
+    /// - Parameter show: Called with the diagnostics of the file.
+    /// - Returns: Whether the new configuration is in force.
+    @discardableResult
+    package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
+        self.systemd.send(.reloading)
+        defer { self.systemd.send(.ready) }
+        let began = Date()
+        let before = self.state.withLock { $0.files }.now
+        let result = ConfigurationFile.load(
+            path: self.options.configurationFile,
+            environment: self.options.environment
+        )
+        let files = before.extended(to: result.files + [self.options.configurationFile], readSince: began)
+        show(result.diagnostics)
+        do throws(Failure) {
+            guard let configuration = result.configuration else {
+                throw Failure(.gatewayConfiguration, result.firstError)
+            }
+            let plans = try RuntimeBuilder.plans(for: configuration)
+            let runtime = try await self.builder.runtime(for: configuration)
+            self.warnOfFixedSettings(configuration)
+            self.adopt(plans)
+            self.upstreams.adopt(Set(runtime.routes.map(\.upstream)))
+            self.gate.update(runtime.limits.connections)
+            await self.loops.replace(with: runtime)
+            self.state.withLock { state in
+                state.configuration = configuration
+                state.files = files
+                state.runtime = runtime
+                state.loadedAt = WallClock.system.now
+                state.lastReloadFailed = false
+            }
+            self.certificates.adopt(plans, configuration)
+            self.warnOfMemory()
+            ServerMetrics.reloaded(ok: true)
+            self.logger.info("configuration reloaded", metadata: ["apps": "\(configuration.apps.count)"])
+            return true
+        } catch {
+            self.state.withLock { state in
+                state.lastReloadFailed = true
+                state.files = files
+            }
+            ServerMetrics.reloaded(ok: false)
+            self.logger.error(
+                "reload failed, the old configuration stays in force",
+                metadata: ["detail": "\(error.detail)"]
+            )
+            return false
+        }
+    }
+
+    /// A listener takes the certificates, time-outs and balancers of its address; whether it is TLS is fixed when it opens.
+    private func adopt(_ plans: [ListenerPlan]) {
+        for listener in self.listeners.withLock({ $0 }) {
+            let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
+            guard let plan, plan.identities.isEmpty == listener.plan.identities.isEmpty else { continue }
+            listener.adopt(plan)
+        }
+    }
+
+    private func warnOfFixedSettings(_ new: Configuration) {
+        let old = self.state.withLock { $0.configuration }
+        let addresses: (Configuration) -> [String] = {
+            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty) \($0.redirectsToHTTPS)" }
+        }
+        guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
+        self.logger.warning("changed listener addresses take effect after a restart only")
+    }
+}
+
+// MARK: Draining
+
+extension Gateway {
+    /// Drains: not ready at once; no new connections after the delay; requests in flight may end, idle connections are
+    /// closed little by little.
+    ///
+    /// - Returns: Whether every request came to its end.
+    private func drain() async -> Bool {
+        let settings = self.state.withLock { state in
+            state.isDraining = true
+            return state.configuration.gateway.drain
+        }
+        self.systemd.send(.stopping)
+        let delay = self.options.drainDelay ?? settings.delay
+        self.logger.info("draining", metadata: ["delay": "\(delay)", "timeout": "\(settings.timeout)"])
+        let began = ContinuousClock.now
+        // A delay on the command line may leave no time; requests in flight get some in any case.
+        let end = began + max(settings.timeout, delay == .zero ? .zero : delay + .seconds(1))
+        try? await Task.sleep(for: delay)
+        async let finished: Void = self.finishListeners()
+        await self.loops.drain()
+        await finished
+        return await self.emptied(until: end, pace: DrainPace(spread: settings.timeout / 2))
+    }
+
+    /// Accepts the connections that are queued and no more; on all listeners at the same time, since each takes a while.
+    private func finishListeners() async {
+        await withTaskGroup { group in
+            for listener in self.listeners.withLock({ $0 }) {
+                group.addTask { await listener.finish() }
+            }
+        }
+    }
+
+    private func emptied(until end: ContinuousClock.Instant, pace: DrainPace) async -> Bool {
+        let began = ContinuousClock.now
+        var idle = [Int](repeating: 0, count: self.loops.count)
+        var hasEndedTunnels = false
+        while ContinuousClock.now < end, !Task.isCancelled {
+            let passed = began.duration(to: .now)
+            if !hasEndedTunnels, ContinuousClock.now >= end - DrainPace.tunnelTime {
+                hasEndedTunnels = true
+                self.loops.endTunnels()
+            }
+            let quiet = passed >= pace.spread ? TimeAmount.zero : DrainPace.quiet
+            let before = idle
+            idle = await self.loops.closeIdle(for: quiet) { pace.quota(idle: before[$0], passed: passed) }
+            if idle.allSatisfy({ $0 == 0 }), await self.loops.unfinished() == 0 { return true }
+            try? await Task.sleep(for: DrainPace.step)
+        }
+        return await self.loops.unfinished() == 0
+    }
+}
+
+// MARK: Overload
+
+extension Gateway {
+    /// Reads the resource usage four times a second and does what the overload stage demands.
+    private func watchOverload() async {
+        var looks = 0
+        var refusedBefore = 0
+        while !Task.isCancelled {
+            try? await Task.sleep(for: OverloadMonitor.interval)
+            let limits = self.state.withLock { $0.runtime.limits }
+            let (before, sight) = self.overload.look(at: self.loops.lagProbes, within: limits)
+            if sight.stage != before { self.enter(sight, from: before) }
+            looks += 1
+            guard looks % 4 == 0 else { continue }
+            if sight.stage >= .hurried { self.endIdle(sight, configured: limits.downstream.idle) }
+            let refused = self.rejectedConnections.value
+            if refused > refusedBefore, looks % 40 == 0 {
+                self.logger.warning("connections refused", metadata: ["count": "\(refused - refusedBefore)"])
+                refusedBefore = refused
+            }
+        }
+    }
+
+    /// Notes what the process uses before its first client: memory that is not counted as used, descriptors that are not to
+    /// be given away.
+    private func began() async {
+        self.overload.begin()
+        await self.builder.start(withDescriptors: self.overload.openDescriptors)
+        let settings = self.state.withLock { $0.configuration.gateway }
+        let limits = settings.limits.resolved(
+            descriptors: self.descriptors,
+            descriptorsAtStart: self.overload.openDescriptors
+        )
+        self.gate.update(limits.connections)
+        self.warnOfMemory()
+    }
+
+    /// Logs that the limit of memory leaves nothing for requests.
+    private func warnOfMemory() {
+        guard let limit = self.state.withLock({ $0.runtime.limits.memory }), limit < self.overload.minMemory else {
+            return
+        }
+        self.logger.warning(
+            "memory limit is too low",
+            metadata: [
+                "limit": "\(limit)", "at_start": "\(self.overload.memoryAtStart)",
+                "used_instead": "\(self.overload.minMemory)",
+                "detail": "the process itself needs nearly as much; raise gateway.limits.memory",
+            ]
+        )
+    }
+
+    private func enter(_ sight: OverloadMonitor.Sight, from before: OverloadStage) {
+        let stage = sight.stage
+        self.logger.log(
+            level: stage > before ? .warning : .notice,
+            "overload",
+            metadata: [
+                "stage": "\(stage.name)", "before": "\(before.name)", "share": "\(Int(sight.share * 100))%",
+                "memory": "\(sight.vitals.memory)", "descriptors": "\(sight.vitals.descriptors)",
+                "lag_ms": "\(sight.vitals.lag.nanoseconds / 1_000_000)", "requests": "\(sight.vitals.requests)",
+            ]
+        )
+        self.signIns.close(stage.refusesSignIns)
+        // The loops first: a client that is accepted again must not meet the stage before.
+        self.loops.enter(stage)
+        for listener in self.listeners.withLock({ $0 }) {
+            listener.hold(stage.holdsAccepting)
+        }
+    }
+
+    private func endIdle(_ sight: OverloadMonitor.Sight, configured: TimeAmount) {
+        let time = OverloadMachine.idleTime(at: sight.share, configured: configured)
+        guard time < configured else { return }
+        self.loops.closeIdle(for: time)
+    }
+}
+
+extension ConfigurationResult {
+    /// The first error with its place in the file.
+    fileprivate var firstError: String {
+        let error = self.diagnostics.first { $0.severity == .error }
+        return error?.rendered.split(separator: "\n").first.map(String.init) ?? "the configuration has errors"
     }
 }

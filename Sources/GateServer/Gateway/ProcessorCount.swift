@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import GateCore
-internal import GateNet
 
 /// The processors this process may run on.
 enum ProcessorCount {
@@ -23,18 +21,5 @@ enum ProcessorCount {
             return last - first + 1
         }
         return max(1, counts.reduce(0, +))
-    }
-}
-
-extension SocketLoopGroup {
-    /// So many loops, running.
-    ///
-    /// - Throws: A `Failure` when the process has no descriptor left.
-    static func started(_ count: Int) throws(Failure) -> SocketLoopGroup {
-        do throws(SocketError) {
-            return try SocketLoopGroup(count: count)
-        } catch {
-            throw Failure(.gatewayEventLoops, "cannot start event loops: \(error)")
-        }
     }
 }

@@ -6,28 +6,28 @@ internal import Synchronization
 /// Logs when the file of the session store is deleted, replaced or cut short while the gateway uses it.
 final class StoreWatch: Sendable {
     private struct State {
-        var fault: StoreFileFailure?
+        var failure: StoreFileFailure?
         var logged: ContinuousClock.Instant?
     }
 
-    /// How often a fault that lasts is logged again.
+    /// How often a failure that lasts is logged again.
     private static let reminder = Duration.seconds(600)
 
     private let state = Mutex(State())
 
-    /// What has become of the file of a store; logs what is new, and what lasts every ten minutes.
-    func look(at store: any SessionStore, log: GatewayLog) -> StoreFileFailure? {
-        let fault = store.fileFailure()
+    /// Whether the file of a store has failed; logs a change at once, and a failure that lasts every ten minutes.
+    func look(at store: any SessionStore, log: ServerLog) -> StoreFileFailure? {
+        let failure = store.fileFailure()
         let now = ContinuousClock.now
         let (isDue, before) = self.state.withLock { state in
-            let before = state.fault
-            state.fault = fault
-            let isDue = fault != before || (state.logged.map { $0.duration(to: now) >= StoreWatch.reminder } ?? false)
-            if isDue { state.logged = fault == nil ? nil : now }
+            let before = state.failure
+            state.failure = failure
+            let isDue = failure != before || (state.logged.map { $0.duration(to: now) >= StoreWatch.reminder } ?? false)
+            if isDue { state.logged = failure == nil ? nil : now }
             return (isDue, before)
         }
-        guard isDue else { return fault }
-        if let fault { log.storeFault(fault) } else if before != nil { log.storeSound() }
-        return fault
+        guard isDue else { return failure }
+        if let failure { log.storeFailed(failure) } else if before != nil { log.storeRecovered() }
+        return failure
     }
 }

@@ -3,11 +3,11 @@
 internal import Glibc
 internal import NIOCore
 
-/// Tells the service manager how the gateway is: one datagram to the socket that `NOTIFY_SOCKET` names.
+/// Notifies systemd of the state of the gateway: one datagram to the socket that `NOTIFY_SOCKET` names.
 ///
-/// sd_notify(3). Nothing is said where nobody asked, and nobody is waited for.
+/// sd_notify(3). Without that variable nothing is sent; sending never blocks.
 struct SystemdNotifier: Sendable {
-    /// What there is to say.
+    /// The states that systemd knows.
     enum State: String, Sendable {
         case ready = "READY=1"
         case reloading = "RELOADING=1"
@@ -23,9 +23,9 @@ struct SystemdNotifier: Sendable {
         self.path = isUsable ? name : nil
     }
 
-    /// Says it.
+    /// Sends a state.
     ///
-    /// A reload says when it began, as `Type=notify-reload` wants it.
+    /// A reload carries the time it began, as `Type=notify-reload` requires.
     func send(_ state: State) {
         guard var path else { return }
         if path[0] == UInt8(ascii: "@") { path[0] = 0 }

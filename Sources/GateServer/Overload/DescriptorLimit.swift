@@ -4,10 +4,10 @@ internal import Glibc
 
 /// The number of file descriptors that this process may have open.
 enum DescriptorLimit {
-    /// Raises the soft limit to the hard one, and tells it.
+    /// Raises the soft limit to the hard one and returns it.
     ///
     /// The soft limit is low for the sake of programs that use select(2), which nothing here does. Where the calls are
-    /// forbidden, as by systemd's `SystemCallFilter=~@resources`, `/proc` tells what holds.
+    /// forbidden, as by systemd's `SystemCallFilter=~@resources`, `/proc` has the limit.
     static func raised() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -3,13 +3,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// Memory and descriptors as Linux tells them: cgroup v2 or v1, `/proc`.
+/// Memory and descriptors as Linux reports them: cgroup v2 or v1, `/proc`.
 ///
 /// With a bound of its own the process's resident memory counts, else the container's use against the container's bound, else
-/// the resident memory against the machine's. What may be used is read anew every few seconds only: reading it takes most of
-/// the time of a look.
+/// the resident memory against the machine's. The limits are cached for a few seconds: reading them takes most of
+/// the time.
 final class MachineResourceUsage: ResourceUsageSource {
-    /// Where use of memory is told, and how much may be used.
+    /// Where memory usage is read, and the limit.
     private enum MemoryPlace {
         case process(limit: Int64)
         case container(Container, limit: Int64)
@@ -35,7 +35,7 @@ final class MachineResourceUsage: ResourceUsageSource {
         let until: ContinuousClock.Instant
     }
 
-    private static let believed = Duration.seconds(5)
+    private static let cacheTime = Duration.seconds(5)
 
     private let root: String
     private let bounds = Mutex<Bounds?>(nil)
@@ -63,7 +63,7 @@ final class MachineResourceUsage: ResourceUsageSource {
                 memory: memoryLimit.map { .process(limit: $0) } ?? self.container
                     ?? .process(limit: self.machineMemory),
                 descriptors: self.descriptorLimit,
-                until: .now + MachineResourceUsage.believed
+                until: .now + MachineResourceUsage.cacheTime
             )
             // Without a descriptor left nothing can be read: what was known before holds, and the next look tries again.
             guard fresh.descriptors > 0 else { return known ?? fresh }
@@ -77,9 +77,9 @@ final class MachineResourceUsage: ResourceUsageSource {
         else {
             return self.resident
         }
-        // Pages of files that nobody has used lately are given back before anything fails, so they do not count.
-        let told = self.text("\(container.folder)/memory.stat")
-        let line = told?.split(separator: "\n").first { $0.hasPrefix(container.inactive) }
+        // Inactive pages of files are reclaimed before any allocation fails, so they do not count.
+        let text = self.text("\(container.folder)/memory.stat")
+        let line = text?.split(separator: "\n").first { $0.hasPrefix(container.inactive) }
         return max(0, used - (line.flatMap { Int64($0.dropFirst(container.inactive.count)) } ?? 0))
     }
 
@@ -89,7 +89,7 @@ final class MachineResourceUsage: ResourceUsageSource {
         return line?.dropFirst("Max open files".count).split(separator: " ").first.flatMap { Int($0) } ?? 0
     }
 
-    /// Linux 6.2 and later tell the number as the folder's size; counting the entries costs far more.
+    /// Linux 6.2 and later report the number as the folder's size; counting the entries costs far more.
     private var openDescriptors: Int {
         let folder = self.root + "/proc/self/fd"
         let attributes = try? FileManager.default.attributesOfItem(atPath: folder)
@@ -105,9 +105,9 @@ final class MachineResourceUsage: ResourceUsageSource {
 
     private var machineMemory: Int64 {
         let line = self.text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
-        let told = line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 }
+        let text = line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 }
         // Where `/proc` shows processes only, as with systemd's `ProcSubset=pid`, the kernel is asked.
-        return told ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
+        return text ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     /// The container and its bound; nil if it has none.

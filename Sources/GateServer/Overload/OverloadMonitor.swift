@@ -2,15 +2,16 @@
 
 internal import GateConfiguration
 internal import GateCore
+internal import GateIngress
 internal import NIOCore
 internal import Synchronization
 
-/// Knows how short of memory and descriptors the gateway is; told by looks from outside the event loops.
+/// Reads the resource usage and keeps the overload stage; called from outside the event loops.
 final class OverloadMonitor: Sendable {
-    /// How often to look.
+    /// How often to read.
     static let interval = Duration.milliseconds(250)
 
-    /// What the latest look has shown.
+    /// The latest reading.
     struct Sight: Sendable {
         var stage = OverloadStage.calm
         var vitals = ResourceUsage()
@@ -35,7 +36,7 @@ final class OverloadMonitor: Sendable {
         self.signs = signs
     }
 
-    /// What the latest look has shown.
+    /// The latest reading.
     var sight: Sight { self.state.withLock { $0.sight } }
 
     /// Notes what the process uses before its first client.
@@ -53,13 +54,13 @@ final class OverloadMonitor: Sendable {
     /// The least limit of memory that holds; a lower one would reject every request for ever.
     var minMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
 
-    /// Looks once.
+    /// Reads once.
     ///
     /// - Parameters:
-    ///   - loops: What the event loops tell of themselves.
+    ///   - loops: The lag of each event loop and its requests.
     ///   - limits: The bounds in force.
-    ///   - now: The time of the look.
-    /// - Returns: The stage that held before, and what is seen.
+    ///   - now: The time of the reading.
+    /// - Returns: The stage before, and the reading.
     func look(
         at loops: [LoopLagProbe],
         within limits: GatewayLimits,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateIngress
 internal import NIOCore
 
 /// How much the gateway uses of what it may use, at one moment.
 struct ResourceUsage: Sendable, Equatable {
     /// Bytes of memory in use.
     var memory: Int64 = 0
-    /// Bytes of memory that may be used; 0 if nobody knows.
+    /// Bytes of memory that may be used; 0 if unknown.
     var memoryLimit: Int64 = 0
     /// Bytes of memory that the process used before its first client; what comes on top of it is what counts.
     var memoryAtStart: Int64 = 0
     /// Open file descriptors.
     var descriptors = 0
-    /// How many may be open; 0 if nobody knows.
+    /// How many may be open; 0 if unknown.
     var descriptorLimit = 0
     /// Requests in flight.
     var requests = 0
@@ -21,13 +22,10 @@ struct ResourceUsage: Sendable, Equatable {
     /// How late the slowest event loop is, the one worst turn of a hundred aside.
     var lag = TimeAmount.zero
 
-    /// The lag at which nobody new signs in.
-    static let lagLimit = TimeAmount.milliseconds(500)
-
     /// How much of the scarcest is used, 1 for all of it.
     ///
-    /// Lag and requests in flight count only so far that nobody new signs in: ending connections would make more work, and
-    /// requests have a bound of their own.
+    /// Lag and requests in flight count at most up to the stage that rejects new sign-ins: closing connections would cause
+    /// more work, and requests have their own limit.
     var share: Double {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
         let hard = max(
@@ -35,13 +33,13 @@ struct ResourceUsage: Sendable, Equatable {
             part(Double(self.descriptors), Double(self.descriptorLimit))
         )
         let guarded = OverloadStage.guarded.threshold
-        let lag = part(Double(self.lag.nanoseconds), Double(ResourceUsage.lagLimit.nanoseconds)) * guarded
+        let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * guarded
         let requests = part(Double(self.requests), Double(self.requestLimit))
         return max(hard, min(max(lag, requests), OverloadStage.closing.threshold - 0.01))
     }
 }
 
-/// Tells how much of the machine is used; a protocol so that tests can say it.
+/// Where resource usage is read; a protocol for tests.
 protocol ResourceUsageSource: Sendable {
     /// Memory and descriptors now.
     ///

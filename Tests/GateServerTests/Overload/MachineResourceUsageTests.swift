@@ -4,6 +4,7 @@ import Foundation
 import GateConfiguration
 import Testing
 
+@testable import GateIngress
 @testable import GateServer
 
 @Suite struct MachineResourceUsageTests {

@@ -4,6 +4,7 @@ import GateConfiguration
 import NIOCore
 import Testing
 
+@testable import GateIngress
 @testable import GateServer
 
 @Suite struct OverloadTests {

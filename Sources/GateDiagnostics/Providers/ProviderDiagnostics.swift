@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+package import GateCore
+internal import GateOpenID
+internal import GateOperations
+internal import GateProviderHTTP
+internal import GateProviders
+
+/// Checks the providers of a configuration with what is public: documents, certificates, the time.
+///
+/// No sign-in happens and no secret is sent. At most eight providers are asked at a time, each for at most ten seconds.
+package struct ProviderDiagnostics: Sendable {
+    private static let atOnce = 8
+    private static let hostsPerProvider = 8
+    private static let timePerProvider = Duration.seconds(10)
+    private static let timePerCall = Duration.seconds(4)
+
+    private let providers: [ProviderSettings]
+    private let publicURL: Origin
+    private let clock: WallClock
+    private let transports = ProviderTransports()
+
+    /// Diagnostics of all providers, or of one.
+    ///
+    /// - Parameters:
+    ///   - configuration: The providers, and the origin of the callbacks.
+    ///   - name: The only provider to ask; nil for all.
+    ///   - clock: The time here.
+    /// - Throws: `provider.none` if there is none of that name, or a `Failure` if calls cannot be made at all.
+    package init(of configuration: Configuration, only name: String?, clock: WallClock = .system) throws(Failure) {
+        let providers = configuration.providers.filter { name == nil || $0.id == name }
+        guard !providers.isEmpty else {
+            let known = configuration.providers.map(\.id).joined(separator: ", ")
+            throw Failure(.providerNone, "the file has no provider '\(name ?? "")'; it has \(known)")
+        }
+        self.providers = providers
+        self.publicURL = configuration.gateway.publicURL
+        self.clock = clock
+        for settings in providers {
+            self.transports.connect(settings.id, over: try CurlTransport(to: settings.id, trust: try settings.trust()))
+        }
+    }
+
+    /// Runs the checks and returns the findings, the providers in the order of the file.
+    package func lines() async throws(Failure) -> [ProviderFinding] {
+        defer { self.transports.shutdown() }
+        let results = await self.resultsByID()
+        var lines: [ProviderFinding] = []
+        for settings in self.providers {
+            lines += try results[settings.id]?.get() ?? []
+        }
+        return lines
+    }
+
+    private func resultsByID() async -> [String: Result<[ProviderFinding], Failure>] {
+        typealias Checked = (id: String, result: Result<[ProviderFinding], Failure>)
+        return await withTaskGroup(of: Checked.self) { group in
+            var results: [String: Result<[ProviderFinding], Failure>] = [:]
+            for (index, settings) in self.providers.enumerated() {
+                if index >= Self.atOnce, let checked = await group.next() { results[checked.id] = checked.result }
+                group.addTask { (settings.id, await self.result(for: settings)) }
+            }
+            for await checked in group { results[checked.id] = checked.result }
+            return results
+        }
+    }
+
+    private func result(for settings: ProviderSettings) async -> Result<[ProviderFinding], Failure> {
+        do throws(Failure) {
+            return .success(try await self.checks(of: settings).lines)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func checks(of settings: ProviderSettings) async throws(Failure) -> ProviderChecks {
+        let definition = try ProviderDefinition(settings)
+        let redirectURI = self.publicURL.callback(of: settings.id)
+        let transport = DiagnosticTransport(
+            self.transports,
+            clock: self.clock,
+            deadline: .now + Self.timePerProvider,
+            maxDuration: Self.timePerCall
+        )
+        let party = try RelyingParty(
+            definition: definition,
+            settings: settings,
+            redirectURI: redirectURI,
+            transport: transport,
+            clock: self.clock,
+            random: .system
+        )
+        let findings = await party.diagnostics.findings()
+        let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, transport)
+        return ProviderChecks(
+            settings: settings,
+            definition: definition,
+            redirectURI: redirectURI,
+            findings: findings,
+            clockDifferences: transport.clockDifferences,
+            hosts: hosts,
+            now: self.clock.now
+        )
+    }
+
+    private func greetings(
+        of origins: [Origin],
+        _ provider: String,
+        _ transport: DiagnosticTransport
+    ) async -> [ProviderChecks.Host] {
+        let asked = origins.prefix(Self.hostsPerProvider)
+        let greetings = await withTaskGroup(of: ProviderChecks.Host.self) { group in
+            for origin in asked {
+                group.addTask { (origin, await self.probe(of: origin, provider, transport)) }
+            }
+            var greetings: [Origin: Result<HostProbe, Failure>] = [:]
+            for await host in group { greetings[host.origin] = host.probe }
+            return greetings
+        }
+        return asked.compactMap { origin in greetings[origin].map { (origin, $0) } }
+    }
+
+    private func probe(
+        of origin: Origin,
+        _ provider: String,
+        _ transport: DiagnosticTransport
+    ) async -> Result<HostProbe, Failure> {
+        do throws(Failure) {
+            let patience = max(transport.timeLeft, .milliseconds(1))
+            let probe = try await self.transports.transport(to: provider).probe(at: origin, timeout: patience)
+            if let answer = probe.response { transport.note(answer) }
+            return .success(probe)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

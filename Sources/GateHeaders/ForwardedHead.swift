@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import GateHTTP
+internal import GateSessions
+package import GateWire
+package import NIOCore
+
+/// Writes the heads that go to apps and back to browsers, from checked lines and lines of ours.
+package struct ForwardedHead {
+    /// How requests arrive, as the app sees it in the forwarded headers.
+    package struct Way {
+        let peer: IPAddress?
+        let peerText: String
+        let isSecure: Bool
+        /// Whether the peer is a trusted proxy.
+        let isTrusted: Bool
+        /// The line that marks the request as one that passed the gateway.
+        let marker: String
+        /// Whether the app wants `Forwarded` as well.
+        package var sendsForwarded = false
+        /// The lines for an authority, kept because they are the same for each request of a connection.
+        fileprivate var known: (authority: String, lines: ByteBuffer)?
+
+        /// How requests come over a connection.
+        package init(
+            peer: IPAddress?,
+            peerText: String,
+            isSecure: Bool,
+            isTrusted: Bool,
+            sendsForwarded: Bool = false,
+            marker: String = ""
+        ) {
+            self.peer = peer
+            self.peerText = peerText
+            self.isSecure = isSecure
+            self.isTrusted = isTrusted
+            self.sendsForwarded = sendsForwarded
+            self.marker = marker
+        }
+
+        /// The lines for requests to an authority over this connection; nil if they depend on the request itself.
+        fileprivate mutating func lines(for authority: String) -> ByteBuffer? {
+            guard !self.isTrusted, !self.sendsForwarded else { return nil }
+            if let known, known.authority == authority { return known.lines }
+            var lines = ByteBuffer()
+            lines.writeString("X-Forwarded-For: \(self.peerText)\r\n")
+            lines.writeString("X-Forwarded-Proto: \(self.isSecure ? "https" : "http")\r\n")
+            lines.writeString("X-Forwarded-Host: \(authority)\r\n")
+            lines.writeString(self.marker)
+            self.known = (authority, lines)
+            return lines
+        }
+    }
+
+    /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - authority: The host and port under which browsers reach the app, for the app; the client's
+    ///     own `Host` has found the route by its host alone.
+    ///   - way: How the request came.
+    ///   - identity: The identity lines; nil on what is open to all.
+    ///   - changes: What the app wants otherwise; nil for nothing.
+    ///   - requestID: The id of the request.
+    ///   - endsConnection: Whether the head has `Connection: close`.
+    ///   - buffer: The buffer for the head.
+    /// - Returns: The head, complete.
+    package static func request(
+        _ head: RequestHead,
+        authority: String,
+        way: inout Way,
+        identity: ByteBuffer?,
+        changes: RequestChanges? = nil,
+        requestID: RequestID,
+        endsConnection: Bool = false,
+        into buffer: consuming ByteBuffer
+    ) -> ByteBuffer {
+        var writer = HeadWriter(into: buffer)
+        writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
+        writer.writeLine("Host", changes?.host ?? authority)
+        let options = head.message.connectionOptions()
+        if let changes {
+            self.copyLines(of: head.message, removing: options, changes, to: &writer)
+        } else {
+            writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
+        }
+        if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
+        if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
+        if let lines = way.lines(for: authority) {
+            writer.buffer.writeImmutableBuffer(lines)
+        } else {
+            self.writeWay(way, of: head, authority: authority, to: &writer)
+        }
+        self.write(requestID, to: &writer)
+        if endsConnection { writer.buffer.writeStaticString("Connection: close\r\n") }
+        writer.writeFraming(ofRequest: head)
+        if let identity { writer.buffer.writeImmutableBuffer(identity) }
+        return writer.finish()
+    }
+
+    /// The client's lines, as the app wants them.
+    private static func copyLines(
+        of message: MessageHead,
+        removing options: Set<String>,
+        _ changes: RequestChanges,
+        to writer: inout HeadWriter
+    ) {
+        var rewritten: [(name: StaticString, value: String)] = []
+        writer.copyLines(of: message) { field in
+            if let edits = changes.edits {
+                if field.name == .managed, edits.keeps(field, of: message) { return true }
+                if edits.takesAway(field, of: message) { return false }
+            }
+            if field.name == .irregular {
+                return changes.forwardsIrregular && !self.isNamed(field, of: message, in: options)
+                    && changes.edits?.takesAway(self.regularName(of: field, in: message)) != true
+            }
+            if let origin = changes.origin, let name = OriginRewrite.name(field.name),
+                let value = origin.value(for: message.text(field.valueRange))
+            {
+                rewritten.append((name, value))
+                return false
+            }
+            return self.isKept(field, of: message, removing: options)
+        }
+        for line in rewritten {
+            writer.writeLine(line.name, line.value)
+        }
+    }
+
+    /// The name that an app may read in an irregular one.
+    private static func regularName(of field: FieldLine, in message: MessageHead) -> String {
+        String(message.text(field.nameRange).lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" })
+    }
+
+    /// The head for the browser: our status line, the app's lines, one framing line.
+    ///
+    /// - Parameters:
+    ///   - head: What the app sent.
+    ///   - request: What it responds to.
+    ///   - requestID: The id for a response without one, so that a user can name the request to the operator.
+    ///   - framing: How the body is sent to the client.
+    ///   - closes: Whether the connection ends with the response.
+    ///   - changes: What the route wants otherwise; nil for nothing.
+    ///   - date: For a response without a `Date`, RFC 9110 §6.6.1.
+    ///   - buffer: The buffer for the head.
+    /// - Returns: The head, complete.
+    package static func answer(
+        _ head: ResponseHead,
+        to request: RequestHead,
+        requestID: RequestID,
+        framing: BodyFraming,
+        closes: Bool,
+        changes: ResponseChanges? = nil,
+        date: DateLine,
+        into buffer: consuming ByteBuffer
+    ) -> ByteBuffer {
+        var writer = HeadWriter(into: buffer)
+        writer.writeStatusLine(head.status)
+        let options = head.message.connectionOptions()
+        let edits = changes?.edits
+        // With HTTP/2, the frame that carries the head shows that nothing follows; a length would be one the app did not send.
+        var keepsLength =
+            request.method.isHead || head.status == 304
+            || (request.isHTTP2 && framing == .none && head.status != 204)
+        let hasNoBody = keepsLength
+        var hasID = false
+        var hasDate = false
+        var storing = ResponseChanges.Storing()
+        writer.copyLines(of: head.message) { field in
+            if let edits, edits.takesAway(field, of: head.message) { return false }
+            switch field.name {
+            case .contentLength:
+                defer { keepsLength = false }
+                return keepsLength
+            case .managed: return false
+            case .setCookie:
+                return changes?.locations?.mapsCookies != true && !self.isOurs(field, of: head.message)
+            case .other where options.isEmpty: return true
+            case .date:
+                hasDate = true
+                return true
+            case .xRequestID:
+                hasID = !self.isNamed(field, of: head.message, in: options)
+                return hasID
+            case .contentType:
+                storing.note(type: field, of: head.message)
+                return true
+            case .caching:
+                storing.isSettled = true
+                return true
+            case .location, .contentLocation, .refresh:
+                return changes?.value(of: field, in: head.message) == nil
+            default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
+            }
+        }
+        if !hasDate, edits?.takesAway("date") != true { writer.buffer.writeImmutableBuffer(date.now) }
+        if !hasID { self.write(requestID, to: &writer) }
+        if let changes { changes.write(head, storing, to: &writer) }
+        if let edits { writer.buffer.writeImmutableBuffer(edits.lines) }
+        return self.finish(&writer, head, hasNoBody: hasNoBody, framing: framing, closes: closes)
+    }
+
+    private static func finish(
+        _ writer: inout HeadWriter,
+        _ head: ResponseHead,
+        hasNoBody keepsLength: Bool,
+        framing: BodyFraming,
+        closes: Bool
+    ) -> ByteBuffer {
+        if framing == .none, !keepsLength, head.status != 204, head.status >= 200 {
+            writer.writeLine("Content-Length", "0")
+        } else {
+            writer.writeFraming(framing)
+        }
+        if closes { writer.buffer.writeStaticString("Connection: close\r\n") }
+        return writer.finish()
+    }
+
+    private static func isKept(_ field: FieldLine, of message: MessageHead, removing options: Set<String>) -> Bool {
+        switch field.name {
+        case .managed, .host, .cookie, .contentLength, .expect, .forwarded, .xForwardedFor, .xForwardedProto,
+            .xForwardedHost, .xRequestID, .irregular, .disguised:
+            return false
+        case .other, .accept, .authorization, .content, .contentType, .contentLocation, .location, .refresh, .referer,
+            .destination, .date, .caching, .origin, .secFetchMode, .secFetchSite, .xRequestedWith, .cdnLoop, .setCookie:
+            if options.isEmpty || field.name.isProtectedFromConnection { return true }
+            return !self.isNamed(field, of: message, in: options)
+        case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding, .te,
+            .trailer, .upgrade, .http2Settings:
+            return false
+        }
+    }
+
+    private static func isNamed(_ field: FieldLine, of message: MessageHead, in options: Set<String>) -> Bool {
+        guard !options.isEmpty else { return false }
+        return options.contains(message.text(field.nameRange).lowercased())
+    }
+
+    static func isOurs(_ field: FieldLine, of message: MessageHead) -> Bool {
+        GatewayCookie.mayBeReadAsOurs(message.bytes.readableBytesUInt8Span.extracting(field.valueRange))
+    }
+
+    /// The client's cookies without ours.
+    private static func writeCookies(of head: RequestHead, to writer: inout HeadWriter) {
+        guard let field = head.message.first(.cookie) else { return }
+        let offset = field.valueRange.lowerBound
+        var isFirst = true
+        let sent = head.message
+        let bytes = sent.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        CookieHeader.forEachForeign(in: bytes) { range in
+            writer.buffer.writeStaticString(isFirst ? "Cookie: " : "; ")
+            writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: sent)
+            isFirst = false
+        }
+        if !isFirst { writer.buffer.writeStaticString("\r\n") }
+    }
+
+    private static func writeWay(
+        _ way: Way,
+        of head: RequestHead,
+        authority: String,
+        to writer: inout HeadWriter
+    ) {
+        let earlier = way.isTrusted ? self.trustedAddresses(head.message) : nil
+        let scheme = (way.isTrusted ? self.trustedProtocol(head.message) : nil) ?? (way.isSecure ? "https" : "http")
+        let addresses = earlier.map { "\($0), \(way.peerText)" } ?? way.peerText
+        writer.writeLine("X-Forwarded-For", addresses)
+        writer.writeLine("X-Forwarded-Proto", scheme)
+        writer.writeLine("X-Forwarded-Host", authority)
+        writer.buffer.writeString(way.marker)
+        guard way.sendsForwarded else { return }
+        let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
+        let last = "host=\"\(authority)\";proto=\(scheme)"
+        let elements = nodes.enumerated().map {
+            $0.offset == nodes.count - 1 ? "for=\($0.element);\(last)" : "for=\($0.element)"
+        }
+        writer.writeLine("Forwarded", elements.joined(separator: ", "))
+    }
+
+    private static func write(_ requestID: RequestID, to writer: inout HeadWriter) {
+        writer.buffer.writeStaticString("X-Request-Id: ")
+        requestID.write(to: &writer.buffer)
+        writer.buffer.writeStaticString("\r\n")
+    }
+
+    /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.
+    ///
+    /// RFC 7239 §6.
+    private static func node(_ address: String) -> String {
+        guard IPAddress(address) != nil else { return "unknown" }
+        return address.contains(":") ? "\"[\(address)]\"" : address
+    }
+
+    /// The client IPs that trusted proxies report, read from the right up to the first that is not an IP.
+    ///
+    /// Proxies append, so entries further left are the client's own and untrusted; they are not passed on.
+    static func trustedAddresses(_ message: MessageHead) -> String? {
+        let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
+        let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
+        let nodes =
+            lines.isEmpty
+            ? ForwardedField.parameters("for", in: message) : listed.map { $0.trimmingOptionalSpace() }
+        var addresses: [String] = []
+        for node in nodes.reversed() {
+            guard addresses.count < self.maxAddresses, let address = self.address(of: node) else { break }
+            addresses.append(address)
+        }
+        return addresses.isEmpty ? nil : addresses.reversed().joined(separator: ", ")
+    }
+
+    private static let maxAddresses = 32
+
+    /// The IP of a node, which some proxies write with a port: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    private static func address(of node: String) -> String? {
+        guard IPAddress(node) == nil else { return node }
+        let bare: Substring
+        if node.hasPrefix("["), let end = node.firstIndex(of: "]") {
+            let port = node[node.index(after: end)...]
+            guard port.isEmpty || (port.hasPrefix(":") && self.isPort(port.dropFirst())) else { return nil }
+            bare = node[node.index(after: node.startIndex)..<end]
+            guard bare.contains(":") else { return nil }
+        } else {
+            guard let colon = node.firstIndex(of: ":"), self.isPort(node[node.index(after: colon)...]) else {
+                return nil
+            }
+            bare = node[..<colon]
+        }
+        return IPAddress(bare) == nil ? nil : String(bare)
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        (1...5).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    private static func trustedProtocol(_ message: MessageHead) -> String? {
+        let named = message.count(.xForwardedProto) == 1 ? message.value(.xForwardedProto) : nil
+        let isSilent = message.first(.xForwardedProto) == nil
+        guard let text = named ?? (isSilent ? ForwardedField.parameters("proto", in: message).last : nil) else {
+            return nil
+        }
+        return text == "https" || text == "http" ? text : nil
+    }
+
+    /// The id of a request: a trusted proxy's, if it has at most 128 visible characters that cannot break a log line.
+    package static func requestID(of head: RequestHead, way: Way, fresh: @autoclosure () -> RequestID) -> RequestID {
+        guard way.isTrusted, head.message.count(.xRequestID) == 1, let text = head.message.value(.xRequestID) else {
+            return fresh()
+        }
+        let plain = text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: ":") }
+        return (1...128).contains(text.utf8.count) && plain ? .given(text) : fresh()
+    }
+}
+
+/// The `Forwarded` field of a trusted proxy.
+///
+
+// MARK: Early hints, and the client behind proxies
+
+extension ForwardedHead {
+    /// The head of an app's early hints for the browser: its `Link` lines and nothing else; nil if it has none.
+    ///
+    /// RFC 8297 §2.
+    package static func earlyHints(
+        _ head: ResponseHead,
+        edits: LineEdits?,
+        into buffer: consuming ByteBuffer
+    ) -> ByteBuffer? {
+        let message = head.message
+        let options = message.connectionOptions()
+        guard !options.contains("link"), edits?.takesAway("link") != true else { return nil }
+        var writer = HeadWriter(into: buffer)
+        writer.writeStatusLine(103)
+        let empty = writer.buffer.readableBytes
+        writer.copyLines(of: message) { $0.name == .other && message.spells($0.nameRange, "link") }
+        guard writer.buffer.readableBytes > empty else { return nil }
+        return writer.finish()
+    }
+
+    /// The client IP as far as it is trusted: the last that trusted proxies report and that is not one of theirs.
+    ///
+    /// Entries that a client writes itself stand further left, so they are never reached.
+    package static func client(of head: RequestHead, way: Way, trusting proxies: [CIDRRange]) -> IPAddress? {
+        guard way.isTrusted, let listed = self.trustedAddresses(head.message) else { return way.peer }
+        let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
+        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first ?? way.peer
+    }
+}
+
+/// RFC 7239 §4.
+enum ForwardedField {
+    /// The values of one parameter, element by element, from the first element behind the last that is not plain or has none.
+    ///
+    /// Proxies append: elements before such an element are the client's own.
+    static func parameters(_ name: String, in message: MessageHead) -> [String] {
+        let lines = message.fields.filter { $0.name == .forwarded }.map { message.text($0.valueRange) }
+        guard !lines.isEmpty, lines.allSatisfy({ $0.utf8.count <= 4096 }) else { return [] }
+        var values: [String] = []
+        for element in lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false).reversed() {
+            var found: [String] = []
+            for pair in element.split(separator: ";") {
+                let sides = pair.trimmingOptionalSpace().split(separator: "=", omittingEmptySubsequences: false)
+                guard sides.count == 2, !sides[1].contains("\\"), self.isWhole(sides[1]) else {
+                    return values.reversed()
+                }
+                if sides[0].lowercased() == name { found.append(self.plain(String(sides[1]))) }
+            }
+            guard found.count == 1 else { break }
+            values += found
+        }
+        return values.reversed()
+    }
+
+    /// Whether a value is a token, or one quoted string from its first to its last character.
+    private static func isWhole(_ value: Substring) -> Bool {
+        let quotes = value.filter { $0 == "\"" }.count
+        return quotes == 0 || (quotes == 2 && value.count > 1 && value.first == "\"" && value.last == "\"")
+    }
+
+    /// A value without its quotes, and an address without brackets and port.
+    private static func plain(_ value: String) -> String {
+        let bare =
+            value.hasPrefix("\"") && value.hasSuffix("\"") && value.count > 1
+            ? String(value.dropFirst().dropLast()) : value
+        if bare.hasPrefix("["), let end = bare.firstIndex(of: "]") {
+            return String(bare[bare.index(after: bare.startIndex)..<end])
+        }
+        guard let colon = bare.firstIndex(of: ":"), bare.filter({ $0 == ":" }).count == 1 else { return bare }
+        return String(bare[..<colon])
+    }
+}

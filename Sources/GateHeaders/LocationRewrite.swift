@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GatePolicy
+internal import GateProxy
+internal import GateWire
+
+/// Maps URLs and cookies of an app from the app's own view of its URL to the URL that browsers use.
+///
+/// RFC 9110 §7.7 leaves this to gateways. What is not certain to be the app itself stays as it is.
+struct LocationRewrite: Sendable {
+    /// The longest value that is mapped, in bytes.
+    static let maxBytes = 8192
+
+    /// The origin under which browsers reach the app.
+    private let origin: String
+    private let host: String
+    /// The prefix that the app does not see; empty for none.
+    private let prefix: String
+    /// The authorities by which the app may know itself: its targets and `upstream_host`, in lower case.
+    private let authorities: Set<String>
+    /// The hosts of these, without ports.
+    private let upstreamHosts: Set<String>
+    /// The ports that the app's own host may be given with: none, the usual ones, its targets'.
+    private let ports: Set<Int>
+    /// Whether cookies may carry a path or a domain that only the app's side knows.
+    let mapsCookies: Bool
+
+    /// The mapping for an app; nil if its requests are not forwarded.
+    init?(_ app: AppSettings) {
+        guard let upstream = app.upstream else { return nil }
+        self.origin = "\(app.route.origin)"
+        self.host = app.route.origin.host
+        self.prefix = app.strippedPrefix
+        let targets = upstream.targets.compactMap(\.origin)
+        let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
+        self.authorities = Set(targets.map(\.authority) + named)
+        self.upstreamHosts = Set(targets.map(\.host) + named.map { String($0.prefix { $0 != ":" }) })
+        self.ports = Set([80, 443, app.route.origin.port] + targets.map(\.port))
+        self.mapsCookies = !self.prefix.isEmpty || app.traffic.upstreamHost != nil
+    }
+
+    /// `5; url=/page`, with the URL in quotes or not.
+    func refresh(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        let name = Array("url=".utf8)
+        guard bytes.count >= name.count,
+            let mark = (0...(bytes.count - name.count)).first(where: { start in
+                name.indices.allSatisfy { bytes[start + $0] | (name[$0] == UInt8(ascii: "=") ? 0 : 0x20) == name[$0] }
+            })
+        else { return nil }
+        var start = mark + name.count
+        var end = bytes.count
+        if start < end, bytes[start] == UInt8(ascii: "\"") || bytes[start] == UInt8(ascii: "'") {
+            end = bytes[(start + 1)...].firstIndex(of: bytes[start]) ?? end
+            start += 1
+        }
+        guard let mapped = self.location(String(decoding: bytes[start..<end], as: UTF8.self)) else { return nil }
+        return String(decoding: bytes[..<start] + Array(mapped.utf8) + bytes[end...], as: UTF8.self)
+    }
+
+    /// A URL as browsers need it; nil if it stays as it is.
+    func location(_ text: String) -> String? {
+        guard !text.hasPrefix("/") || text.hasPrefix("//") else {
+            let mapped = self.prefixed(text)
+            return mapped == text ? nil : mapped
+        }
+        let scheme = ["http://", "https://", "//"].first { text.lowercased().hasPrefix($0) }
+        guard let scheme else { return nil }
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let path = String(rest.dropFirst(authority.count))
+        guard self.isApp(authority, scheme) else { return nil }
+        let mapped = self.origin + (path.hasPrefix("/") ? self.prefixed(path) : self.prefix + path)
+        return mapped == text ? nil : mapped
+    }
+
+    /// Whether a URL with this authority leads to the app.
+    private func isApp(_ authority: Substring, _ scheme: String) -> Bool {
+        guard let sides = WebURL.split(authority: String(authority)), let host = Origin.normalHost(sides.host)
+        else {
+            return false
+        }
+        let usual = scheme == "https://" ? 443 : 80
+        let port = sides.port ?? usual
+        if host == self.host { return scheme == "//" ? sides.port == nil : self.ports.contains(port) }
+        return self.authorities.contains(sides.port == nil ? host : "\(host):\(port)")
+            || self.authorities.contains("\(host):\(port)")
+    }
+
+    /// A path below the prefix that the app does not see.
+    ///
+    /// One that is below it already comes from an app that knows its prefix, and one of the gateway's endpoints is meant so.
+    private func prefixed(_ path: String) -> String {
+        guard !self.prefix.isEmpty else { return path }
+        let end = path.prefix { $0 != "?" && $0 != "#" }
+        let isMeant = [self.prefix, "/oauth2"].contains { end == $0 || end.hasPrefix("\($0)/") }
+        return isMeant ? path : self.prefix + path
+    }
+
+    /// A cookie whose path and domain browsers can use; nil if it stays as it is.
+    ///
+    /// RFC 6265 §4.1.2. A cookie with the prefix `__Host-` has no domain and must keep `/` as its path.
+    func cookie(_ text: String) -> String? {
+        guard !text.lowercased().hasPrefix("__host-") else { return nil }
+        var isChanged = false
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false).enumerated().compactMap {
+            index,
+            part -> String? in
+            guard index > 0, let mapped = self.attribute(String(part)) else { return String(part) }
+            isChanged = true
+            return mapped.isEmpty ? nil : mapped
+        }
+        return isChanged ? parts.joined(separator: ";") : nil
+    }
+
+    /// An attribute that changes; empty for one that is left out, nil for one that stays.
+    private func attribute(_ part: String) -> String? {
+        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2 else { return nil }
+        let value = sides[1].trimmingOptionalSpace()
+        switch sides[0].trimmingOptionalSpace().lowercased() {
+        case "path":
+            guard value.hasPrefix("/") else { return nil }
+            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value)
+            return mapped == value ? nil : " Path=\(mapped)"
+        case "domain":
+            let domain = value.lowercased().drop { $0 == "." }
+            let isOfUpstream = self.upstreamHosts.contains { $0 == domain || $0.hasSuffix(".\(domain)") }
+            let isOfApp = self.host == domain || self.host.hasSuffix(".\(domain)")
+            return isOfUpstream && !isOfApp ? "" : nil
+        default:
+            return nil
+        }
+    }
+}

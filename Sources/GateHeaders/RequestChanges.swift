@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+internal import GatePolicy
+internal import GateProxy
+internal import GateWire
+
+/// How the head that an app gets differs from the one that was decided about; made once for a route.
+package struct RequestChanges: Sendable {
+    /// How many bytes at the front of the canonical path are left out: the route's own path, or nothing.
+    let prefixLength: Int
+    /// What the app sees as `Host`; nil for the host under which browsers reach it.
+    let host: String?
+    /// Whether header names with `_`, `.` and their like are forwarded.
+    let forwardsIrregular: Bool
+    /// What the app sees in `Origin`, `Referer` and `Destination` in place of its own origin; nil for what the client sent.
+    let origin: OriginRewrite?
+    /// Changes to the lines, `X-Forwarded-Prefix` included.
+    let edits: LineEdits?
+
+    /// The changes for an app; nil if there are none.
+    package init?(_ app: AppSettings) {
+        let prefix = app.strippedPrefix
+        self.prefixLength = prefix.utf8.count
+        self.host = app.traffic.upstreamHost
+        self.forwardsIrregular = app.traffic.strictness.irregularNames == .forward
+        self.origin = OriginRewrite(app)
+        self.edits = LineEdits(
+            app.traffic.requestHeaders,
+            adding: prefix.isEmpty ? nil : HeaderValue(name: "X-Forwarded-Prefix", value: prefix)
+        )
+        guard
+            self.prefixLength > 0 || self.host != nil || self.edits != nil || self.forwardsIrregular
+                || self.origin != nil
+        else { return nil }
+    }
+
+    /// Whether the app is to see the client's cookies.
+    var keepsCookies: Bool { self.edits.map { !$0.takesAway("cookie") } ?? true }
+}
+
+/// Puts the origin of an upstream where the browser sent that of the app.
+///
+/// Apps that compare `Origin` or `Referer` with `Host` to stop other sites see one and the same host then; that the request
+/// comes from the app's own pages has been decided before. So do WebDAV servers, which compare `Destination` with their own
+/// scheme, host and port.
+struct OriginRewrite: Sendable {
+    private let own: String
+    private let upstream: String
+
+    /// The rewriting that an app asks for; nil if there is none.
+    init?(_ app: AppSettings) {
+        guard app.traffic.strictness.upstreamOrigin == .rewrite, let host = app.traffic.upstreamHost,
+            let target = app.upstream?.targets.first
+        else { return nil }
+        self.own = "\(app.route.origin)"
+        self.upstream = "\(target.isSecure ? "https" : "http")://\(host)"
+    }
+
+    /// The name of a field that is rewritten; nil for all others.
+    static func name(_ field: FieldName) -> StaticString? {
+        switch field {
+        case .origin: "Origin"
+        case .referer: "Referer"
+        case .destination: "Destination"
+        default: nil
+        }
+    }
+
+    /// The value for the app; nil if it stays as it is.
+    func value(for text: String) -> String? {
+        guard text.hasPrefix(self.own) else { return nil }
+        let rest = text.utf8.dropFirst(self.own.utf8.count)
+        guard rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
+        return self.upstream + String(Substring(rest))
+    }
+}
+
+extension AppSettings {
+    /// What is removed from the front of the canonical path, without a slash at its end; empty for nothing.
+    package var strippedPrefix: String {
+        guard self.traffic.stripsPrefix else { return "" }
+        return self.route.path.hasSuffix("/") ? String(self.route.path.dropLast()) : self.route.path
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+internal import GateCore
+internal import GateWire
+internal import NIOCore
+
+/// How the head that a browser gets differs from the app's; made once for a route.
+package struct ResponseChanges: Sendable {
+    /// The caching headers of a response.
+    struct Storing {
+        /// Whether the app has set a caching header.
+        var isSettled = false
+        private(set) var isHTML = false
+
+        /// Takes note of the media type.
+        mutating func note(type field: FieldLine, of message: MessageHead) {
+            let html = "text/html"
+            let value = field.valueRange
+            guard value.count >= html.utf8.count else { return }
+            self.isHTML = message.spells(value.lowerBound..<(value.lowerBound + html.utf8.count), html)
+        }
+    }
+
+    /// Changes to the lines; nil for none.
+    package let edits: LineEdits?
+    /// Where redirects are mapped to; nil if they are passed on.
+    let locations: LocationRewrite?
+    /// Whether HTML without caching headers gets some, so that it is not shown after the session has ended.
+    private let protectsHTML: Bool
+
+    /// The changes for an app.
+    ///
+    /// - Parameters:
+    ///   - app: The app.
+    ///   - isProtected: Whether its responses are for signed-in users.
+    package init?(_ app: AppSettings, isProtected: Bool) {
+        self.edits = LineEdits(app.traffic.responseHeaders)
+        self.locations = app.traffic.mapsResponses ? LocationRewrite(app) : nil
+        self.protectsHTML = isProtected && app.traffic.caching == .protect
+        guard self.edits != nil || self.locations != nil || self.protectsHTML else { return nil }
+    }
+
+    /// Adds the lines that were left out because they change, and those that are missing.
+    func write(_ head: ResponseHead, _ storing: Storing, to writer: inout HeadWriter) {
+        if self.protectsHTML, storing.isHTML, !storing.isSettled, self.edits?.takesAway("cache-control") != true {
+            writer.buffer.writeStaticString("Cache-Control: private, no-cache\r\n")
+        }
+        guard self.locations != nil else { return }
+        for field in head.message.fields where self.edits?.takesAway(field, of: head.message) != true {
+            guard let value = self.value(of: field, in: head.message) else {
+                if self.movesCookie(field, in: head.message) { writer.copy(field.lineRange, of: head.message) }
+                continue
+            }
+            switch field.name {
+            case .location: writer.writeLine("Location", value)
+            case .contentLocation: writer.writeLine("Content-Location", value)
+            case .refresh: writer.writeLine("Refresh", value)
+            default: writer.writeLine("Set-Cookie", value)
+            }
+        }
+    }
+
+    /// Whether a line is a cookie of the app where cookies are mapped: all of them are written in their order then, because
+    /// of two with the same name the last one counts.
+    private func movesCookie(_ field: FieldLine, in message: MessageHead) -> Bool {
+        field.name == .setCookie && self.locations?.mapsCookies == true && !ForwardedHead.isOurs(field, of: message)
+    }
+
+    /// The mapped value of a line that changes; nil for one that is copied as it is.
+    func value(of field: FieldLine, in message: MessageHead) -> String? {
+        guard let locations, field.valueRange.count <= LocationRewrite.maxBytes else { return nil }
+        switch field.name {
+        case .location, .contentLocation:
+            return message.validText(field.valueRange).flatMap { locations.location($0) }
+        case .refresh:
+            return message.validText(field.valueRange).flatMap { locations.refresh($0) }
+        case .setCookie where self.movesCookie(field, in: message):
+            return message.validText(field.valueRange).flatMap { locations.cookie($0) }
+        default: return nil
+        }
+    }
+}

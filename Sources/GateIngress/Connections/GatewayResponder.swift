@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateNet
+internal import GatePolicy
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+internal import NIOCore
+
+/// Carries out the ``RequestPath``'s verdict on each request of one client connection or stream; confined to its event loop.
+final class GatewayResponder: Responder {
+    private let loop: LoopState
+    private let peer: IPAddress?
+    private let peerText: String
+    private let tls: NegotiatedTLS?
+
+    /// Where the response goes; nil while no request is in progress.
+    private var connection: (any DownstreamExchange)?
+    private var request: RequestHead?
+    private var runtime: RuntimeConfiguration
+    private var way: ForwardedHead.Way
+    private var givenID: RequestID?
+    /// Counts the requests, so that a late result is not taken for that of a later request.
+    private var turn = 0
+    private var task: Task<Void, Never>?
+    private var began = NIODeadline.now()
+
+    /// What goes to the app and back; nil unless a request is being forwarded.
+    private var exchange: UpstreamExchange?
+    /// Body bytes that arrived before they could be passed on.
+    private var held: [ByteBuffer] = []
+    private var heldBytes = 0
+    private var isRequestComplete = false
+    private var isOwnEndpoint = false
+
+    init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
+        self.loop = loop
+        self.peer = peer
+        self.peerText = peerText
+        self.tls = tls
+        self.runtime = loop.runtime
+        self.way = ForwardedHead.Way(
+            peer: peer,
+            peerText: peerText,
+            isSecure: tls != nil,
+            isTrusted: false,
+            marker: loop.runtime.loopMarker.line
+        )
+    }
+}
+
+// MARK: Requests
+
+extension GatewayResponder {
+    func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
+        self.connection = connection
+        self.request = request
+        self.turn += 1
+        self.isRequestComplete = false
+        self.givenID = nil
+        self.began = connection.arrived
+        self.loop.advance(to: connection.arrived)
+        self.loop.inFlight += 1
+        self.takeRuntime()
+        if request.hasIrregularNames { self.runtime.metrics.irregularNames() }
+        guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
+        self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
+    }
+
+    /// Rejects a request because too many are in flight or because of the overload stage.
+    private func refuseForLoad() {
+        let failure =
+            self.loop.stage.refusesRequests
+            ? Failure(.gatewayOverloaded, "memory or file descriptors are nearly used up")
+            : Failure(
+                .gatewayTooManyRequests,
+                "\(self.runtime.limits.requests) requests are in flight"
+            )
+        self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+    }
+
+    /// The configuration in force at the start of a request holds until its end.
+    private func takeRuntime() {
+        guard self.runtime !== self.loop.runtime || self.turn == 1 else { return }
+        self.runtime = self.loop.runtime
+        let isTrusted = self.peer.map { peer in self.runtime.trustedProxies.contains { $0.contains(peer) } } ?? false
+        self.way = ForwardedHead.Way(
+            peer: self.peer,
+            peerText: self.peerText,
+            isSecure: self.tls != nil,
+            isTrusted: isTrusted,
+            marker: self.runtime.loopMarker.line
+        )
+    }
+
+    private func carryOut(_ verdict: Verdict) {
+        guard let request, let connection else { return }
+        switch verdict {
+        case .answered where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
+            self.refuseWebSocket()
+        case .refused(let failure): self.refuse(failure, request)
+        case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
+        case .answered(let status): self.answer(Response(status))
+        case .signInNeeded(let route): self.invite(request, to: route)
+        case .needsSession(let ticket):
+            self.holdBody()
+            self.lookUp(ticket)
+        case .ownEndpoint:
+            self.isOwnEndpoint = true
+            if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
+            if self.isRequestComplete { self.answerOwnEndpoint() }
+        case .forwarded(let route, let identity):
+            // For an extended CONNECT every 2xx means that a tunnel is open, RFC 8441 §5.
+            guard !request.isExtendedConnect || (route.webSocket != nil && route.directResponse == nil) else {
+                return self.refuseWebSocket(at: route.name)
+            }
+            guard !self.answersDirectly(request, on: route, isOpen: identity == nil) else { return }
+            if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
+            self.forward(to: route, identity: identity)
+        }
+    }
+
+    /// The app takes other methods, which the response lists.
+    ///
+    /// RFC 9110 §15.5.6.
+    private func refuseMethod(of request: RequestHead, on route: RuntimeRoute) {
+        let failure = Failure(
+            .routeMethod,
+            "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
+        )
+        var answer = self.runtime.rendering.answer(to: failure, for: ClientKind(request))
+        answer.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
+        self.answer(answer)
+    }
+
+    private func holdBody() {
+        guard let request, request.framing != .none || request.isExtendedConnect, !self.isRequestComplete else {
+            return
+        }
+        self.connection?.pauseReading()
+    }
+
+    func receive(_ body: ByteBuffer) {
+        if let exchange {
+            exchange.send(body)
+            return
+        }
+        guard self.connection != nil else { return }
+        self.heldBytes += body.readableBytes
+        guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
+            let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
+            self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+            return
+        }
+        self.held.append(body)
+    }
+
+    func finishRequest() {
+        self.isRequestComplete = true
+        if let exchange {
+            exchange.finishRequest()
+        } else if self.isOwnEndpoint {
+            self.answerOwnEndpoint()
+        }
+    }
+
+    func cancel() {
+        self.exchange?.cancel()
+        self.finish(status: 499)
+    }
+
+    func tunnelEnded() {
+        // A client that ends its side before there is a tunnel wants none.
+        guard let exchange else {
+            self.connection?.cut()
+            return
+        }
+        exchange.tunnelInputEnded()
+    }
+
+    func downstreamWritabilityChanged(isWritable: Bool) {
+        guard isWritable else { return }
+        self.exchange?.downstreamDrained()
+    }
+
+    func answer(to refusal: WireRejection) -> Response {
+        self.runtime.metrics.rejected(refusal.reason.code)
+        return self.runtime.rendering.answer(to: refusal, for: ClientKind(wantsPage: refusal.wantsPage))
+    }
+
+    /// Sends a response of the gateway and ends the request.
+    private func answer(_ answer: Response) {
+        guard let connection else { return }
+        var answer = answer
+        if answer.head.status.code >= 300, let request, self.isCall(request) { answer = GRPC.answer(for: answer) }
+        if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
+            answer.head.headerFields[.strictTransportSecurity] = hsts
+        }
+        answer.head.headerFields[.requestID] = self.requestID.text
+        self.finish(status: answer.head.status.code)
+        connection.respond(answer)
+    }
+
+    /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
+    private func isCall(_ request: RequestHead) -> Bool {
+        GRPC.isCall(request)
+            && RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)?.speaksHTTP2 == true
+    }
+
+    private var visitor: ClientKind { self.request.map { ClientKind($0) } ?? ClientKind(wantsPage: false) }
+
+    /// The request is over, whatever became of it.
+    private func finish(status: Int) {
+        guard self.connection != nil else { return }
+        let spent = (NIODeadline.now() - self.began).nanoseconds
+        if let exchange, !exchange.hasSwitched { exchange.route.metrics.answered(status, nanoseconds: spent) }
+        self.task?.cancel()
+        self.task = nil
+        self.exchange = nil
+        self.request = nil
+        self.connection = nil
+        self.isOwnEndpoint = false
+        self.heldBytes = 0
+        if !self.held.isEmpty { self.held.removeAll() }
+        self.turn += 1
+        self.loop.inFlight -= 1
+    }
+}
+
+// MARK: Forwarding
+
+extension GatewayResponder {
+    private func forward(to route: RuntimeRoute, identity: ByteBuffer?) {
+        guard let request, let connection else { return }
+        var opening: PendingTunnel?
+        if route.webSocket != nil {
+            switch self.webSocketWish(of: request, on: route, isProtected: identity != nil) {
+            case .none: break
+            case .opening(let wish): opening = wish
+            case .refused(let answer): return self.answer(answer)
+            }
+        } else if WebSocketHandshake.isRequested(by: request) {
+            self.runtime.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
+        }
+        self.way.sendsForwarded = route.sendsForwarded
+        let exchange = UpstreamExchange(
+            delegate: self,
+            loop: self.loop,
+            connection: connection,
+            request: request,
+            route: route,
+            identity: identity,
+            opening: opening
+        )
+        self.exchange = exchange
+        for body in self.held {
+            exchange.send(body)
+        }
+        self.held.removeAll()
+        if self.isRequestComplete { exchange.finishRequest() }
+        connection.resumeReading()
+        exchange.begin()
+    }
+}
+
+// MARK: Responses without the app
+
+extension GatewayResponder {
+    /// Responds to a request that is not forwarded, because of the route's direct response or because its body is too long.
+    ///
+    /// - Returns: Whether it responded.
+    private func answersDirectly(_ request: RequestHead, on route: RuntimeRoute, isOpen: Bool) -> Bool {
+        if let direct = route.directResponse {
+            let answer = direct.answer(to: request, isOpen: isOpen)
+            self.answer(answer, on: route)
+            return true
+        }
+        guard case .length(let length) = request.framing, length > route.maxBody else { return false }
+        self.answer(self.runtime.rendering.answer(to: route.bodyTooLarge, for: self.visitor), on: route)
+        return true
+    }
+
+    /// Sends a response of the gateway that counts as one of the route.
+    private func answer(_ answer: Response, on route: RuntimeRoute) {
+        let spent = (NIODeadline.now() - self.began).nanoseconds
+        route.metrics.answered(answer.head.status.code, nanoseconds: spent)
+        self.answer(answer)
+    }
+}
+
+extension GatewayResponder {
+    /// Rejects a request.
+    private func refuse(_ failure: Failure, _ request: RequestHead) {
+        let visitor = ClientKind(request)
+        var context = PageContext()
+        if visitor.wantsPage {
+            context.isOurHost = self.runtime.serves(request.authority.host)
+            if failure.kind == .forbidden { self.complete(&context, for: request) }
+        }
+        self.answer(self.runtime.rendering.answer(to: failure, for: visitor, context: context))
+    }
+
+    /// Adds who is signed in and what the request was for.
+    private func complete(_ context: inout PageContext, for request: RequestHead) {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        if let session = path.liveSession(of: request) { context.user = self.runtime.user(of: session) }
+        guard let route = path.route(of: request) else { return }
+        context.app = route.name
+        let client = ForwardedHead.client(of: request, way: self.way, trusting: self.runtime.trustedProxies)
+        let back = self.runtime.returnPath(of: request, on: route, client: client)
+        context.place = PageContext.Place(origin: route.route.origin, path: back)
+    }
+
+    /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
+    private func invite(_ request: RequestHead, to route: RuntimeRoute) {
+        let (way, proxies) = (self.way, self.runtime.trustedProxies)
+        self.answer(
+            SignInRedirect(runtime: self.runtime).answer(
+                for: request,
+                route: route,
+                client: ForwardedHead.client(of: request, way: way, trusting: proxies)
+            )
+        )
+    }
+}
+
+// MARK: Work that outlasts a turn of the event loop: the session store, the endpoints
+
+extension GatewayResponder {
+    /// How many requests of one loop may wait for the store.
+    private static let maxLookUps = 2000
+    /// How many may wait at endpoints, mostly for a provider; fewer, so that a provider that hangs does not affect users
+    /// who are signed in.
+    private static let maxEndpointRequests = 1000
+
+    /// Runs something that takes time, then goes on with its result on this loop, unless the client has gone.
+    private func wait<Value: Sendable>(
+        counting count: ReferenceWritableKeyPath<LoopState, Int>,
+        upTo limit: Int,
+        for work: @escaping @Sendable () async -> Value,
+        then next: @escaping (GatewayResponder, Value) -> Void
+    ) {
+        guard self.loop[keyPath: count] < limit else {
+            let failure = Failure(.gatewayTooManyWaiting, "\(limit) requests are waiting")
+            self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+            return
+        }
+        let turn = self.turn
+        let loop = self.loop.loop
+        self.loop[keyPath: count] += 1
+        let bound = NIOLoopBound((responder: self, count: count, next: next), eventLoop: loop)
+        self.task = Task(executorPreference: self.loop.executor) {
+            let value = await work()
+            loop.execute {
+                let (responder, count, next) = bound.value
+                responder.loop[keyPath: count] -= 1
+                guard responder.turn == turn else { return }
+                next(responder, value)
+                responder.connection?.flush()
+            }
+        }
+    }
+
+    private func lookUp(_ ticket: Ticket) {
+        guard let host = self.request?.authority.host else { return }
+        let manager = self.runtime.sessions
+        let now = self.loop.clock.now
+        self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
+            do throws(Failure) {
+                return Result<Session?, Failure>.success(try await manager.session(for: ticket, host: host, now: now))
+            } catch {
+                return .failure(error)
+            }
+        } then: { responder, result in
+            responder.resume(ticket, result)
+        }
+    }
+
+    /// The store has responded: the request path runs again with the result.
+    private func resume(_ ticket: Ticket, _ result: Result<Session?, Failure>) {
+        guard let request else { return }
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        switch result {
+        case .failure(let failure):
+            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)))
+        case .success(let session):
+            if let session { self.loop.remember(session, of: ticket, in: self.runtime.sessions) }
+            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
+        }
+    }
+
+    private func answerOwnEndpoint() {
+        guard let request else { return }
+        let body = self.held.flatMap { Array($0.readableBytesView) }
+        let own = EndpointRequest(request, body: body, way: self.way, runtime: self.runtime, now: self.loop.clock.now)
+        let loop = self.loop.loop
+        let bound = NIOLoopBound((state: self.loop, sessions: self.runtime.sessions), eventLoop: loop)
+        // Most browsers come back at once and on the same connection: the new session need not be read from the store.
+        let endpoints = Endpoints(runtime: self.runtime) { issued in
+            loop.execute { bound.value.state.remember(issued.session, of: issued.ticket, in: bound.value.sessions) }
+        }
+        let limit = endpoints.isImmediate(own) ? Int.max : GatewayResponder.maxEndpointRequests
+        self.wait(counting: \.ownRequests, upTo: limit) {
+            await endpoints.answer(to: own)
+        } then: { responder, answer in
+            responder.answer(answer)
+        }
+    }
+}
+
+// MARK: WebSockets
+
+extension GatewayResponder {
+    /// How many tunnels one session may have on an event loop: each takes a connection to the app.
+    private static let maxTunnelsPerSession = 64
+
+    /// What a request that may enter asks for.
+    private func webSocketWish(of request: RequestHead, on route: RuntimeRoute, isProtected: Bool) -> WebSocketUpgrade {
+        guard let rule = route.webSocket, WebSocketHandshake.isRequested(by: request) else { return .none }
+        // The bytes after a handshake are not a request.
+        self.connection?.closeAfterResponse()
+        let offer: WebSocketHandshake
+        do throws(WebSocketHandshake.Rejection) {
+            offer = try WebSocketHandshake(of: request)
+        } catch {
+            return .refused(self.refusal(error))
+        }
+        guard rule.admits(request) else {
+            let origin = request.message.value(.origin) ?? "no origin"
+            return .refused(self.refusal(.requestCrossSiteWebSocket, "opened by \(origin)"))
+        }
+        let session = isProtected ? RequestPath(runtime: self.runtime, loop: self.loop).liveSession(of: request) : nil
+        if let session, self.loop.tunnels.count(of: session.familyKey) >= GatewayResponder.maxTunnelsPerSession {
+            let detail = "the session has \(GatewayResponder.maxTunnelsPerSession) open"
+            return .refused(self.refusal(.requestTooManyWebSockets, detail))
+        }
+        let authorization = TunnelAuthorization(
+            request: request,
+            route: route,
+            tls: self.tls,
+            session: session,
+            loop: self.loop
+        )
+        return .opening(PendingTunnel(offer, authorization))
+    }
+
+    private func refusal(_ fault: WebSocketHandshake.Rejection) -> Response {
+        switch fault {
+        case .malformed(let why):
+            return self.refusal(.requestWebSocket, why)
+        case .version:
+            var answer = self.refusal(.requestWebSocketVersion, "the version is not 13")
+            answer.head.headerFields[.secWebSocketVersion] = "13"
+            // RFC 9110 §15.5.22.
+            answer.head.headerFields[.upgrade] = "websocket"
+            answer.head.headerFields[.connection] = "upgrade"
+            return answer
+        }
+    }
+
+    /// Neither endpoints nor apps without 'websocket' accept WebSockets.
+    private func refuseWebSocket(at place: String = "the gateway itself") {
+        self.answer(self.refusal(.requestNoWebSocket, "\(place) accepts no WebSockets"))
+    }
+
+    private func refusal(_ reason: Failure.Reason, _ detail: String) -> Response {
+        self.runtime.rendering.answer(to: Failure(reason, detail), for: self.visitor)
+    }
+}
+
+// MARK: What an exchange asks for
+
+extension GatewayResponder: UpstreamExchangeDelegate {
+    /// The id of the request: a trusted proxy's, or a new one, made when it is first needed.
+    var requestID: RequestID {
+        if let givenID { return givenID }
+        let loop = self.loop
+        let id =
+            self.request.map { ForwardedHead.requestID(of: $0, way: self.way, fresh: loop.freshRequestID()) }
+            ?? loop.freshRequestID()
+        self.givenID = id
+        return id
+    }
+
+    /// The session that a request brings, as a number; 0 if it brings none.
+    ///
+    /// Asked for only where an app's targets are chosen by session.
+    func sessionKey(for exchange: UpstreamExchange) -> UInt64 {
+        RequestPath(runtime: self.runtime, loop: self.loop).sessionKey(of: exchange.request)
+    }
+
+    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
+    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        guard
+            case .forwarded(let again, .some(let identity)) = path.verdict(
+                for: exchange.request,
+                over: self.tls,
+                lookup: .done,
+                isRetry: true
+            ), again === exchange.route
+        else { return nil }
+        return identity
+    }
+
+    /// The head for the app; a second try gets a new one.
+    func upstreamHead(
+        for exchange: UpstreamExchange,
+        identity: ByteBuffer?,
+        endsConnection: Bool
+    ) -> ByteBuffer {
+        let (request, route) = (exchange.request, exchange.route)
+        let room = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
+        return ForwardedHead.request(
+            request,
+            authority: route.authority,
+            way: &self.way,
+            identity: identity,
+            changes: route.requestChanges,
+            requestID: self.requestID,
+            endsConnection: endsConnection,
+            into: self.loop.memory.take(capacity: room)
+        )
+    }
+
+    func exchangeOpenedTunnel(_ exchange: UpstreamExchange) {
+        exchange.route.metrics.answered(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
+    }
+
+    func exchangeFinished(_ exchange: UpstreamExchange, status: Int) {
+        self.finish(status: status)
+    }
+
+    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
+        self.answer(self.runtime.rendering.answer(to: failure, for: self.visitor))
+    }
+
+    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
+        self.runtime.log.upstreamFailed(failure, app: exchange.route.name, requestID: self.requestID.text)
+    }
+}
+
+/// Whether a request asks for a WebSocket.
+private enum WebSocketUpgrade {
+    /// It does not, or the app accepts none, and it is forwarded as any other.
+    case none
+    case opening(PendingTunnel)
+    case refused(Response)
+}

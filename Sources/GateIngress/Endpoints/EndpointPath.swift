@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateWire
+
+/// The endpoints, by the name after `/oauth2/`.
+enum EndpointPath: String, CaseIterable {
+    /// The page that offers the accepted providers.
+    case signIn = "sign_in"
+    /// Begins a sign-in; a provider's name follows.
+    case start
+    /// Ends a sign-in; a provider's name follows.
+    case callback
+    /// Ends the session.
+    case signOut = "sign_out"
+    /// The profile of the signed-in user.
+    case userinfo
+    /// The apps that the user may open.
+    case apps
+    /// Transfers a session from the gateway's host to an app's host.
+    case handover
+    /// Redirects to a URL that was too long for a sign-in.
+    case resume = "return"
+    /// The keys that verify assertions.
+    case keys = "jwks.json"
+    /// The style sheet of our pages.
+    case style = "style.css"
+    /// The icon of our pages.
+    case icon = "icon.svg"
+
+    /// The methods it takes.
+    var methods: [RequestMethod] {
+        switch self {
+        case .signIn, .userinfo, .apps, .keys, .style, .icon: [.get, .head]
+        case .start: [.get]
+        case .signOut: [.get, .head, .post]
+        case .callback: [.get, .post]
+        case .handover, .resume: [.get]
+        }
+    }
+
+    /// Whether the response needs no provider and no store, so that it does not count as waiting.
+    var isImmediate: Bool {
+        switch self {
+        case .signIn, .resume, .keys, .style, .icon: true
+        case .start, .callback, .signOut, .userinfo, .apps, .handover: false
+        }
+    }
+
+    /// Whether a provider's name may follow.
+    var takesProvider: Bool { self == .start || self == .callback }
+}

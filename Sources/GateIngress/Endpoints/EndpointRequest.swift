@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHeaders
+internal import GateSessions
+internal import GateWire
+
+/// A request for an endpoint, with its complete body.
+struct EndpointRequest: Sendable {
+    /// The largest body that an endpoint accepts, in bytes.
+    static let maxBody = 16 * 1024
+
+    let method: RequestMethod
+    /// The canonical path.
+    let path: String
+    /// The query; nil if it is not a form.
+    let query: Form?
+    /// The body as a form; nil if it is not one.
+    let form: Form?
+    /// The origin that was asked: the gate's or an app's.
+    let origin: Origin
+    let cookies: CookieHeader
+    let visitor: ClientKind
+    let now: Instant
+    /// The IP of the client, as far as it is trusted.
+    let client: IPAddress?
+    /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
+    /// script's request, not a prefetch. https://www.w3.org/TR/fetch-metadata/
+    let isNavigation: Bool
+    /// The ticket in the one well-formed session cookie of ours, or nil.
+    let ticket: Ticket?
+    private let fetchSite: String?
+    private let fromOrigin: String?
+
+    init(_ request: RequestHead, body: [UInt8], way: ForwardedHead.Way, runtime: RuntimeConfiguration, now: Instant) {
+        self.method = request.method
+        self.path = request.path.text(in: request.message)
+        self.query = Form(encoded: request.queryText ?? "")
+        let isForm = EndpointRequest.value("content-type", of: request)?.lowercased()
+            .hasPrefix("application/x-www-form-urlencoded")
+        self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
+        self.origin = runtime.origin(of: request.authority.host) ?? runtime.publicOrigin
+        self.cookies = CookieHeader(
+            request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
+        )
+        self.visitor = ClientKind(request)
+        self.now = now
+        self.client = ForwardedHead.client(of: request, way: way, trusting: runtime.trustedProxies)
+        let destination = EndpointRequest.value("sec-fetch-dest", of: request)
+        let purpose = EndpointRequest.value("sec-purpose", of: request)
+        let mode = request.message.value(.secFetchMode)
+        self.isNavigation =
+            mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
+            && purpose?.contains("prefetch") != true
+        var ticket: Ticket?
+        if case .value(let text) = self.cookies.lookup(GatewayCookie.session(at: self.origin).name) {
+            ticket = runtime.sessions.ticket(text, host: self.origin.host)
+        }
+        self.ticket = ticket
+        self.fetchSite = request.message.value(.secFetchSite)
+        self.fromOrigin = request.message.value(.origin)
+    }
+
+    private static func value(_ name: String, of request: RequestHead) -> String? {
+        request.message.fields.first { request.message.spells($0.nameRange, name) }.map {
+            request.message.text($0.valueRange)
+        }
+    }
+
+    /// Whether a page of the gateway sent it, as far as the browser reports.
+    var comesFromOurPages: Bool {
+        switch self.fetchSite {
+        case "same-origin", "none": return true
+        case nil where self.fromOrigin == nil: return true
+        default: return self.fromOrigin == "\(self.origin)"
+        }
+    }
+
+    /// What the provider sent through the browser: the posted form, or the query.
+    var callbackAnswer: Form? { self.method == .post ? self.form : self.query }
+
+    /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
+    var returnPath: ReturnPath { self.statedPath ?? .root }
+
+    /// The place on this site that `rd` names; nil if it names none.
+    var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
+
+    /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
+    var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
+}

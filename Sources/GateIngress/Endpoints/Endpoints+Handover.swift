@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+
+extension Endpoints {
+    /// Both sides of a session transfer: the gateway's host issues a code, the app's host redeems it.
+    func handover(_ request: EndpointRequest) async throws(Failure) -> Response {
+        if self.isAtGate(request), let text = request.query?["request"] {
+            return try await self.answerHandover(text, request)
+        }
+        if !self.isAtGate(request), let text = request.query?["code"] {
+            return try await self.takeHandover(text, request)
+        }
+        throw Failure(.sessionTransferParameters, "neither a request nor a code")
+    }
+
+    /// On the gateway's host: a browser with a session gets a code for the app's host, every other signs in first.
+    private func answerHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
+            self.runtime.origin(of: wanted.origin.host) == wanted.origin
+        else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
+        let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
+        guard !request.wantsOtherAccount, let ticket = request.ticket,
+            let session = try await self.session(of: request),
+            self.runtime.accepted(by: route).contains(where: { $0.id == session.provider })
+        else {
+            let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
+            let address = SignInRedirect(runtime: self.runtime).signInAddress(
+                here,
+                route: route,
+                otherAccount: request.wantsOtherAccount
+            )
+            return Rendering.redirect(to: address)
+        }
+        try self.runtime.transfers.admit(session.familyKey)
+        let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.runtime.random, now: request.now)
+        let query = Form([Form.Field("code", code.sealed(by: self.runtime.sealer))]).encoded
+        return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
+    }
+
+    /// On the app's host: the code is redeemed once, by the browser that asked, and becomes a session of this host.
+    private func takeHandover(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let code = SessionTransferCode(sealed: text, by: self.runtime.sealer, now: request.now) else {
+            throw Failure(.sessionTransferCode, "the code is not ours or too old")
+        }
+        let cookie = GatewayCookie.sessionTransfer(code.tag, at: request.origin)
+        var value: ArraySlice<UInt8>?
+        if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
+        let issued = try await self.runtime.sessions.redeem(
+            code,
+            at: request.origin,
+            cookie: value,
+            gatewayHost: self.runtime.publicOrigin.host,
+            now: request.now
+        )
+        guard let issued else {
+            return SignInRedirect(runtime: self.runtime).redirect(
+                to: code.path,
+                on: request.origin,
+                route: nil,
+                cookies: request.cookies
+            )
+        }
+        self.begun(issued)
+        var answer = Rendering.redirect(to: "\(request.origin)\(code.path)")
+        answer.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
+        if let cookie { answer.addCookie(cookie.deletion) }
+        return answer
+    }
+}

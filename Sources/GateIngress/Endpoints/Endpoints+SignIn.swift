@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateOpenID
+internal import GateOperations
+internal import GatePolicy
+internal import GateProviders
+internal import GateSessions
+
+extension Endpoints {
+    /// The page that offers the accepted providers; with a single one it goes straight there.
+    func signIn(_ request: EndpointRequest) -> Response {
+        let path = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let otherAccount = request.wantsOtherAccount
+        guard self.isAtGate(request) else {
+            return SignInRedirect(runtime: self.runtime).redirect(
+                to: path,
+                on: request.origin,
+                route: nil,
+                cookies: request.cookies,
+                otherAccount: otherAccount
+            )
+        }
+        let destination = self.destination(of: path, now: request.now)
+        let accepted = self.runtime.accepted(by: destination)
+        let buttons = self.buttons(for: accepted, returningTo: path, otherAccount: otherAccount)
+        if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
+        return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
+    }
+
+    private func buttons(
+        for providers: [RuntimeProvider],
+        returningTo path: ReturnPath,
+        otherAccount: Bool = false
+    ) -> [PageButton] {
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
+        return providers.map { provider in
+            PageButton(
+                address: "\(self.runtime.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
+                text: provider.buttonText
+            )
+        }
+    }
+
+    /// The other providers to sign in with, if the provider has failed; none otherwise.
+    func otherWays(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
+        let parts = request.path.split(separator: "/").map(String.init)
+        let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
+        guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
+        let attempt =
+            parts[1] == EndpointPath.callback.rawValue
+            ? request.callbackAnswer.flatMap { self.attempt(named: $0, in: request) } : nil
+        let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
+        let path = attempt?.returnPath ?? asked
+        let accepted = self.runtime.accepted(by: self.destination(of: path, now: request.now))
+        return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
+    }
+
+    /// Begins an attempt with a provider and sends the browser there.
+    func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
+        guard !id.isEmpty, self.isAtGate(request) else { return self.signIn(request) }
+        guard let provider = self.runtime.provider(id) else {
+            throw Failure(.providerNone, "no provider has this name")
+        }
+        guard request.isNavigation else {
+            throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
+        }
+        try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
+        try self.runtime.signIns.enter(within: self.runtime.limits.signIns)
+        defer { self.runtime.signIns.leave() }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
+        do throws(Failure) {
+            try await provider.reach.admit(provider.relyingParty)
+        } catch {
+            self.runtime.metrics.signIn(provider: id, result: error.code)
+            throw error
+        }
+        let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
+        // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
+        let (location, attempt) = try await provider.relyingParty.authorization(
+            returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
+            replacedTicket: isCrossSite ? request.ticket?.text : nil,
+            offersOtherAccounts: request.wantsOtherAccount
+        )
+        // Seldom has to wait, so seldom has a task that outlives this request.
+        Task.immediate { await provider.reach.warm(provider.relyingParty) }
+        guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
+            throw Failure(.openIDAttemptID, "an attempt without a proper id")
+        }
+        var answer = Rendering.redirect(to: location)
+        for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
+            answer.addCookie(old.deletion)
+        }
+        answer.addCookie(cookie.setting(self.runtime.attempts.seal(attempt, cookie: cookie.name)))
+        return answer
+    }
+
+    /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
+    func callback(_ request: EndpointRequest, provider id: String, answer: Form?) async throws(Failure) -> Response {
+        guard let provider = self.runtime.provider(id), self.isAtGate(request) else {
+            throw Failure(.providerNone, "a callback for an unknown provider")
+        }
+        guard let answer else { throw Failure(.openIDCallback, "the callback is not a form") }
+        guard let attempt = self.attempt(named: answer, in: request) else {
+            return try await self.withoutAttempt(request, to: .root)
+        }
+        guard provider.waiting.acquire() else { throw provider.busy }
+        defer { provider.waiting.release() }
+        let signIn: GateOpenID.SignIn
+        do throws(Failure) {
+            signIn = try await provider.relyingParty.signIn(
+                callback: answer,
+                attempt: attempt,
+                looksUpGroups: self.runtime.needsGroups(of: id)
+            )
+        } catch {
+            switch error.reason {
+            case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
+            case .openIDAttemptExpired:
+                if try await self.session(of: request) != nil {
+                    return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
+                }
+            default: break
+            }
+            self.runtime.metrics.signIn(provider: id, result: error.code)
+            throw error
+        }
+        return try await self.enter(signIn, attempt: attempt, request: request)
+    }
+
+    private func enter(
+        _ signIn: GateOpenID.SignIn,
+        attempt: Attempt,
+        request: EndpointRequest
+    ) async throws(Failure) -> Response {
+        var profile = signIn.profile
+        self.runtime.keepGroups(of: &profile)
+        let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
+        let spent = Failure(.openIDAttemptSpent, "this callback was used before")
+        let destination = self.destination(of: attempt.returnPath, now: request.now)
+        if let destination, case .denied(let refusal) = destination.route.decision(for: profile) {
+            guard try await self.runtime.sessions.spend(once) else { throw spent }
+            let failure = refusal.failure(of: profile, app: destination.name)
+            self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
+            var context = PageContext()
+            context.user = self.runtime.user(of: profile, isSignedIn: false)
+            context.app = destination.name
+            context.provider = profile.provider
+            context.place = PageContext.Place(origin: self.runtime.publicOrigin, path: attempt.returnPath)
+            return self.runtime.rendering.answer(to: failure, for: request.visitor, context: context)
+        }
+        var known = GateSessions.SignIn(profile: profile)
+        known.idToken = signIn.idToken.map { Secret(text: $0) }
+        known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
+        let host = self.runtime.publicOrigin.host
+        guard
+            let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
+        else { throw spent }
+        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
+        if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
+        self.begun(issued)
+        self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
+        self.runtime.log.signedIn(profile, session: issued.session.id)
+        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(attempt.returnPath)")
+        answer.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
+        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { answer.addCookie(cookie.deletion) }
+        return answer
+    }
+
+    /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
+    private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
+        guard try await self.session(of: request) == nil else {
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(path)")
+        }
+        throw Failure(.openIDAttemptLost, "no attempt of this browser belongs to the callback")
+    }
+
+    /// The attempt that the callback's `state` names, if this browser holds it.
+    func attempt(named answer: Form, in request: EndpointRequest) -> Attempt? {
+        guard let state = answer["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id) else {
+            return nil
+        }
+        guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
+        let text = String(decoding: value, as: UTF8.self)
+        return self.runtime.attempts.open(text, cookie: cookie.name)
+    }
+
+    /// The cookie of an attempt, named after the first bytes of its id.
+    private func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
+        guard let bytes = Base64URL.decode(attempt) else { return nil }
+        let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return GatewayCookie.attempt(tag, at: self.runtime.publicOrigin, isCrossSite: isCrossSite)
+    }
+}

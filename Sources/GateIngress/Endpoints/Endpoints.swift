@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAssertion
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// The endpoints, all below `/oauth2`.
+struct Endpoints: Sendable {
+    let runtime: RuntimeConfiguration
+    /// Called with each new session, before the browser gets its response.
+    var begun: @Sendable (IssuedSession) -> Void = { _ in }
+
+    /// The response to a request for one of them.
+    func answer(to request: EndpointRequest) async -> Response {
+        do throws(Failure) {
+            return try await self.route(request)
+        } catch {
+            var context = request.visitor.wantsPage ? self.context(of: request, after: error) : PageContext()
+            context.provider = self.provider(of: request)
+            return self.runtime.rendering.answer(to: error, for: request.visitor, context: context)
+        }
+    }
+
+    /// What the page about a failure may offer: to go on where the user was going.
+    private func context(of request: EndpointRequest, after failure: Failure) -> PageContext {
+        var context = PageContext()
+        context.place = self.place(of: request)
+        context.others = self.otherWays(for: request, after: failure)
+        return context
+    }
+
+    /// The provider that the path of a sign-in names, if it is one of the file.
+    private func provider(of request: EndpointRequest) -> String? {
+        let parts = self.steps(of: request)
+        guard parts.count == 2, EndpointPath(rawValue: parts[0])?.takesProvider == true else { return nil }
+        return self.runtime.provider(parts[1])?.id
+    }
+
+    /// Whether the response needs no provider and no store.
+    func isImmediate(_ request: EndpointRequest) -> Bool {
+        self.address(of: request)?.isImmediate ?? true
+    }
+
+    /// The endpoint that a path names; `/` is the list of apps where no app has it.
+    func address(of request: EndpointRequest) -> EndpointPath? {
+        request.path == "/" ? .apps : self.steps(of: request).first.flatMap { EndpointPath(rawValue: $0) }
+    }
+
+    private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
+        let provider = self.steps(of: request).dropFirst().joined(separator: "/")
+        guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
+        else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
+        guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
+        switch address {
+        case .signIn: return self.signIn(request)
+        case .start: return try await self.start(request, provider: provider)
+        case .callback:
+            return try await self.guardedCallback(request, provider: provider)
+        case .signOut where request.method == .post: return try await self.signOut(request)
+        case .signOut: return try await self.signOutPage(request)
+        case .userinfo: return try await self.userinfo(request)
+        case .apps: return try await self.apps(request)
+        case .handover: return try await self.handover(request)
+        case .resume: return try self.resume(request)
+        case .keys: return self.jwks()
+        case .style: return self.asset("text/css; charset=utf-8", Pages.style)
+        case .icon: return self.asset("image/svg+xml", Pages.icon)
+        }
+    }
+
+    /// The segments of the path after `/oauth2/`.
+    func steps(of request: EndpointRequest) -> [String] {
+        let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return steps.dropFirst(2).map { String(Substring($0)) }
+    }
+
+    /// Rejects the method and lists those of the endpoint.
+    ///
+    /// RFC 9110 §15.5.6.
+    private func wrongMethod(_ request: EndpointRequest, at address: EndpointPath) -> Response {
+        let failure = Failure(
+            .endpointMethod,
+            "\(request.method.rawValue) for \(address.rawValue)"
+        )
+        var answer = self.runtime.rendering.answer(to: failure, for: request.visitor)
+        answer.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
+        return answer
+    }
+
+    /// The session of the browser on the host that was asked; nil if it has none.
+    func session(of request: EndpointRequest) async throws(Failure) -> Session? {
+        guard let ticket = request.ticket else { return nil }
+        return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
+    }
+
+    /// Whether the request reached the gate's own host, where sign-ins happen.
+    func isAtGate(_ request: EndpointRequest) -> Bool {
+        request.origin.host == self.runtime.publicOrigin.host
+    }
+
+    /// The profile of the signed-in user.
+    ///
+    /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
+    private func userinfo(_ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let session = try await self.session(of: request) else {
+            throw Failure(.sessionNone, "userinfo without a session")
+        }
+        return Rendering.json(200, session.profile.json)
+    }
+
+    /// The keys that verify assertions.
+    ///
+    /// RFC 7517 §5.
+    private func jwks() -> Response {
+        var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
+        fields[.cacheControl] = "public, max-age=60"
+        fields[.eTag] = self.runtime.keys.entityTag
+        fields[.accessControlAllowOrigin] = "*"
+        return Response(200, fields: fields, body: self.runtime.keys.jwks)
+    }
+
+    private func asset(_ type: String, _ text: String) -> Response {
+        var fields: HTTPFields = [.contentType: type]
+        fields[.cacheControl] = "public, max-age=3600"
+        fields[.xContentTypeOptions] = "nosniff"
+        return Response(200, fields: fields, body: Array(text.utf8))
+    }
+}
+
+extension Profile {
+    /// The profile as `/oauth2/userinfo` shows it; what is not known is left out.
+    var json: JSON {
+        var members: [String: JSON] = [
+            "user": .string(self.user), "provider": .string(self.provider), "issuer": .string(self.issuer),
+            "subject": .string(self.subject), "email_verified": .bool(self.emailVerified),
+            "email_authoritative": .bool(self.emailAuthoritative), "groups": .array(self.groups.map { .string($0) }),
+            "roles": .array(self.roles.map { .string($0) }),
+            "groups_complete": .bool(self.groupsComplete && self.groupsRequested == nil),
+        ]
+        let optional = [
+            "tenant": self.tenant, "username": self.username, "name": self.name, "given_name": self.givenName,
+            "family_name": self.familyName, "email": self.email, "picture": self.picture, "locale": self.locale,
+        ]
+        for case (let name, let value?) in optional {
+            members[name] = .string(value)
+        }
+        if let authTime { members["auth_time"] = .int(authTime.seconds) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GatePolicy
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// The response to a request without an accepted session: browsers are redirected to the sign-in, scripts get 401.
+struct SignInRedirect {
+    let runtime: RuntimeConfiguration
+
+    /// The response to a request for a route that needs a session.
+    ///
+    /// - Parameters:
+    ///   - request: The request; one that revalidates what a cache has is redirected as any other.
+    ///   - route: The route.
+    ///   - client: The client, asked for only when something has to be kept for it.
+    /// - Returns: A redirect for a browser's navigation, else 401.
+    func answer(for request: RequestHead, route: RuntimeRoute, client: @autoclosure () -> IPAddress? = nil) -> Response
+    {
+        guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
+        let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
+        let cookies = CookieHeader(field ?? [])
+        let path = self.runtime.returnPath(of: request, on: route, client: client())
+        return self.redirect(to: path, on: route.route.origin, route: route, cookies: cookies)
+    }
+
+    /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
+    func redirect(
+        to path: ReturnPath,
+        on origin: Origin,
+        route: RuntimeRoute?,
+        cookies: CookieHeader,
+        otherAccount: Bool = false
+    ) -> Response {
+        guard origin.host == self.runtime.publicOrigin.host else {
+            return self.handOver(path, on: origin, cookies: cookies, otherAccount: otherAccount)
+        }
+        return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
+    }
+
+    /// The page that offers the providers, or the only provider's own start.
+    func signInAddress(_ path: ReturnPath, route: RuntimeRoute?, otherAccount: Bool = false) -> String {
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
+        let accepted = self.runtime.accepted(by: route)
+        if accepted.count == 1, let only = accepted.first {
+            return "\(self.runtime.publicOrigin)/oauth2/start/\(only.id)?\(query)"
+        }
+        return "\(self.runtime.publicOrigin)/oauth2/sign_in?\(query)"
+    }
+
+    /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
+    private func handOver(
+        _ path: ReturnPath,
+        on origin: Origin,
+        cookies: CookieHeader,
+        otherAccount: Bool
+    ) -> Response {
+        let binding = SessionTransferBinding(from: self.runtime.random)
+        let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
+        let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
+        let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
+        var answer = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
+        for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
+            answer.addCookie(old.deletion)
+        }
+        if let cookie = GatewayCookie.sessionTransfer(binding.tag, at: origin) {
+            answer.addCookie(cookie.setting(binding.text))
+        }
+        return answer
+    }
+
+    /// The response for scripts, with the URL that a user would have to open.
+    private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
+        let isRead = request.method == .get || request.method == .head
+        let asked = isRead ? ReturnPath(request.target) : nil
+        let isShort = asked.map { $0.value.utf8.count <= ReturnPathLimits.gate } ?? false
+        let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
+        let address =
+            route.route.origin.host == self.runtime.publicOrigin.host
+            ? self.signInAddress(path, route: route)
+            : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
+        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
+        return self.runtime.rendering.challenge(failure, signIn: address)
+    }
+}
+
+/// The longest return paths that travel as they are, in bytes; longer ones go through ``ReturnPathStore``.
+enum ReturnPathLimits {
+    /// On an app's own host, so that the whole address of a session transfer still fits an attempt's cookie.
+    static let ownHost = 512
+    /// On the gateway's host, so that the cookie of an attempt stays small.
+    static let gate = 1280
+}
+
+extension RuntimeConfiguration {
+    /// A path that is short enough to travel: itself, or a reference to it.
+    func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
+        let bound = host == self.publicOrigin.host ? ReturnPathLimits.gate : ReturnPathLimits.ownHost
+        guard path.value.utf8.count > bound else { return path }
+        let place = ReturnPathStore.Place(path: path, isWhole: true)
+        return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
+    }
+
+    /// Where the browser comes back to: the requested path, or that of the app if the request must not be repeated.
+    func returnPath(
+        of request: RequestHead,
+        on route: RuntimeRoute,
+        client: @autoclosure () -> IPAddress?
+    ) -> ReturnPath {
+        let front = ReturnPath(route.route.path) ?? .root
+        guard request.method == .get || request.method == .head else { return front }
+        let target = request.target
+        let host = route.route.origin.host
+        if let path = ReturnPath(target) {
+            return path.value.utf8.count <= ReturnPathLimits.ownHost
+                ? path : self.carried(path, on: host, for: client())
+        }
+        guard target.utf8.count > ReturnPath.maxLength else { return front }
+        let place = ReturnPathStore.Place(path: front, isWhole: false)
+        return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
+    }
+}
+
+extension Response {
+    /// Adds a `Set-Cookie` field.
+    mutating func addCookie(_ line: String) {
+        self.head.headerFields.append(HTTPField(name: .setCookie, value: line))
+    }
+}

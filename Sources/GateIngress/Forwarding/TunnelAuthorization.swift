@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// Whether a tunnel may stay open.
+enum TunnelDecision {
+    /// It may; the next check is due after this time.
+    case allowed(TimeAmount)
+    /// The session has ended, or the policy denies it now.
+    case denied
+    /// The session store did not respond.
+    case unknown
+}
+
+/// Why a tunnel was opened, and whether it may stay open; confined to one event loop.
+///
+/// It is decided as for any request, so that a session revoked by another gateway and a reloaded configuration count.
+final class TunnelAuthorization {
+    /// How often a tunnel is checked.
+    static let interval = TimeAmount.seconds(60)
+
+    private let request: RequestHead
+    private let route: RuntimeRoute
+    private let tls: NegotiatedTLS?
+    private let session: Session?
+    private let loop: LoopState
+
+    /// The authorization of a request.
+    ///
+    /// - Parameters:
+    ///   - request: The handshake.
+    ///   - route: The route it was admitted to.
+    ///   - tls: What TLS negotiated; nil for a plain connection.
+    ///   - session: The session; nil on public paths.
+    ///   - loop: The event loop.
+    init(request: RequestHead, route: RuntimeRoute, tls: NegotiatedTLS?, session: Session?, loop: LoopState) {
+        self.request = request
+        self.route = route
+        self.tls = tls
+        self.session = session
+        self.loop = loop
+    }
+
+    /// The family of the session; nil on public paths.
+    var family: [UInt8]? { self.session?.familyKey }
+
+    /// When to check first: a session that ends earlier ends the tunnel when it ends.
+    var firstCheck: TimeAmount { self.nextCheck(for: self.session) }
+
+    /// Decides again; calls back at once, or later if the session store has to be asked.
+    func decide(then report: @escaping (TunnelDecision) -> Void) {
+        self.loop.advance(to: .now())
+        self.decide(lookup: nil, then: report)
+    }
+
+    private func nextCheck(for session: Session?) -> TimeAmount {
+        guard let session else { return TunnelAuthorization.interval }
+        let left = self.loop.runtime.sessions.remaining(session, now: self.loop.clock.now)
+        return min(TunnelAuthorization.interval, .seconds(max(0, left.components.seconds) + 1))
+    }
+
+    private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
+        let path = RequestPath(runtime: self.loop.runtime, loop: self.loop)
+        switch path.verdict(for: self.request, over: self.tls, lookup: lookup) {
+        case .needsSession(let ticket) where lookup == nil:
+            self.lookUp(ticket, then: report)
+        case .forwarded(let route, _) where route.name == self.route.name:
+            guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
+            let session = self.session == nil ? nil : path.liveSession(of: self.request)
+            report(.allowed(self.nextCheck(for: session)))
+        default:
+            report(.denied)
+        }
+    }
+
+    private func lookUp(_ ticket: Ticket, then report: @escaping (TunnelDecision) -> Void) {
+        let manager = self.loop.runtime.sessions
+        let host = self.request.authority.host
+        let now = self.loop.clock.now
+        let loop = self.loop.loop
+        let bound = NIOLoopBound((self, report), eventLoop: loop)
+        self.loop.lookUps += 1
+        Task(executorPreference: self.loop.executor) {
+            let result: Result<Session?, Failure>
+            do throws(Failure) {
+                result = .success(try await manager.session(for: ticket, host: host, now: now))
+            } catch {
+                result = .failure(error)
+            }
+            loop.execute {
+                let (authorization, report) = bound.value
+                authorization.resume(ticket, result, then: report)
+            }
+        }
+    }
+
+    private func resume(
+        _ ticket: Ticket,
+        _ result: Result<Session?, Failure>,
+        then report: (TunnelDecision) -> Void
+    ) {
+        self.loop.lookUps -= 1
+        guard case .success(let session) = result else { return report(.unknown) }
+        self.loop.advance(to: .now())
+        if let session { self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions) }
+        withoutActuallyEscaping(report) { self.decide(lookup: .done, then: $0) }
+    }
+}

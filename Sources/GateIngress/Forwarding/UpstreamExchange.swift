@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateNet
+internal import GateProxy
+internal import GateWire
+internal import NIOCore
+
+/// What an exchange asks of the request's responder; the exchange calls it on the event loop.
+protocol UpstreamExchangeDelegate: AnyObject {
+    /// The id of the request.
+    var requestID: RequestID { get }
+
+    /// The session of the request as a number, 0 for none; asked for only where a target is chosen by session.
+    func sessionKey(for exchange: UpstreamExchange) -> UInt64
+    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
+    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer?
+    /// The head for the app; written again for a retry.
+    func upstreamHead(for exchange: UpstreamExchange, identity: ByteBuffer?, endsConnection: Bool) -> ByteBuffer
+    /// The client has got the response that opens a tunnel.
+    func exchangeOpenedTunnel(_ exchange: UpstreamExchange)
+    /// The response is complete or cut off; the exchange does nothing more.
+    func exchangeFinished(_ exchange: UpstreamExchange, status: Int)
+    /// The exchange has failed before a byte of a response; the delegate responds.
+    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+    /// The upstream is the cause of a failure; for the log.
+    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+}
+
+/// One request to an app and the response to it; confined to one event loop.
+///
+/// Bodies are streamed with back-pressure: a side that cannot write more stops reading on the other.
+final class UpstreamExchange: UpstreamSink {
+    let route: RuntimeRoute
+    private let way: Upstream
+    private let delegate: any UpstreamExchangeDelegate
+    private let loop: LoopState
+    private let connection: any DownstreamExchange
+    let request: RequestHead
+    /// What the client offers if it asks for a WebSocket, and why it may.
+    private let opening: PendingTunnel?
+    private var tunnel: Tunnel?
+    /// Whether the tunnel was opened.
+    private(set) var hasSwitched = false
+    private var identity: ByteBuffer?
+    private var call: UpstreamRequest
+    private var link: (any UpstreamStream)?
+    /// The position of the target that was asked last.
+    private var target = 0
+    private var waiting: [ByteBuffer] = []
+    private var trailers: ByteBuffer?
+    private var isRequestComplete = false
+    private var hasSentBody = false
+    private var hasAnswered = false
+    private var isOver = false
+    private var triesLeft = 1
+    /// How often the request may still go to another target because a target was unreachable.
+    private var detoursLeft = 2
+    private var status = 0
+    /// How many more bytes of the body are accepted; a declared length was checked before.
+    private var bodyLeft: Int64
+
+    init(
+        delegate: any UpstreamExchangeDelegate,
+        loop: LoopState,
+        connection: any DownstreamExchange,
+        request: RequestHead,
+        route: RuntimeRoute,
+        identity: ByteBuffer?,
+        opening: PendingTunnel? = nil
+    ) {
+        self.delegate = delegate
+        self.loop = loop
+        self.connection = connection
+        self.request = request
+        self.route = route
+        self.way = loop.upstream(for: route)
+        self.identity = identity
+        self.opening = opening
+        self.call = UpstreamRequest(request.method, framing: request.framing)
+        self.call.isPatient = route.isStreaming
+        self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
+        self.call.opensTunnel = opening != nil
+        self.call.endsConnection =
+            opening == nil && route.upstream.settings.reuse.ends(after: request.method, request.framing)
+        if route.speaksHTTP2 { self.call.take(request) }
+    }
+}
+
+// MARK: From the client
+
+extension UpstreamExchange {
+    /// Asks for a connection; the request is sent when it is there.
+    func begin() {
+        guard !self.isOver else { return }
+        if let opening {
+            self.tunnel = Tunnel(
+                opening.authorization,
+                idleTimeout: self.route.upstream.settings.limits.tunnel,
+                delegate: self,
+                connection: self.connection,
+                registry: self.loop.tunnels,
+                sweep: self.loop.sweep
+            )
+        }
+        self.target = self.way.lease(to: self, key: self.delegate.sessionKey(for: self))
+    }
+
+    /// Passes a part of the request's body on.
+    func send(_ body: ByteBuffer) {
+        guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.fromClient(body) }
+        self.bodyLeft -= Int64(body.readableBytes)
+        guard self.bodyLeft >= 0 else { return self.refuseBody() }
+        guard let link, self.opening == nil else {
+            self.waiting.append(body)
+            self.connection.pauseReading()
+            return
+        }
+        self.hasSentBody = true
+        link.send(body)
+        link.flush()
+        if !link.isWritable { self.connection.pauseReading() }
+    }
+
+    /// The client's request is complete.
+    func finishRequest() {
+        guard !self.isOver, !self.isRequestComplete else { return }
+        self.isRequestComplete = true
+        guard let link else { return }
+        link.finishRequest()
+        link.flush()
+    }
+
+    /// The client will send no more through its tunnel.
+    func tunnelInputEnded() {
+        guard !self.isOver, let tunnel else { return }
+        if tunnel.isOpen { tunnel.clientEnded() } else { self.connection.cut() }
+    }
+
+    /// Passes on what has come before the tunnel was open.
+    private func passHeld() {
+        let held = self.waiting
+        self.waiting.removeAll()
+        for body in held {
+            self.tunnel?.fromClient(body)
+        }
+    }
+
+    /// Nothing more is to be done.
+    private func end() {
+        self.isOver = true
+        self.link = nil
+        self.tunnel = nil
+    }
+
+    /// How the head of the response differs from the app's.
+    private var changes: ResponseChanges? { self.route.responseChanges(isProtected: self.identity != nil) }
+
+    /// The address of the target that was asked last.
+    private var targetText: String { "\(self.route.upstream.settings.targets[self.target])" }
+
+    /// The client takes bytes again.
+    func downstreamDrained() {
+        self.link?.resumeReading()
+    }
+
+    /// Rejects a body that is too long: the request to the app is cancelled, and the client gets an error if none has begun.
+    private func refuseBody() {
+        self.cancel()
+        guard self.hasAnswered else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
+        self.delegate.exchangeFinished(self, status: 413)
+        self.connection.cut()
+    }
+
+    /// The client is gone.
+    func cancel() {
+        guard !self.isOver else { return }
+        self.isOver = true
+        if let tunnel = self.tunnel.take() {
+            guard !tunnel.takesFromApp else {
+                self.link = nil
+                return tunnel.clientGone()
+            }
+            tunnel.leave()
+        }
+        if let link {
+            link.cancel()
+            self.link = nil
+        } else {
+            self.way.cancel(self)
+        }
+    }
+}
+
+// MARK: From the app
+
+extension UpstreamExchange {
+    func upstreamReady(_ link: any UpstreamStream) {
+        guard !self.isOver else {
+            link.cancel()
+            return
+        }
+        self.link = link
+        var head = self.delegate.upstreamHead(
+            for: self,
+            identity: self.identity,
+            endsConnection: self.call.endsConnection
+        )
+        if let opening { head = self.handshakeHead(head, opening.offer) }
+        link.send(head, for: self.call)
+        self.loop.memory.giveBack(head)
+        if !self.waiting.isEmpty, self.opening == nil {
+            self.hasSentBody = true
+            for body in self.waiting {
+                link.send(body)
+            }
+            self.waiting.removeAll()
+        }
+        if self.isRequestComplete { link.finishRequest() }
+        link.flush()
+        if link.isWritable, self.opening == nil { self.connection.resumeReading() }
+    }
+
+    func upstreamReceivedEarlyHints(_ head: ResponseHead) {
+        guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
+        let room = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
+        guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: room) else { return }
+        self.connection.sendInterim(hints)
+    }
+
+    func upstreamReceivedHead(_ head: ResponseHead) {
+        guard !self.isOver else { return }
+        self.hasAnswered = true
+        if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
+        if self.request.isExtendedConnect, (200...299).contains(head.status) {
+            let place = "\(self.route.name) at \(self.targetText)"
+            return self.refuseTunnel(Failure(.upstreamWebSocket, "\(place) did not switch"))
+        }
+        self.status = head.status
+        var framing = head.framing
+        if framing == .chunked || framing == .untilClose {
+            framing = self.request.minorVersion == 1 ? .chunked : .untilClose
+        }
+        let closes = self.connection.mustClose || framing == .untilClose
+        let room = head.message.bytes.readableBytes + 512
+        let bytes = ForwardedHead.answer(
+            head,
+            to: self.request,
+            requestID: self.delegate.requestID,
+            framing: framing,
+            closes: closes,
+            changes: self.changes,
+            date: self.loop.date,
+            into: self.loop.memory.take(capacity: room)
+        )
+        self.connection.start(bytes, framing: framing, closes: closes)
+    }
+
+    func upstreamReceivedBody(_ body: ByteBuffer) {
+        guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.fromApp(body) }
+        if !self.connection.write(body) { self.link?.pauseReading() }
+    }
+
+    func upstreamReceivedTrailers(_ trailers: ByteBuffer) {
+        self.trailers = trailers
+    }
+
+    func upstreamFinished() {
+        guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.appEnded() }
+        self.tunnel.take()?.leave()
+        self.isOver = true
+        self.link = nil
+        self.delegate.exchangeFinished(self, status: self.status)
+        if let trailers {
+            self.connection.end(trailers: trailers)
+        } else {
+            self.connection.end()
+        }
+    }
+
+    func upstreamReadComplete() {
+        self.connection.flush()
+    }
+
+    func upstreamWritabilityChanged(isWritable: Bool) {
+        if let tunnel { return tunnel.appWritabilityChanged(isWritable: isWritable) }
+        guard !self.isOver, !self.isRequestComplete else { return }
+        if isWritable {
+            self.connection.resumeReading()
+        } else {
+            self.connection.pauseReading()
+        }
+    }
+
+    func upstreamFailed(_ problem: UpstreamFailure) {
+        guard !self.isOver else { return }
+        if let tunnel, tunnel.takesFromApp { return tunnel.cut() }
+        let wasReused = self.link?.isReused ?? false
+        self.link = nil
+        guard !self.tryAgain(after: problem, wasReused: wasReused) else { return }
+        self.isOver = true
+        self.tunnel.take()?.leave()
+        let failure = Failure(problem, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
+        self.delegate.upstreamFailed(self, failure)
+        guard !self.hasAnswered || self.connection.retract() else {
+            self.delegate.exchangeFinished(self, status: 502)
+            self.connection.cut()
+            return
+        }
+        self.delegate.exchangeFailed(self, failure)
+    }
+
+    /// Retries once, where the configuration and the retry budget allow it, and only if the user is still authorized.
+    private func tryAgain(after problem: UpstreamFailure, wasReused: Bool) -> Bool {
+        let isDetour = self.way.mayTryOtherTarget(after: problem)
+        guard (isDetour ? self.detoursLeft : self.triesLeft) > 0, !self.hasAnswered else { return false }
+        guard
+            self.way.mayRetry(after: problem, self.call, wasReused: wasReused, bodyBegan: self.hasSentBody)
+        else { return false }
+        if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
+        if self.identity != nil {
+            guard let anew = self.delegate.refreshedIdentity(for: self) else { return false }
+            self.identity = anew
+        }
+        self.target = self.way.leaseForRetry(
+            to: self,
+            key: self.delegate.sessionKey(for: self),
+            avoiding: self.target,
+            after: problem
+        )
+        return true
+    }
+}
+
+// MARK: Tunnels
+
+extension UpstreamExchange {
+    /// The app has responded with `101`: the tunnel begins, if the response completes this handshake.
+    private func openTunnel(_ head: ResponseHead, _ offer: WebSocketHandshake) {
+        guard let tunnel, let link else { return }
+        if let objection = offer.rejectionReason(for: head) {
+            let place = "\(self.route.name) at \(self.targetText)"
+            self.refuseTunnel(
+                Failure(.upstreamWebSocket, "\(place) broke the handshake: \(objection)")
+            )
+            return
+        }
+        guard !tunnel.isRefused else {
+            self.refuseTunnel(Failure(.sessionNone, "the session ended during the handshake"))
+            return
+        }
+        tunnel.open(over: link)
+        self.hasSwitched = true
+        self.delegate.exchangeOpenedTunnel(self)
+        self.connection.startTunnel(self.tunnelHead(head))
+        self.passHeld()
+        self.connection.resumeReading()
+    }
+
+    /// The handshake has failed: the app is cancelled and the client gets an error.
+    private func refuseTunnel(_ failure: Failure) {
+        let link = self.link
+        self.tunnel?.leave()
+        self.end()
+        link?.cancel()
+        self.delegate.upstreamFailed(self, failure)
+        self.delegate.exchangeFailed(self, failure)
+    }
+
+    /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.
+    private func handshakeHead(_ head: ByteBuffer, _ offer: WebSocketHandshake) -> ByteBuffer {
+        var lines = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        if !offer.isKeyOfClient { lines += "Sec-WebSocket-Key: \(offer.key)\r\n" }
+        return self.head(head, with: lines)
+    }
+
+    /// The head of the response that opens a tunnel.
+    private func tunnelHead(_ answer: ResponseHead) -> ByteBuffer {
+        var head = ForwardedHead.answer(
+            answer,
+            to: self.request,
+            requestID: self.delegate.requestID,
+            framing: .none,
+            closes: false,
+            changes: self.route.responseChanges(isProtected: false),
+            date: self.loop.date,
+            into: self.loop.memory.take(capacity: answer.message.bytes.readableBytes + 512)
+        )
+        guard self.request.isExtendedConnect else {
+            return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
+        }
+        // RFC 8441 §5: over HTTP/2 the response is 200.
+        head.setString("200", at: head.readerIndex + "HTTP/1.1 ".utf8.count)
+        return head
+    }
+
+    /// A complete head with more lines of ours.
+    private func head(_ head: ByteBuffer, with lines: String) -> ByteBuffer {
+        var head = head
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        head.writeString(lines)
+        head.writeStaticString("\r\n")
+        return head
+    }
+}
+
+extension UpstreamExchange: TunnelDelegate {
+    /// The tunnel is over, and so is the request.
+    func tunnelEnded() {
+        self.end()
+        self.delegate.exchangeFinished(self, status: 101)
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProxy
+internal import GateWire
+
+extension Failure {
+    /// The failure of a request whose target failed.
+    init(_ problem: UpstreamFailure, of app: String, at target: UpstreamTarget) {
+        let place = "\(app) at \(target)"
+        switch problem {
+        case .unreachable(let why):
+            self.init(.upstreamUnreachable, "\(place) cannot be reached: \(why)")
+        case .untrusted(let why):
+            self.init(.upstreamUntrusted, "there is no TLS with \(place): \(why)")
+        case .pinMismatch:
+            self.init(.upstreamPinMismatch, "\(place) shows none of the pinned keys")
+        case .connectTimedOut:
+            self.init(.upstreamConnectTimedOut, "\(place) did not accept a connection in time")
+        case .overflow:
+            self.init(.upstreamOverflow, "too many requests wait for \(place)")
+        case .refusedStream:
+            self.init(.upstreamRefusedStream, "\(place) did not take the request")
+        case .closedBeforeResponse:
+            self.init(.upstreamClosed, "\(place) closed the connection without a response")
+        case .closedInResponse:
+            self.init(.upstreamCut, "\(place) closed the connection in the middle of a response")
+        case .timedOut:
+            self.init(.upstreamTimedOut, "\(place) did not respond in time")
+        case .clientDeadlineExceeded:
+            self.init(.upstreamOutOfTime, "\(place) took longer than the client allowed")
+        case .refused(let refusal):
+            self.init(.upstreamRefused, "\(place) did not send a valid HTTP response: \(refusal.reason.code)")
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateNet
+internal import GateProxy
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// All that the requests of one event loop share; confined to that loop, so nothing in it needs a lock.
+final class LoopState {
+    let loop: any EventLoop
+    /// Runs what a request has to wait for on this loop as well, between the waits.
+    let executor: LoopExecutor
+    let clock: WallClock
+    let sweep = DeadlineSweep()
+    let sessions = SessionCache()
+    let tunnels = TunnelRegistry()
+    /// The configuration in force.
+    ///
+    /// A request takes it once, at its start.
+    private(set) var runtime: RuntimeConfiguration
+    private(set) var isDraining = false
+    /// How short of memory and descriptors the process is.
+    private(set) var stage = OverloadStage.calm
+    /// Whether connections close after their next response, because the gateway drains or is short of memory or descriptors.
+    private(set) var endsConnections = false
+    /// How many requests may be in flight on this loop: its share of the bound, none while every request is refused.
+    private(set) var maxInFlight = Int.max
+    /// Measures how late this loop is.
+    let lagProbe = LoopLagProbe()
+    /// How many loops share the bounds.
+    private let loops: Int
+    /// When the request at hand arrived.
+    private(set) var tick = NIODeadline.now()
+    /// The wall clock then, at most a tenth of a second old.
+    private(set) var now: Instant
+    private var wallTick = NIODeadline.now()
+    /// Requests that wait for the store.
+    var lookUps = 0
+    /// Requests that wait at endpoints.
+    var ownRequests = 0
+    /// Requests between their head and the end of their response.
+    var inFlight = 0
+    private let factory: UpstreamFactory
+    private var upstreams: [LoadedUpstream: Upstream] = [:]
+    private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
+    /// Buffers for heads and other small pieces of output.
+    let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
+    /// Flushes what this loop has written together, at the end of each turn.
+    private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
+    /// The `Date` of responses that have none.
+    let date: DateLine
+    private var requestIDs = RequestIDs()
+
+    init(
+        loop: any EventLoop,
+        runtime: RuntimeConfiguration,
+        clock: WallClock,
+        upstreams factory: UpstreamFactory = UpstreamFactory(),
+        sharedBy loops: Int = 1
+    ) {
+        self.loop = loop
+        self.factory = factory
+        self.executor = LoopExecutor(loop)
+        self.runtime = runtime
+        self.clock = clock
+        self.now = clock.now
+        self.date = DateLine(clock: clock)
+        self.loops = loops
+        self.weigh()
+    }
+
+    /// Starts the loop's own work: deadlines and lag ticks.
+    ///
+    /// - Parameter blocked: Called with the lag when a turn took too long.
+    func start(blocked: @escaping @Sendable (TimeAmount) -> Void) {
+        self.sweep.start(on: self.loop)
+        self.lagProbe.begin(at: .now())
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.loop.scheduleRepeatedTask(initialDelay: LoopLagProbe.interval, delay: LoopLagProbe.interval) { _ in
+            let state = bound.value
+            let lag = state.lagProbe.tick(at: .now(), requests: state.inFlight)
+            if lag > LoopLagProbe.alarming { blocked(lag) }
+        }
+    }
+
+    /// Puts an overload stage into effect.
+    func enter(_ stage: OverloadStage) {
+        self.stage = stage
+        self.weigh()
+    }
+
+    private func weigh() {
+        self.endsConnections = self.isDraining || self.stage.closesConnections
+        let share = (self.runtime.limits.requests + self.loops - 1) / self.loops
+        self.maxInFlight = self.stage.refusesRequests ? 0 : share
+    }
+
+    /// The upstream of a route; found by the route's position, which costs no hash.
+    func upstream(for route: RuntimeRoute) -> Upstream {
+        let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
+        if let known, known.route === route { return known.upstream }
+        let upstream = self.upstream(for: route.upstream)
+        while self.upstreamsOfRoutes.count <= route.index {
+            self.upstreamsOfRoutes.append(nil)
+        }
+        self.upstreamsOfRoutes[route.index] = (route, upstream)
+        return upstream
+    }
+
+    private func upstream(for loaded: LoadedUpstream) -> Upstream {
+        if let upstream = self.upstreams[loaded] { return upstream }
+        let upstream = self.factory.upstream(loaded, loop: self.loop, sweep: self.sweep, flushes: self.flushes)
+        self.upstreams[loaded] = upstream
+        return upstream
+    }
+
+    /// How the targets of the upstreams are that this loop has used.
+    var upstreamStatus: [LoadedUpstream: [TargetStatus]] { self.upstreams.mapValues(\.status) }
+
+    /// A name for a request that has none.
+    func freshRequestID() -> RequestID { self.requestIDs.next() }
+
+    /// The time of the request at hand, read once for all that it needs it for.
+    func advance(to tick: NIODeadline) {
+        if tick - self.wallTick > .milliseconds(100) || tick < self.wallTick {
+            self.wallTick = tick
+            self.now = self.clock.now
+        }
+        self.tick = tick
+    }
+
+    /// Caches a session that was read from the store or written to it.
+    func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
+        // The look-up may have begun under a configuration that has been replaced since.
+        guard self.runtime.sessions.admits(session) else { return }
+        guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
+        let left = manager.remaining(session, now: self.clock.now)
+        self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
+    }
+
+    /// Puts another configuration in force; requests that have begun keep theirs.
+    func replace(with runtime: RuntimeConfiguration) {
+        self.runtime = runtime
+        self.weigh()
+        self.sessions.adopt { runtime.sessions.admits($0) }
+        self.tunnels.checkAll()
+        self.upstreamsOfRoutes.removeAll()
+        let used = Set(runtime.routes.map(\.upstream))
+        for (loaded, upstream) in self.upstreams where !used.contains(loaded) {
+            upstream.shutDown()
+            self.upstreams[loaded] = nil
+        }
+    }
+
+    /// A session and all of its family have ended, and with them their tunnels.
+    func sessionEnded(_ family: [UInt8]) {
+        self.sessions.removeFamily(family)
+        self.tunnels.end(family: family)
+    }
+
+    /// Ends all tunnels, because the gateway stops.
+    func endTunnels() { self.tunnels.endAll(.goingAway) }
+
+    /// Closes connections after their next response; idle ones are left for ``endIdle(for:max:)``.
+    func drain() {
+        self.isDraining = true
+        self.weigh()
+        self.sweep.forEach((any ClientConnection).self) { $0.drain() }
+    }
+
+    /// Ends connections that have been idle for so long.
+    ///
+    /// - Parameters:
+    ///   - time: How long.
+    ///   - max: How many to end at most.
+    /// - Returns: How many idle connections are left.
+    @discardableResult
+    func endIdle(for time: TimeAmount, max: Int = .max) -> Int {
+        var ended = 0
+        var left = 0
+        self.sweep.forEach((any IdleClosable).self) { connection in
+            if ended < max, connection.closeIfIdle(for: time) {
+                ended += 1
+            } else if connection.isIdle {
+                left += 1
+            }
+        }
+        return left
+    }
+
+    /// Requests in flight, and responses that clients still have to read.
+    var unfinished: Int {
+        var total = self.inFlight
+        self.sweep.forEach((any ClientConnection).self) { total += $0.isSending ? 1 : 0 }
+        return total
+    }
+
+    /// Closes everything at once.
+    func cutAll() {
+        self.sweep.forEach((any ClientConnection).self) { $0.cut() }
+        for upstream in self.upstreams.values {
+            upstream.shutDown()
+        }
+        self.sweep.stop()
+    }
+}

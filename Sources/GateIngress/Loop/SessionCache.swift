@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHeaders
+internal import GatePolicy
+internal import GateProxy
+internal import GateSessions
+internal import NIOCore
+
+/// The text of a session cookie, in a form that can be compared and hashed without allocating.
+struct CookieKey: Hashable {
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+    /// Reads the 56 characters of a ticket, or the 43 of one without a tag; nil for any other length.
+    init?(_ text: Span<UInt8>) {
+        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
+        func word(_ start: Int) -> UInt64 {
+            var value: UInt64 = 0
+            guard start < text.count else { return 0 }
+            for index in start..<min(start + 8, text.count) {
+                value = value << 8 | UInt64(text[index])
+            }
+            return value
+        }
+        self.words = (word(0), word(8), word(16), word(24), word(32), word(40), word(48))
+    }
+
+    /// A number that is the same for this cookie in every process, and never 0.
+    var number: UInt64 {
+        let words = self.words
+        return max(
+            1,
+            StableHash.mix(StableHash.mix(words.0 ^ words.3) ^ StableHash.mix(words.1 ^ words.4) ^ words.2 ^ words.5)
+        )
+    }
+
+    static func == (left: CookieKey, right: CookieKey) -> Bool {
+        let (left, right) = (left.words, right.words)
+        return left.0 == right.0 && left.1 == right.1 && left.2 == right.2 && left.3 == right.3 && left.4 == right.4
+            && left.5 == right.5 && left.6 == right.6
+    }
+
+    /// Hashes 24 of the characters: they are random, and only tickets of sessions become keys of a table.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(self.words.0)
+        hasher.combine(self.words.1)
+        hasher.combine(self.words.2)
+    }
+}
+
+/// The sessions that one event loop has seen lately; confined to that loop.
+///
+/// An entry is valid for half a minute, then it is read from the store again, so that changes by another gateway or a
+/// restart count. A session that ends here is dropped from every loop's cache at once.
+final class SessionCache {
+    /// How long an entry is valid.
+    static let freshness = TimeAmount.seconds(30)
+    private static let capacity = 65_536
+
+    private var entries: [CookieKey: CachedSession] = [:]
+    private var families: [[UInt8]: Set<CookieKey>] = [:]
+    private var ended = RevokedFamilies()
+
+    /// The number of entries.
+    var count: Int { self.entries.count }
+
+    /// The session of a cookie that was set on `host`, if it is cached and still valid.
+    func session(_ key: CookieKey, host: String, now: NIODeadline) -> CachedSession? {
+        guard let entry = self.entries[key], entry.session.host == host else { return nil }
+        guard now < entry.freshUntil else {
+            self.remove(key)
+            return nil
+        }
+        return entry
+    }
+
+    /// Caches a session of the store, at most until it expires.
+    func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
+        guard !self.ended.contains(session.familyKey) else { return }
+        if self.entries.count >= SessionCache.capacity { self.makeRoom(now: now) }
+        let validity = min(freshFor, SessionCache.freshness)
+        self.entries[key] = CachedSession(session, freshUntil: now + validity)
+        self.families[session.familyKey, default: []].insert(key)
+    }
+
+    /// Drops all sessions of a family: it has ended.
+    func removeFamily(_ family: [UInt8], now: NIODeadline = .now()) {
+        self.ended.insert(family, now: now)
+        for key in self.families.removeValue(forKey: family) ?? [] {
+            self.entries[key] = nil
+        }
+    }
+
+    /// Forgets what was decided under an earlier configuration, and the sessions that the new one does not admit.
+    func adopt(_ isAdmitted: (Session) -> Bool) {
+        for (key, entry) in self.entries {
+            if isAdmitted(entry.session) { entry.forgetStandings() } else { self.remove(key) }
+        }
+    }
+
+    private func remove(_ key: CookieKey) {
+        guard let entry = self.entries.removeValue(forKey: key) else { return }
+        let family = entry.session.familyKey
+        self.families[family]?.remove(key)
+        if self.families[family]?.isEmpty ?? false { self.families[family] = nil }
+    }
+
+    /// Drops what is stale, and if that is not enough, everything: the store still has it.
+    private func makeRoom(now: NIODeadline) {
+        for (key, entry) in self.entries where entry.freshUntil <= now {
+            self.remove(key)
+        }
+        guard self.entries.count >= SessionCache.capacity else { return }
+        self.entries.removeAll(keepingCapacity: true)
+        self.families.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The authorization of a session on a route.
+enum RouteAuthorization {
+    /// The route does not accept the session's provider.
+    case signInNeeded
+    /// The user is denied.
+    case refused(Failure)
+    /// The user is admitted with these identity lines.
+    case admitted(ByteBuffer)
+}
+
+/// A session with what was decided about it; confined to one event loop.
+final class CachedSession {
+    let session: Session
+    let freshUntil: NIODeadline
+    private var standings: [Int: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)] = [:]
+    /// The last authorization used; a user stays in one app for many requests.
+    private var last: (route: RuntimeRoute, standing: RouteAuthorization, remakeAt: Instant)?
+    private static let mostStandings = 64
+
+    init(_ session: Session, freshUntil: NIODeadline) {
+        self.session = session
+        self.freshUntil = freshUntil
+    }
+
+    /// The authorization on a route with the identity lines, which are refreshed at half their lifetime.
+    ///
+    /// The decision depends on the session's facts and the route's rules only, and neither changes during the life of an
+    /// entry, so it is cached.
+    func standing(
+        on route: RuntimeRoute,
+        runtime: RuntimeConfiguration,
+        now: Instant
+    ) throws(Failure) -> RouteAuthorization {
+        // The same position may be another app's after a reload, which a request of before can outlive.
+        if let last, last.route === route, now < last.remakeAt { return last.standing }
+        if let known = self.standings[route.index], known.route === route, now < known.remakeAt {
+            self.last = known
+            return known.standing
+        }
+        let standing: RouteAuthorization
+        switch route.route.decision(for: self.session.profile) {
+        case .signInNeeded: standing = .signInNeeded
+        case .denied(let refusal):
+            standing = .refused(refusal.failure(of: self.session.profile, app: route.name))
+        case .openToAll, .admitted:
+            standing = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
+        }
+        if self.standings.count >= CachedSession.mostStandings { self.standings.removeAll(keepingCapacity: true) }
+        self.standings[route.index] = (route, standing, now.advanced(by: runtime.identity.halfLife))
+        return standing
+    }
+
+    /// Drops the authorization on one route.
+    func forgetStanding(on route: RuntimeRoute) {
+        self.last = nil
+        self.standings[route.index] = nil
+    }
+
+    func forgetStandings() {
+        self.last = nil
+        self.standings.removeAll()
+    }
+}

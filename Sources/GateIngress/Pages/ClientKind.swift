@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateWire
+
+/// The kind of client that a response is for.
+struct ClientKind: Sendable {
+    /// Whether a user sees the response, rather than a script.
+    let wantsPage: Bool
+
+    /// A client of a known kind.
+    init(wantsPage: Bool) {
+        self.wantsPage = wantsPage
+    }
+
+    /// The client that sent a request.
+    ///
+    /// A browser sends `Sec-Fetch-Mode`; older ones ask for HTML, and scripts in pages usually call themselves
+    /// `XMLHttpRequest`. Any other client is an API client, which must get a response it can parse, not a redirect.
+    init(_ request: RequestHead) {
+        if let mode = request.message.value(.secFetchMode) {
+            self.wantsPage = mode == "navigate"
+        } else if request.message.value(.xRequestedWith)?.lowercased() == "xmlhttprequest" {
+            self.wantsPage = false
+        } else {
+            self.wantsPage = request.message.value(.accept)?.lowercased().contains("text/html") ?? false
+        }
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Mustache
+
+/// A link that looks like a button.
+struct PageButton: Sendable, Hashable {
+    let address: String
+    let text: String
+
+    var values: [String: String] { ["address": self.address, "text": self.text] }
+}
+
+/// The gateway's own pages.
+///
+/// Values are escaped by the templates; no page holds bytes of the request.
+enum Pages {
+    /// The page that offers the accepted providers.
+    static func chooser(_ buttons: [PageButton], app: String?) -> String {
+        self.render(
+            self.chooserTemplate,
+            title: "Sign in",
+            ["buttons": buttons.map(\.values), "app": app ?? "", "hasApp": app != nil]
+        )
+    }
+
+    /// The page for an error.
+    static func error(
+        title: String,
+        text: String,
+        code: String,
+        incident: String,
+        user: PageContext.User? = nil,
+        buttons: [PageButton] = []
+    ) -> String {
+        let values: [String: Any] = [
+            "text": text, "code": code, "incident": incident, "buttons": buttons.map(\.values),
+            "hasButtons": !buttons.isEmpty,
+        ]
+        return self.render(self.errorTemplate, title: title, values.merging(self.values(of: user)) { $1 })
+    }
+
+    /// The page with the button that signs out.
+    static func signOut(action: String, user: PageContext.User) -> String {
+        self.render(
+            self.signOutTemplate,
+            title: "Sign out",
+            self.values(of: user).merging(["action": action]) { $1 }
+        )
+    }
+
+    /// The page after that; `remark` explains what it means for the session at the provider.
+    static func signedOut(address: String, remark: String) -> String {
+        let values = ["address": address, "remark": remark]
+        return self.render(self.signedOutTemplate, title: "You are signed out", values)
+    }
+
+    /// The page that lists the apps that a user may open.
+    static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
+        let values: [String: Any] = ["apps": apps.map(\.values), "hasApps": !apps.isEmpty, "signOut": signOut]
+        return self.render(self.appsTemplate, title: "Your apps", values.merging(self.values(of: user)) { $1 })
+    }
+
+    private static func values(of user: PageContext.User?) -> [String: Any] {
+        guard let user else { return ["hasUser": false] }
+        return [
+            "hasUser": true, "isSignedIn": user.isSignedIn, "user": user.name, "account": user.account,
+            "hasAccount": !user.account.isEmpty,
+        ]
+    }
+
+    private static func render(_ template: MustacheTemplate?, title: String, _ values: [String: Any]) -> String {
+        var all = values
+        all["title"] = title
+        all["content"] = template?.render(values) ?? ""
+        return self.frame?.render(all) ?? ""
+    }
+
+    private static let frame = try? MustacheTemplate(
+        string: """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>{{title}}</title>
+            <link rel="stylesheet" href="/oauth2/style.css">
+            <link rel="icon" href="/oauth2/icon.svg" type="image/svg+xml">
+            </head>
+            <body>
+            <main>
+            <h1>{{title}}</h1>
+            {{{content}}}
+            </main>
+            </body>
+            </html>
+
+            """
+    )
+
+    private static let chooserTemplate = try? MustacheTemplate(
+        string: """
+            {{#hasApp}}<p>to continue to <strong>{{app}}</strong></p>{{/hasApp}}
+            <ul class="providers">
+            {{#buttons}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/buttons}}
+            </ul>
+
+            """
+    )
+
+    private static let errorTemplate = try? MustacheTemplate(
+        string: """
+            {{#hasUser}}
+            <p>{{#isSignedIn}}You are signed in as{{/isSignedIn}}{{^isSignedIn}}You used the account of{{/isSignedIn}}
+            <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+            {{/hasUser}}
+            <p>{{text}}</p>
+            {{#hasButtons}}
+            <ul class="providers">
+            {{#buttons}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/buttons}}
+            </ul>
+            {{/hasButtons}}
+            <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
+
+            """
+    )
+
+    private static let signOutTemplate = try? MustacheTemplate(
+        string: """
+            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+            <form method="post" action="{{action}}">
+            <button class="button" type="submit">Sign out</button>
+            </form>
+
+            """
+    )
+
+    private static let signedOutTemplate = try? MustacheTemplate(
+        string: """
+            <p>{{remark}}</p>
+            <p><a class="button" href="{{address}}">Sign in again</a></p>
+
+            """
+    )
+
+    private static let appsTemplate = try? MustacheTemplate(
+        string: """
+            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+            {{#hasApps}}
+            <ul class="providers">
+            {{#apps}}
+            <li><a class="button" href="{{address}}">{{text}}</a></li>
+            {{/apps}}
+            </ul>
+            {{/hasApps}}
+            {{^hasApps}}<p>There is no app here that this account may open.</p>{{/hasApps}}
+            <p class="fine"><a href="{{signOut}}">Sign out</a></p>
+
+            """
+    )
+
+    /// The icon of our pages, so that browsers do not ask an app for one: a gate in a wall.
+    static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b57d0" d="M1 15V7a7 7 0 0 1 14 0v8h-3\
+        V8a4 4 0 0 0-8 0v7z"/></svg>
+
+        """
+
+    /// The style sheet, so that no page needs styles of its own.
+    static let style = """
+        :root { color-scheme: light dark; --ink: #1f2328; --ground: #f6f7f9; --card: #ffffff; --line: #747775;
+          --accent: #0b57d0; --fine: #575c63; }
+        @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --ground: #15181c; --card: #1e2228;
+          --line: #8e918f; --accent: #a8c7fa; --fine: #a5abb3; } }
+        * { box-sizing: border-box; }
+        body { margin: 0; min-height: 100vh; display: flex; align-items: center; justify-content: center;
+          background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+        main { width: 100%; max-width: 26rem; margin: 1rem; padding: 2rem; background: var(--card);
+          border: 1px solid color-mix(in srgb, var(--line) 35%, transparent); border-radius: .75rem; }
+        h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; }
+        p { margin: 0 0 1rem; overflow-wrap: anywhere; }
+        main > :last-child { margin-bottom: 0; }
+        ul.providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
+        .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
+          background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;
+          text-decoration: none; cursor: pointer; }
+        .button:hover { border-color: var(--accent); color: var(--accent); }
+        .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+        .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }
+        .fine a { color: inherit; }
+        code { font-family: ui-monospace, monospace; }
+
+        """
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// Turns failures into responses; status, texts and steps are those of the failure catalogue.
+struct Rendering: Sendable {
+    let log: RequestLog
+    let publicOrigin: Origin
+    let random: RandomBytes
+
+    /// The answer to a failure: a page for people, JSON for scripts.
+    ///
+    /// Both show the code and a random incident id, by which the log line with the detail can be found.
+    ///
+    /// - Parameters:
+    ///   - failure: What went wrong.
+    ///   - visitor: Who is to be told.
+    ///   - context: What a page may say of the request.
+    /// - Returns: The answer, complete.
+    func answer(to failure: Failure, for visitor: ClientKind, context: PageContext = PageContext()) -> Response {
+        let incident = self.random.token(9)
+        self.log.refused(failure, incident: incident, isPage: visitor.wantsPage, provider: context.provider)
+        var answer =
+            visitor.wantsPage
+            ? self.page(failure, incident: incident, context: context)
+            : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
+        if let seconds = Rendering.retryAfter(failure) { answer.head.headerFields[.retryAfter] = seconds }
+        return answer
+    }
+
+    /// The seconds that the client has to wait before it repeats the request; nil where repeating is of no use.
+    ///
+    /// Where the wait depends on load it is random, so that clients do not come back at the same time.
+    private static func retryAfter(_ failure: Failure) -> String? {
+        if failure.kind == .overloaded, let wait = failure.retryAfter {
+            let seconds = min(max(Int(wait.components.seconds) + 1, 1), 60)
+            return "\(Int.random(in: seconds...(seconds * 2)))"
+        }
+        return switch failure.reason.entry.retry {
+        case .after(let seconds)?: "\(seconds)"
+        case .within(let range)?: "\(Int.random(in: range))"
+        case nil: nil
+        }
+    }
+
+    /// The response for scripts that come without a fitting session, with the address that a user would have to open.
+    func challenge(_ failure: Failure, signIn address: String) -> Response {
+        let incident = self.random.token(9)
+        self.log.refused(failure, incident: incident, isPage: false)
+        let cookie = GatewayCookie.session(at: self.publicOrigin).name
+        let script = "a client without one sends the cookie \(cookie) of that session"
+        let members: JSON = [
+            "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
+            "help": .string("sign in with a browser at 'sign_in'; \(script)"),
+        ]
+        var answer = Rendering.json(failure.reason.entry.status, members)
+        answer.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
+        return answer
+    }
+
+    /// The response to bytes that are no request: a page if a browser seems to have sent them, else JSON.
+    func answer(to refusal: WireRejection, for visitor: ClientKind) -> Response {
+        let incident = self.random.token(9)
+        self.log.refusedBytes(refusal, incident: incident, isPage: visitor.wantsPage)
+        let page = refusal.reason.entry.page
+        var answer =
+            visitor.wantsPage
+            ? Rendering.page(
+                refusal.status,
+                Pages.error(title: page.title, text: page.text, code: refusal.reason.code, incident: incident)
+            )
+            : Rendering.json(refusal.status, code: refusal.reason.code, incident: incident)
+        if refusal.status == 405 {
+            answer.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
+        }
+        return answer
+    }
+
+    /// The answer with a page around it.
+    static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
+        var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+        fields[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+            + "form-action \(formTargets)"
+        for (name, value) in Rendering.protections {
+            fields[name] = value
+        }
+        return Response(status, fields: fields, body: Array(html.utf8))
+    }
+
+    /// An answer of JSON.
+    static func json(_ status: Int, _ value: JSON) -> Response {
+        var fields: HTTPFields = [.contentType: "application/json"]
+        fields[.xContentTypeOptions] = "nosniff"
+        return Response(status, fields: fields, body: value.encoded + [0x0A])
+    }
+
+    /// Sends the browser elsewhere with a `GET`.
+    ///
+    /// RFC 9110 §15.4.4.
+    static func redirect(to location: String) -> Response {
+        var fields: HTTPFields = [.location: location]
+        fields[.referrerPolicy] = "no-referrer"
+        return Response(303, fields: fields)
+    }
+
+    private func page(_ failure: Failure, incident: String, context: PageContext) -> Response {
+        let page = failure.reason.entry.page
+        let html = Pages.error(
+            title: page.title(for: context.app),
+            text: page.text(for: context.app),
+            code: failure.code,
+            incident: incident,
+            user: page.namesUser ? context.user : nil,
+            buttons: context.buttons(for: failure, at: self.publicOrigin)
+        )
+        return Rendering.page(failure.reason.entry.status, html)
+    }
+
+    private static func json(_ status: Int, code: String, incident: String) -> Response {
+        self.json(status, ["error": .string(code), "incident": .string(incident)])
+    }
+
+    private static let protections: [(HTTPField.Name, String)] = [
+        (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
+        (.crossOriginOpenerPolicy, "same-origin"),
+    ]
+}

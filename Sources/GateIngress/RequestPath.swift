@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GatePolicy
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// The decision on a request.
+enum Verdict {
+    /// It is rejected with a failure.
+    case refused(Failure)
+    /// It is for an endpoint of the gateway.
+    case ownEndpoint
+    /// The gateway responds at once with a status.
+    case answered(status: Int)
+    /// The route does not take the method.
+    case wrongMethod(RuntimeRoute)
+    /// The session of this ticket has to be looked up first.
+    case needsSession(Ticket)
+    /// The route needs a session that the request does not have.
+    case signInNeeded(RuntimeRoute)
+    /// It goes to the app, with these identity lines; none on what is open to all.
+    case forwarded(RuntimeRoute, identity: ByteBuffer?)
+}
+
+/// The life of a request, top to bottom, in an order that no configuration can change.
+///
+/// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
+/// event loop without waiting; a look-up is a verdict, after which the path runs again.
+struct RequestPath {
+    let runtime: RuntimeConfiguration
+    let loop: LoopState
+
+    /// The verdict for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The checked head.
+    ///   - tls: What TLS settled, nil for a plain connection.
+    ///   - lookup: The result of an earlier ``Verdict/needsSession(_:)``.
+    ///   - isRetry: Whether the request is authorized again and gets a new assertion; for a retry.
+    /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
+    func verdict(
+        for request: RequestHead,
+        over tls: NegotiatedTLS?,
+        lookup: SessionLookup? = nil,
+        isRetry: Bool = false
+    ) -> Verdict {
+        // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
+        // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
+        let host = request.authority.host
+        guard tls?.admits(host: host) ?? true else {
+            return .refused(Failure(.requestMisdirected, "the certificate shown is not for \(host)"))
+        }
+        guard !request.hasLoopField || !self.runtime.loopMarker.hasLooped(request) else {
+            let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
+            return .refused(Failure(.upstreamLoop, detail))
+        }
+        guard !request.isAsterisk else { return .answered(status: 204) }
+        guard !self.isOwn(request) else { return self.runtime.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
+        guard let route = self.route(of: request) else {
+            return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
+        }
+        let isOpen = self.isOpen(request, on: route)
+        if let failure = SpellingCheck(runtime: self.runtime, route: route).failure(of: request, isOpen: isOpen) {
+            return .refused(failure)
+        }
+        guard !route.rejectsIrregularNames || !request.hasIrregularNames else {
+            return .refused(
+                Failure(
+                    .requestHeaderName,
+                    "a header name has '_', '.' or another such character"
+                )
+            )
+        }
+        guard route.methods?.contains(request.method.rawValue) ?? true else { return .wrongMethod(route) }
+        guard !route.isInMaintenance else {
+            return .refused(Failure(.routeMaintenance, "\(route.name) is in maintenance"))
+        }
+        guard !isOpen else { return .forwarded(route, identity: nil) }
+        switch self.session(of: request, lookup: lookup) {
+        case .unknown(let ticket): return .needsSession(ticket)
+        case .unavailable(let failure): return .refused(failure)
+        case .none: return .signInNeeded(route)
+        case .found(let session):
+            if isRetry { session.forgetStanding(on: route) }
+            return self.verdict(for: request, on: route, session: session)
+        }
+    }
+
+    private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
+        let standing: RouteAuthorization
+        do {
+            standing = try session.standing(on: route, runtime: self.runtime, now: self.loop.now)
+        } catch {
+            return .refused(error)
+        }
+        switch standing {
+        case .signInNeeded:
+            return .signInNeeded(route)
+        case .refused(let failure):
+            return .refused(failure)
+        case .admitted(let identity):
+            guard self.comesFromOurSite(request, route) else {
+                return .refused(
+                    Failure(.requestCrossSite, "another site sent the browser here to write")
+                )
+            }
+            return .forwarded(route, identity: identity)
+        }
+    }
+}
+
+// MARK: Steps
+
+extension RequestPath {
+    private func noSuchApp(_ host: String) -> Verdict {
+        .refused(Failure(.routeNone, "no app is configured for this path on \(host)"))
+    }
+
+    /// Whether the path is one of the gateway's own: `/oauth2` and all below it.
+    private func isOwn(_ request: RequestHead) -> Bool {
+        request.path.withSpan(of: request.message) { path in
+            let prefix = "/oauth2".utf8
+            guard path.count >= prefix.count else { return false }
+            var position = 0
+            for byte in prefix {
+                guard path[position] == byte else { return false }
+                position += 1
+            }
+            return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
+        }
+    }
+
+    /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.
+    private func isFront(_ request: RequestHead) -> Bool {
+        guard request.method == .get || request.method == .head else { return false }
+        guard request.authority.host == self.runtime.publicOrigin.host else { return false }
+        return request.path.withSpan(of: request.message) { $0.count == 1 }
+    }
+
+    /// The route of a request, by host and canonical path.
+    func route(of request: RequestHead) -> RuntimeRoute? {
+        let found = request.path.withSpan(of: request.message) { path in
+            self.runtime.table.entry(host: request.authority.host, path: path)
+        }
+        return found.map { self.runtime.routes[$0] }
+    }
+
+    private func isOpen(_ request: RequestHead, on route: RuntimeRoute) -> Bool {
+        guard !route.route.publicRules.isEmpty else { return false }
+        return request.path.withSpan(of: request.message) { path in
+            route.route.isOpen(method: request.method.rawValue, path: path)
+        }
+    }
+
+    private enum Found {
+        case none
+        case unknown(Ticket)
+        case unavailable(Failure)
+        case found(CachedSession)
+    }
+
+    /// The session of the request: of the one well-formed cookie of ours, live, and made for this host.
+    private func session(of request: RequestHead, lookup: SessionLookup?) -> Found {
+        guard let field = request.message.first(.cookie) else { return .none }
+        let sent = request.message.bytes
+        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
+        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
+            return .none
+        }
+        let text = value.extracting(range)
+        guard let key = CookieKey(text) else { return .none }
+        if let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick) {
+            return .found(cached)
+        }
+        switch lookup {
+        case .unavailable(let failure): return .unavailable(failure)
+        case .none:
+            let ticket = self.runtime.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
+            return ticket.map(Found.unknown) ?? .none
+        case .done: return .none
+        }
+    }
+
+    /// The session of a request that was admitted a moment ago; nil if the cache has let go of it.
+    func liveSession(of request: RequestHead) -> Session? {
+        guard case .found(let cached) = self.session(of: request, lookup: .done) else { return nil }
+        return cached.session
+    }
+
+    /// A number for the session cookie of a request, the same in every process; 0 if there is none.
+    func sessionKey(of request: RequestHead) -> UInt64 {
+        guard let field = request.message.first(.cookie) else { return 0 }
+        let sent = request.message.bytes
+        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
+        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
+            return 0
+        }
+        let text = value.extracting(range)
+        guard let key = CookieKey(text) else { return 0 }
+        return key.number
+    }
+
+    /// Whether a request that writes comes from the app's own pages.
+    ///
+    /// `SameSite=Lax` keeps other sites from writing with our cookie in browsers that know it; this does so in all, and
+    /// for sites that share a registrable domain with a hostile one.
+    private func comesFromOurSite(_ request: RequestHead, _ route: RuntimeRoute) -> Bool {
+        guard !request.method.isSafe else { return true }
+        switch request.message.value(.secFetchSite) {
+        case "same-origin", "none": return true
+        case nil where request.message.first(.origin) == nil: return true
+        default:
+            guard let origin = request.message.value(.origin), origin != route.originText else {
+                return request.message.first(.origin) != nil
+            }
+            return SpellingCheck(runtime: self.runtime, route: route).holdsInEveryReading(of: request) {
+                path,
+                isDecoded in
+                route.admitsWrite(from: origin, to: path, isDecoded: isDecoded)
+            }
+        }
+    }
+}
+
+/// What looking up a session in the store has led to; the session itself is in the loop's cache.
+enum SessionLookup {
+    /// The store has responded.
+    case done
+    /// The store did not respond, which is not the same as "no session".
+    case unavailable(Failure)
+}

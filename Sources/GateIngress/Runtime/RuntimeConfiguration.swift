@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateAssertion
+package import GateConfiguration
+package import GateCore
+internal import GateHeaders
+package import GateOpenID
+package import GateOperations
+internal import GatePolicy
+package import GateSessions
+internal import GateWire
+
+/// One configuration, made ready to serve; a reload builds another and swaps it.
+package final class RuntimeConfiguration: Sendable {
+    /// The origin of the sign-in pages and callbacks.
+    let publicOrigin: Origin
+    /// The routes, in the order of the file.
+    package let routes: [RuntimeRoute]
+    let table: RouteTable
+    /// The same as servers may read it.
+    let spellings: RouteSpellings
+    /// Whether some app takes WebSockets.
+    let takesWebSockets: Bool
+    let trustedProxies: [CIDRRange]
+    let loopMarker: LoopMarker
+    /// The names with a meaning in requests, those that apps have for identity fields included.
+    let fieldNames: FieldNames
+    /// The providers in the order of the file.
+    package let providers: [RuntimeProvider]
+    /// The sessions.
+    package let sessions: SessionManager
+    let sealer: Sealer
+    let attempts: AttemptSealer
+    let identity: IdentityLines
+    let keys: AssertionKeys
+    let rendering: Rendering
+    let log: RequestLog
+    let metrics: IngressMetrics
+    let clock: WallClock
+    let random: RandomBytes
+    /// The bounds of connections, requests and sign-ins.
+    package let limits: GatewayLimits
+    let signIns: SignInLimiter
+    let transfers: TransferLimiter
+    let longPaths: ReturnPathStore
+    /// The value of `Strict-Transport-Security`; nil for no such field.
+    private let hsts: String?
+    /// Which groups of each provider's users are needed, by the provider's name.
+    private let demands: [String: RequiredGroups]
+    private let origins: [String: Origin]
+    private let sessionScan: CookieScan
+
+    /// A configuration of these parts.
+    package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
+        self.publicOrigin = parts.publicOrigin
+        self.loopMarker = LoopMarker(parts.publicOrigin)
+        self.routes = routes
+        self.takesWebSockets = routes.contains { $0.webSocket != nil }
+        self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
+        self.spellings = RouteSpellings(routes)
+        self.trustedProxies = parts.trustedProxies
+        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.headers.map(\.name) })
+        self.providers = providers
+        self.demands = Dictionary(
+            providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }
+        ) { first, _ in first }
+        self.sessions = parts.sessions
+        self.sealer = parts.sealer
+        self.attempts = AttemptSealer(parts.sealer)
+        self.identity = IdentityLines(signer: parts.signer)
+        self.keys = parts.keys
+        self.log = parts.log
+        self.metrics = parts.metrics
+        self.clock = parts.clock
+        self.random = parts.random
+        self.limits = parts.limits
+        self.signIns = parts.signIns
+        self.transfers = parts.transfers
+        self.longPaths = parts.longPaths
+        self.hsts = parts.hsts
+        self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
+        var origins = [parts.publicOrigin.host: parts.publicOrigin]
+        for route in routes {
+            origins[route.route.origin.host] = origins[route.route.origin.host] ?? route.route.origin
+        }
+        self.origins = origins
+        self.sessionScan = CookieScan(wanted: Array(GatewayCookie.session(at: parts.publicOrigin).name.utf8))
+    }
+
+    /// Whether a host is the gateway's own or an app's.
+    func serves(_ host: String) -> Bool { self.origins[host] != nil }
+
+    /// The value of `Strict-Transport-Security` in responses of ours to requests over TLS that we terminate; nil for none.
+    ///
+    /// Browsers ignore it for IP addresses, and for localhost it would reach other programs: RFC 6797 §8.1.1.
+    func hsts(for host: String) -> String? {
+        guard let hsts, let origin = self.origins[host], origin.isSecure, !origin.isLoopback else { return nil }
+        return IPAddress(host) == nil && !host.hasPrefix("[") ? hsts : nil
+    }
+
+    /// The origin of a host of ours.
+    func origin(of host: String) -> Origin? { self.origins[host] }
+
+    /// The scan for the session cookie; its name is the same on all hosts, since all have the scheme of `public_url`.
+    func sessionCookie(on host: String) -> CookieScan { self.sessionScan }
+
+    /// The user of a session, as pages have it.
+    func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
+
+    /// A user, as pages have it.
+    func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
+        let provider = self.provider(profile.provider)?.name ?? profile.provider
+        return PageContext.User(profile, provider: provider, isSignedIn: isSignedIn)
+    }
+
+    /// The provider of a name.
+    func provider(_ id: String) -> RuntimeProvider? { self.providers.first { $0.id == id } }
+
+    /// Whether any rule or app needs the groups of a provider's users.
+    func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
+
+    /// Keeps those of a user's groups that a rule or an app needs.
+    func keepGroups(of profile: inout Profile) {
+        let cut = self.demands[profile.provider]?.keep(in: &profile) ?? 0
+        guard cut > 0 else { return }
+        self.metrics.groupsCut(profile.provider, count: cut)
+        self.log.groupsCut(profile, count: cut)
+    }
+
+    /// The providers that a route accepts, in the order of the file; all if there is no route.
+    func accepted(by route: RuntimeRoute?) -> [RuntimeProvider] {
+        guard let route else { return self.providers }
+        return self.providers.filter { route.route.providers.contains($0.id) }
+    }
+
+    /// The route of a place on a host.
+    func route(host: String, path: ReturnPath) -> RuntimeRoute? {
+        let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
+        return self.table.entry(host: host, path: bytes.span).map { self.routes[$0] }
+    }
+}
+
+/// A provider, ready for sign-ins.
+package struct RuntimeProvider: Sendable {
+    /// The name in the configuration file.
+    package let id: String
+    /// The text of its button.
+    let buttonText: String
+    /// The code flow with it.
+    package let relyingParty: RelyingParty
+    /// Whether its hosts may be called.
+    let reach: ProviderReachability
+    /// Limits the sign-ins that wait for this provider, so that a slow one does not use up the sign-ins of the others.
+    let waiting = ConcurrencyLimiter(limit: 400)
+
+    /// A provider of the configuration.
+    package init(id: String, buttonText: String, relyingParty: RelyingParty, reach: ProviderReachability) {
+        self.id = id
+        self.buttonText = buttonText
+        self.relyingParty = relyingParty
+        self.reach = reach
+    }
+
+    /// The name for users, as its button has it.
+    var name: String {
+        let prefix = "Sign in with "
+        return self.buttonText.hasPrefix(prefix) ? String(self.buttonText.dropFirst(prefix.count)) : self.buttonText
+    }
+
+    /// The failure when too many wait.
+    var busy: Failure { Failure(.providerBusy, "too many sign-ins wait for \(self.id)") }
+}
+
+/// What a ``RuntimeConfiguration`` is made of, beside its routes and providers.
+package struct RuntimeParts {
+    /// The origin of the sign-in pages and callbacks.
+    package let publicOrigin: Origin
+    /// The proxies whose `X-Forwarded-For` is trusted.
+    package let trustedProxies: [CIDRRange]
+    /// The sessions.
+    package let sessions: SessionManager
+    /// Seals cookies and codes.
+    package let sealer: Sealer
+    /// Signs assertions.
+    package let signer: AssertionSigner
+    /// The keys that verify assertions.
+    package let keys: AssertionKeys
+    /// The log.
+    package let log: RequestLog
+    /// The metrics.
+    package let metrics = IngressMetrics()
+    /// The wall clock.
+    package let clock: WallClock
+    /// The source of random bytes.
+    package let random: RandomBytes
+    /// The limits of connections, requests and sign-ins.
+    package var limits = GatewayLimits()
+    /// The limits on sign-ins, which outlive a reload.
+    package var signIns = SignInLimiter()
+    /// The limits on session transfers, which outlive a reload.
+    package var transfers = TransferLimiter()
+    /// The return paths that are too long for a URL, which outlive a reload.
+    package var longPaths = ReturnPathStore()
+    /// The value of `Strict-Transport-Security`; nil for no such header.
+    package var hsts: String?
+
+    /// Parts with default limits.
+    package init(
+        publicOrigin: Origin,
+        trustedProxies: [CIDRRange],
+        sessions: SessionManager,
+        sealer: Sealer,
+        signer: AssertionSigner,
+        keys: AssertionKeys,
+        log: RequestLog,
+        clock: WallClock,
+        random: RandomBytes
+    ) {
+        self.publicOrigin = publicOrigin
+        self.trustedProxies = trustedProxies
+        self.sessions = sessions
+        self.sealer = sealer
+        self.signer = signer
+        self.keys = keys
+        self.log = log
+        self.clock = clock
+        self.random = random
+    }
+}

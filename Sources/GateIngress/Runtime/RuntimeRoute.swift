@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+package import GateCore
+internal import GateHeaders
+internal import GatePolicy
+package import GateProxy
+internal import GateWire
+
+/// A route with all that a request on it needs, made once for a configuration.
+package final class RuntimeRoute: Sendable {
+    /// Its position in the table of routes.
+    let index: Int
+    let route: Route
+    /// Where requests are forwarded to, and how.
+    package let upstream: LoadedUpstream
+    /// What the app wants of the user's identity.
+    let identity: IdentityTarget
+    /// The origin of the app's pages, as browsers send it.
+    let originText: String
+    /// The host and port under which browsers reach the app.
+    let authority: String
+    /// The other pages that may write to the app, by their origins; nearly always empty.
+    private let writeOrigins: [WriteOrigin]
+    /// The methods that are forwarded; nil for all.
+    let methods: Set<String>?
+    /// Whether header names with `_`, `.` and their like make a request rejected.
+    let rejectsIrregularNames: Bool
+    /// Whether an escaped slash or backslash in the path makes a request rejected.
+    let rejectsEscapedSlash: Bool
+    /// Whether other spellings of the app's paths are kept from other routes and from its own public rules.
+    let guardsSpellings: Bool
+    let metrics: RouteMetrics
+    /// Whether the app also gets `Forwarded`.
+    let sendsForwarded: Bool
+    /// Whether responses may be silent without a time-out.
+    let isStreaming: Bool
+    /// Who may open WebSockets; nil if the app takes none.
+    let webSocket: WebSocketRule?
+    /// Whether the app speaks HTTP/2, and so may be asked for more than HTTP/1.1 has.
+    let speaksHTTP2: Bool
+    /// How the head for the app differs from the client's; nil if it does not.
+    let requestChanges: RequestChanges?
+    /// Changes to the lines of the app's responses on public paths; nil if there are none.
+    private let openChanges: ResponseChanges?
+    /// The same on all others.
+    private let protectedChanges: ResponseChanges?
+    /// The direct response; nil if requests are forwarded.
+    let directResponse: DirectResponse?
+    /// How many bytes the body of a request may have.
+    let maxBody: Int64
+    /// Whether early hints of the app are passed on.
+    let passesEarlyHints: Bool
+    /// Whether all requests are rejected for maintenance.
+    let isInMaintenance: Bool
+
+    /// A route of a configuration.
+    ///
+    /// - Throws: A `Failure` naming a file for TLS with the app that cannot be read.
+    package init(_ app: AppSettings, index: Int) throws(Failure) {
+        self.index = index
+        self.route = app.route
+        self.identity = IdentityTarget(app)
+        self.sendsForwarded = app.sendsForwarded
+        self.originText = "\(app.route.origin)"
+        self.authority = app.route.origin.authority
+        let strictness = app.traffic.strictness
+        self.writeOrigins = strictness.origins
+        self.methods = strictness.methods.map { Set($0) }
+        self.rejectsIrregularNames = strictness.irregularNames == .reject
+        self.rejectsEscapedSlash = strictness.encodedSlash == .reject
+        self.guardsSpellings = strictness.pathSpelling == .any
+        self.metrics = RouteMetrics(app: app.route.app)
+        if let upstream = app.upstream {
+            self.upstream = try LoadedUpstream(upstream)
+        } else {
+            self.upstream = RuntimeRoute.notForwarded
+        }
+        self.isStreaming = app.traffic.isStreaming
+        self.webSocket = WebSocketRule(app)
+        self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
+        self.requestChanges = RequestChanges(app)
+        self.openChanges = ResponseChanges(app, isProtected: false)
+        self.protectedChanges = ResponseChanges(app, isProtected: true)
+        self.directResponse = DirectResponse(app)
+        self.maxBody = app.traffic.maxBody ?? .max
+        self.passesEarlyHints = app.traffic.passesEarlyHints
+        self.isInMaintenance = app.traffic.isInMaintenance
+    }
+
+    /// The upstream of routes that are not forwarded; no request uses it.
+    private static let notForwarded = LoadedUpstream(
+        withoutTLS: UpstreamSettings(targets: [.unix(path: "/dev/null")])
+    )
+
+    /// The app's name in the configuration file.
+    package var name: String { self.route.app }
+
+    /// How the head of a response differs from the app's; nil if it does not.
+    ///
+    /// - Parameter isProtected: Whether it is for a signed-in user.
+    /// - Returns: The changes.
+    func responseChanges(isProtected: Bool) -> ResponseChanges? {
+        isProtected ? self.protectedChanges : self.openChanges
+    }
+
+    /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
+    func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {
+        self.writeOrigins.contains { entry in
+            guard "\(entry.origin)" == origin else { return false }
+            guard let only = entry.path else { return true }
+            let rule = PublicRule(method: nil, path: isDecoded ? PathNormalization.decoded(only) : only)
+            return rule.covers(method: "", path: path)
+        }
+    }
+
+    /// The rejection of a request whose body is too long.
+    var bodyTooLarge: Failure {
+        Failure(.routeBodyTooLarge, "\(self.name) takes bodies of \(self.maxBody) bytes at most")
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GatePolicy
+internal import GateWire
+
+/// From whose pages a WebSocket to an app may be opened.
+///
+/// Browsers send cookies along with every handshake and let any page start one, so only the origin distinguishes the app's
+/// own pages from others. RFC 6455 §10.2.
+struct WebSocketRule: Sendable {
+    private let origins: Set<String>
+    private let admitsAny: Bool
+
+    /// The rule of an app; nil if it takes no WebSockets.
+    init?(_ app: AppSettings) {
+        guard let settings = app.traffic.webSocket else { return nil }
+        self.origins = Set(["\(app.route.origin)"] + settings.origins.map { "\($0)" })
+        self.admitsAny = settings.anyOrigin
+    }
+
+    /// Whether the origin of a request may; clients other than browsers send none.
+    func admits(_ request: RequestHead) -> Bool {
+        guard !self.admitsAny else { return true }
+        guard let origin = request.message.value(.origin) else {
+            return request.message.first(.secFetchSite) == nil && request.message.first(.secFetchMode) == nil
+        }
+        return self.origins.contains(origin)
+    }
+}

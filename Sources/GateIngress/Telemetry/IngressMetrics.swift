@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateOperations
+internal import Metrics
+
+/// The metrics of this module: requests, sign-ins, the request log.
+///
+/// Label values come from the configuration or from fixed lists, never from clients.
+package struct IngressMetrics: Sendable {
+    fileprivate static let requests = MetricSeries.counter(
+        "gatehouse_requests_total",
+        labels: ["app", "class"],
+        unit: "responses",
+        help: "Responses to requests of a route, by app and class of the status, such as 2xx"
+    )
+    fileprivate static let requestDuration = MetricSeries.histogram(
+        "gatehouse_request_duration_seconds",
+        help: "Time from the first byte of a request to the end of its response"
+    )
+    private static let rejected = MetricSeries.counter(
+        "gatehouse_rejected_requests_total",
+        labels: ["reason"],
+        unit: "messages",
+        help: "Messages that were rejected because they are not a valid HTTP request, by reason"
+    )
+    private static let irregularHeaderNames = MetricSeries.counter(
+        "gatehouse_irregular_header_names_total",
+        unit: "requests",
+        help: "Requests with header names that have '_', '.' or another such character"
+    )
+    private static let signIns = MetricSeries.counter(
+        "gatehouse_sign_ins_total",
+        labels: ["provider", "result"],
+        unit: "sign-ins",
+        help: "Sign-ins that ended, by provider and result: ok or the code of the failure"
+    )
+    private static let signOuts = MetricSeries.counter(
+        "gatehouse_sign_outs_total",
+        unit: "sign-outs",
+        help: "Sessions that ended because the user signed out"
+    )
+    private static let cutGroups = MetricSeries.counter(
+        "gatehouse_groups_cut_total",
+        labels: ["provider"],
+        unit: "groups",
+        help: "Groups that were left out of a session because the user has more than a session keeps"
+    )
+    private static let suppressedLines = MetricSeries.counter(
+        "gatehouse_log_lines_suppressed_total",
+        labels: ["kind"],
+        unit: "lines",
+        help: "Log lines about rejected requests that the rate limit of the log left out, by kind of failure"
+    )
+
+    /// All metrics of this module.
+    package static let all = [
+        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, cutGroups, suppressedLines,
+    ]
+
+    /// The counters of the process.
+    package init() {}
+
+    /// A message was rejected by the HTTP parser.
+    func rejected(_ reason: String) {
+        IngressMetrics.rejected.counter(reason).increment()
+    }
+
+    /// A request had header names with `_`, `.` or the like, which are left out unless an app wants them.
+    func irregularNames() {
+        IngressMetrics.irregularHeaderNames.counter().increment()
+    }
+
+    /// A sign-in ended.
+    func signIn(provider: String, result: String) {
+        IngressMetrics.signIns.counter(provider, result).increment()
+    }
+
+    /// A session ended because the user signed out.
+    func signedOut() {
+        IngressMetrics.signOuts.counter().increment()
+    }
+
+    /// A user has more groups than a session keeps.
+    func groupsCut(_ provider: String, count: Int) {
+        IngressMetrics.cutGroups.counter(provider).increment(by: count)
+    }
+
+    /// A log line about a rejection was left out.
+    static func lineSuppressed(_ kind: String) {
+        IngressMetrics.suppressedLines.counter(kind).increment()
+    }
+}
+
+/// The counters of a route; looked up once, so that a request only adds to them.
+struct RouteMetrics: Sendable {
+    private let classes: [Counter]
+    private let duration: Metrics.Timer
+
+    init(app: String) {
+        self.classes = (1...5).map { IngressMetrics.requests.counter(app, "\($0)xx") }
+        self.duration = IngressMetrics.requestDuration.timer()
+    }
+
+    /// Counts a response and how long its request took.
+    func answered(_ status: Int, nanoseconds: Int64) {
+        guard self.classes.indices.contains(status / 100 - 1) else { return }
+        self.classes[status / 100 - 1].increment()
+        self.duration.recordNanoseconds(nanoseconds)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Bounds how many lines about rejected requests the log gets: a token bucket for each kind.
+final class LogLimiter: Sendable {
+    /// What has a bucket of its own.
+    struct Key: Hashable, Sendable {
+        /// The kind of the failure, `maintenance`, or `noRequest`.
+        let kind: String
+        /// Whether a user got a page, and may ask for help with what it shows.
+        let isPage: Bool
+    }
+
+    private struct Bucket {
+        var full = Duration.zero
+        var suppressed = 0
+    }
+
+    /// How many lines of one kind may come at once.
+    static let burst = 200
+    /// How many of one kind may come in a second for long.
+    static let perSecond = 20
+
+    private let buckets = Mutex<[Key: Bucket]>([:])
+    private let began: ContinuousClock.Instant
+    private let clock: @Sendable () -> ContinuousClock.Instant
+
+    /// A limiter with all buckets full.
+    init(clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.clock = clock
+        self.began = clock()
+    }
+
+    /// Takes a token for a line.
+    ///
+    /// - Parameter key: What the line is about.
+    /// - Returns: How many lines of that kind were suppressed since the last one that was written; nil if this one is
+    ///   suppressed as well.
+    func admit(_ key: Key) -> Int? {
+        let now = self.began.duration(to: self.clock())
+        let suppressed: Int? = self.buckets.withLock { buckets in
+            var bucket = buckets[key] ?? Bucket()
+            defer { buckets[key] = bucket }
+            let step = Duration.seconds(1) / LogLimiter.perSecond
+            let full = max(bucket.full, now)
+            guard full - now <= step * (LogLimiter.burst - 1) else {
+                bucket.suppressed += 1
+                return nil
+            }
+            bucket.full = full + step
+            defer { bucket.suppressed = 0 }
+            return bucket.suppressed
+        }
+        if suppressed == nil {
+            IngressMetrics.lineSuppressed(key.kind)
+        }
+        return suppressed
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Metrics
+internal import Synchronization
+
+/// One metric: its name, type, labels, unit and help text.
+///
+/// Each module declares its metrics in one file, so that `gatehouse schema --metrics` can list all of them.
+package struct MetricSeries: Sendable, Hashable {
+    /// The Prometheus type of a metric.
+    package enum Kind: String, Sendable {
+        /// A number that only grows.
+        case counter
+        /// A number that goes up and down.
+        case gauge
+        /// A distribution in buckets.
+        case histogram
+    }
+
+    /// The name, as Prometheus scrapes it.
+    package let name: String
+    /// The Prometheus type.
+    package let kind: Kind
+    /// The names of the labels, in the order in which values are given.
+    package let labels: [String]
+    /// What one of it is, such as `seconds`.
+    package let unit: String
+    /// What it counts or measures, in one line without a full stop.
+    package let help: String
+
+    /// A counter.
+    package static func counter(
+        _ name: String,
+        labels: [String] = [],
+        unit: String,
+        help: String
+    ) -> MetricSeries {
+        MetricSeries(name: name, kind: .counter, labels: labels, unit: unit, help: help)
+    }
+
+    /// A gauge.
+    package static func gauge(_ name: String, labels: [String] = [], unit: String, help: String) -> MetricSeries {
+        MetricSeries(name: name, kind: .gauge, labels: labels, unit: unit, help: help)
+    }
+
+    /// A histogram of durations.
+    package static func histogram(_ name: String, labels: [String] = [], help: String) -> MetricSeries {
+        MetricSeries(name: name, kind: .histogram, labels: labels, unit: "seconds", help: help)
+    }
+
+    /// The counter for these label values; looking it up takes a lock, so a hot path keeps it.
+    package func counter(_ values: String...) -> Counter {
+        Counter(label: self.name, dimensions: self.dimensions(values))
+    }
+
+    /// The gauge for these label values.
+    package func gauge(_ values: String...) -> Gauge {
+        Gauge(label: self.name, dimensions: self.dimensions(values))
+    }
+
+    /// The timer that fills a histogram for these label values.
+    package func timer(_ values: String...) -> Metrics.Timer {
+        Metrics.Timer(label: self.name, dimensions: self.dimensions(values))
+    }
+
+    fileprivate func dimensions(_ values: [String]) -> [(String, String)] {
+        precondition(values.count == self.labels.count, "\(self.name) has \(self.labels.count) labels")
+        return Array(zip(self.labels, values))
+    }
+}
+
+/// A value of a gauge whose labels come and go.
+package struct GaugeSample: Sendable {
+    fileprivate let key: GaugeKey
+    fileprivate let value: Int64
+
+    /// The value of the gauge with these label values.
+    package init(_ series: MetricSeries, _ labels: [String], _ value: Int64) {
+        self.key = GaugeKey(series: series, labels: labels)
+        self.value = value
+    }
+}
+
+private struct GaugeKey: Hashable {
+    let series: MetricSeries
+    let labels: [String]
+
+    var gauge: Gauge { Gauge(label: self.series.name, dimensions: self.series.dimensions(self.labels)) }
+}
+
+/// Gauges whose labels come and go; those that are not recorded any more are removed from the registry.
+package final class GaugeGroup: Sendable {
+    private let recorded = Mutex<Set<GaugeKey>>([])
+
+    /// An empty group.
+    package init() {}
+
+    /// Records the samples and removes the gauges of the call before that are not among them.
+    package func record(_ samples: [GaugeSample]) {
+        let keys = Set(samples.map(\.key))
+        let old = self.recorded.withLock { recorded in
+            defer { recorded = keys }
+            return recorded
+        }
+        for gone in old.subtracting(keys) { gone.gauge.destroy() }
+        for sample in samples { sample.key.gauge.record(sample.value) }
+    }
+}
+
+/// A number that only grows; shared by all threads.
+package final class AtomicCounter: Sendable {
+    private let number = Atomic<Int>(0)
+
+    /// A counter at 0.
+    package init() {}
+
+    /// The number.
+    package var value: Int { self.number.load(ordering: .relaxed) }
+
+    /// Adds one.
+    package func add() { self.number.add(1, ordering: .relaxed) }
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import GateAssertion
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateIngress
+internal import GateOpenID
+internal import GateOperations
+internal import GateProviderHTTP
+internal import GateProviders
+internal import GateSessionStores
+internal import GateSessions
+internal import Logging
+internal import Metrics
+internal import NIOCore
+
+/// Builds a ``RuntimeConfiguration`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
+/// connections and caches of providers whose settings stay.
+actor RuntimeBuilder {
+    private let log: ServerLog
+    private let requestLog: RequestLog
+    private let clock = WallClock.system
+    private let random = RandomBytes.system
+    private let feed: RevocationFeed
+    private let spent = UsedAttempts()
+    private let watch: PinWatch
+    private let transports = ProviderTransports()
+    private let survey: PinScan
+    private let signIns: SignInLimiter
+    private let descriptors: Int
+    /// How many file descriptors the process has open without any client; 0 as long as that is not known.
+    private var descriptorsAtStart = 0
+    private var store: (settings: StoreSettings, store: any SessionStore)?
+    private var lines: [String: TrustedLine] = [:]
+    private var providers: [ProviderSettings: RuntimeProvider] = [:]
+    private let transfers = TransferLimiter()
+    private let longPaths = ReturnPathStore()
+    /// The admission settings at the start, with which sessions of an earlier version count.
+    private var firstAdmissions: [String: String]?
+
+    init(logger: Logger, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
+        self.signIns = signIns
+        self.descriptors = descriptors
+        self.log = ServerLog(logger: logger)
+        self.requestLog = RequestLog(logger: logger)
+        self.feed = feed
+        self.watch = watch
+        self.survey = PinScan(watch: watch, transports: self.transports)
+    }
+
+    /// A site for a configuration.
+    ///
+    /// Nothing of an earlier one is changed, also when this fails.
+    ///
+    /// - Throws: A `Failure` naming what could not be opened, read or made.
+    func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
+        let secrets = try self.secrets(configuration.gateway)
+        let sealer = Sealer(secrets, random: self.random)
+        let store = try self.store(for: configuration.sessions.store)
+        let lines = try self.lines(for: configuration.providers)
+        let providers = try self.providers(for: configuration, over: lines)
+        let admissions = Dictionary(
+            configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
+        ) { first, _ in first }
+        let sessions = SessionManager(
+            store: store,
+            sealer: sealer,
+            lifetimes: configuration.sessions.lifetimes,
+            feed: self.feed,
+            admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
+            random: self.random
+        )
+        let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
+        let origin = configuration.gateway.publicURL
+        let signer = AssertionSigner(
+            keys: keys,
+            issuer: "\(origin)",
+            lifetime: configuration.assertion.lifetime,
+            random: self.random
+        )
+        var routes: [RuntimeRoute] = []
+        for app in configuration.apps {
+            routes.append(try RuntimeRoute(app, index: routes.count))
+        }
+        var parts = RuntimeParts(
+            publicOrigin: origin,
+            trustedProxies: configuration.gateway.trustedProxies,
+            sessions: sessions,
+            sealer: sealer,
+            signer: signer,
+            keys: keys,
+            log: self.requestLog,
+            clock: self.clock,
+            random: self.random
+        )
+        parts.limits = configuration.gateway.limits.resolved(
+            descriptors: self.descriptors,
+            descriptorsAtStart: self.descriptorsAtStart
+        )
+        parts.signIns = self.signIns
+        parts.transfers = self.transfers
+        parts.longPaths = self.longPaths
+        parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
+        let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
+        self.firstAdmissions = self.firstAdmissions ?? admissions
+        self.keep(store: store, for: configuration.sessions.store)
+        self.keep(lines, for: configuration.providers)
+        self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
+        return runtime
+    }
+
+    /// The listeners of a configuration with their certificates read.
+    static func plans(for configuration: Configuration) throws(Failure) -> [ListenerPlan] {
+        var plans: [ListenerPlan] = []
+        for listener in configuration.gateway.listeners {
+            var identities: [TLSIdentity] = []
+            for files in listener.certificates {
+                identities.append(try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey))
+            }
+            var plan = ListenerPlan(
+                host: listener.address.host,
+                port: listener.address.port,
+                identities: identities,
+                http2: listener.http2
+            )
+            plan.handshake = configuration.gateway.limits.downstream.handshake
+            plan.balancers = listener.proxyProtocol
+            plan.redirectsToHTTPS = listener.redirectsToHTTPS
+            plans.append(plan)
+        }
+        return plans
+    }
+
+    /// Notes how many file descriptors the process has open without any client, which later sites leave for it.
+    func start(withDescriptors count: Int) { self.descriptorsAtStart = count }
+
+    /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
+    nonisolated func survey(_ runtime: RuntimeConfiguration) async {
+        await self.survey.run(runtime.providers.map(\.relyingParty))
+    }
+
+    /// Closes the store and the connections to providers.
+    func close() async {
+        self.transports.shutdown()
+        await self.store?.store.close()
+    }
+
+    private func secrets(_ settings: GatewaySettings) throws(Failure) -> [Secret] {
+        if let secrets = settings.secrets, !secrets.isEmpty { return secrets }
+        let path = settings.stateFolder + "/secret"
+        try PrivateFile.makeFolder(settings.stateFolder)
+        guard FileManager.default.fileExists(atPath: path) else {
+            let secret = self.random.bytes(32)
+            try PrivateFile.write(Array(Base64URL.encode(secret).utf8), to: path)
+            return [Secret(text: Base64URL.encode(secret))]
+        }
+        let bytes = try PrivateFile.read(path, limit: 4096)
+        guard bytes.count >= 32 else {
+            throw Failure(
+                .gatewaySecret,
+                "\(path) holds less than 32 bytes; remove it to make another"
+            )
+        }
+        return [Secret(bytes)]
+    }
+
+    private func store(for settings: StoreSettings) throws(Failure) -> any SessionStore {
+        if let store, store.settings == settings { return store.store }
+        switch settings {
+        case .memory:
+            return MemoryStore()
+        case .sqlite(let path):
+            let log = self.log
+            return try SQLiteStore(path: path) { event in
+                log.store(event)
+                ServerMetrics.store(event)
+            }
+        }
+    }
+
+    /// Puts a store into use; the previous one is closed after the requests in flight have had time to end.
+    private func keep(store made: any SessionStore, for settings: StoreSettings) {
+        let old = self.store
+        guard old?.settings != settings else { return }
+        self.store = (settings, made)
+        RuntimeBuilder.later { await old?.store.close() }
+    }
+
+    /// The providers of a configuration; those whose settings and trust stay keep what they have learned.
+    private func providers(
+        for configuration: Configuration,
+        over lines: [String: TrustedLine]
+    ) throws(Failure) -> [(settings: ProviderSettings, provider: RuntimeProvider)] {
+        var made: [(settings: ProviderSettings, provider: RuntimeProvider)] = []
+        for settings in configuration.providers {
+            let redirect = configuration.gateway.publicURL.callback(of: settings.id)
+            let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
+            if isSameLine, let old = self.providers[settings], old.relyingParty.redirectURI == redirect {
+                made.append((settings, old))
+            } else {
+                made.append((settings, try self.provider(settings, redirectURI: redirect)))
+            }
+        }
+        return made
+    }
+
+    private func provider(
+        _ settings: ProviderSettings,
+        redirectURI: String
+    ) throws(Failure) -> RuntimeProvider {
+        let definition = try ProviderDefinition(settings)
+        let log = self.log
+        let party = try RelyingParty(
+            definition: definition,
+            settings: settings,
+            redirectURI: redirectURI,
+            transport: self.transports,
+            clock: self.clock,
+            random: self.random,
+            spent: self.spent
+        ) { failure in
+            log.providerFailed(failure, provider: settings.id)
+            switch failure.reason {
+            case .providerGroupsIncomplete: ServerMetrics.groupsIncomplete.counter(settings.id).increment()
+            case .providerUserinfoUnavailable: ServerMetrics.userinfoUnavailable.counter(settings.id).increment()
+            default: ServerMetrics.providerFailures.counter(settings.id).increment()
+            }
+        }
+        let reach = ProviderReachability(of: settings.id, watch: self.watch, transports: self.transports)
+        return RuntimeProvider(
+            id: settings.id,
+            buttonText: definition.buttonText,
+            relyingParty: party,
+            reach: reach
+        )
+    }
+
+    /// The transport to a provider, with the settings that decide what it trusts.
+    private struct TrustedLine {
+        let trust: ProviderTrust
+        let connections: Int?
+        let line: CurlTransport
+    }
+
+    /// The transports to the providers; a new one where trust has changed, so that no connection outlives it.
+    private func lines(for providers: [ProviderSettings]) throws(Failure) -> [String: TrustedLine] {
+        var lines: [String: TrustedLine] = [:]
+        for provider in providers {
+            let trust = try provider.trust()
+            let connections = provider.maxConnections
+            if let old = self.lines[provider.id], old.trust == trust, old.connections == connections {
+                lines[provider.id] = old
+            } else {
+                let watch = self.watch
+                let line = try CurlTransport(
+                    to: provider.id,
+                    trust: trust,
+                    connections: connections ?? ProviderDefinition.standardConnections,
+                    clock: self.clock
+                ) { watch.observe($0) }
+                lines[provider.id] = TrustedLine(trust: trust, connections: connections, line: line)
+            }
+        }
+        return lines
+    }
+
+    /// Puts the transports into use; sign-ins in progress go on, those with removed providers for half a minute.
+    private func keep(_ made: [String: TrustedLine], for providers: [ProviderSettings]) {
+        let gone = self.lines.keys.filter { made[$0] == nil }
+        self.lines = made
+        self.watch.adopt(Dictionary(providers.map { ($0.id, $0.pins) }) { first, _ in first })
+        for (provider, line) in made { self.transports.connect(provider, over: line.line) }
+        guard !gone.isEmpty else { return }
+        RuntimeBuilder.later { await self.forget(gone) }
+    }
+
+    private func forget(_ providers: [String]) {
+        for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
+    }
+
+    /// Runs something after half a minute, when what is in progress has had time to end.
+    private static func later(_ body: @escaping @Sendable () async -> Void) {
+        Task {
+            try? await Task.sleep(for: .seconds(30))
+            await body()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProxy
+internal import GateSessions
+internal import Logging
+internal import NIOCore
+
+/// The log lines about the session store, upstreams, providers and event loops.
+struct ServerLog: Sendable {
+    let logger: Logger
+
+    /// The session store reports something.
+    func store(_ event: StoreEvent) {
+        switch event {
+        case .revocationPending(let pending, let isKept, let reason):
+            let restart = isKept ? "it outlives a restart" : "a restart before it is written would undo it"
+            self.logger.error(
+                "sign-out not written yet",
+                metadata: [
+                    "code": "\(Failure.Reason.sessionRevocationPending.code)", "pending": "\(pending)",
+                    "detail": "\(ServerLog.plain("the session has ended, and \(restart): \(reason)"))",
+                ]
+            )
+        case .revocationsWritten:
+            self.logger.notice("sign-outs written")
+        }
+    }
+
+    /// The file of the session store is not what it was when it was opened.
+    func storeFailed(_ failure: StoreFileFailure) {
+        let advice =
+            switch failure {
+            case .deleted: "there is no file at sessions.store any more"
+            case .replaced: "another file is at sessions.store; this process still uses the one that it opened"
+            case .truncated: "the file at sessions.store was cut short"
+            case .damaged: "the file at sessions.store cannot be read in parts"
+            }
+        self.logger.error(
+            "session store \(failure.rawValue)",
+            metadata: [
+                "code": "\(Failure.Reason.sessionStoreFileFailure.code)", "fault": "\(failure.rawValue)",
+                "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
+            ]
+        )
+    }
+
+    /// The file of the session store is in order again.
+    func storeRecovered() {
+        self.logger.notice("session store is in order again")
+    }
+
+    /// Something about a target of an app has changed.
+    func upstream(_ event: UpstreamEvent) {
+        switch event {
+        case .ejected(let target, let failures, let span):
+            self.logger.warning(
+                "upstream left out",
+                metadata: [
+                    "target": "\(target)", "failures": "\(failures)", "seconds": "\(span.nanoseconds / 1_000_000_000)",
+                ]
+            )
+        case .health(let target, let isUp, let why):
+            self.logger.log(
+                level: isUp ? .notice : .warning,
+                isUp ? "upstream healthy" : "upstream unhealthy",
+                metadata: ["target": "\(target)", "detail": "\(ServerLog.plain(why))"]
+            )
+        case .pinMismatch(let target, let isEnforced, let presented):
+            let keys = presented?.publicKeys.map { "\($0)" }.joined(separator: " ") ?? "-"
+            self.logger.log(
+                level: isEnforced ? .critical : .warning,
+                "upstream pin mismatch",
+                metadata: [
+                    "code": "\(Failure.Reason.upstreamPinMismatch.code)", "target": "\(target)",
+                    "refused": "\(isEnforced)",
+                    "presented": "\(ServerLog.plain(keys))",
+                ]
+            )
+        }
+    }
+
+    /// A provider's metadata or keys could not be had.
+    func providerFailed(_ failure: Failure, provider: String) {
+        self.logger.warning(
+            "provider failed",
+            metadata: [
+                "provider": "\(provider)", "code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// An event loop did nothing of what was due for too long.
+    func blocked(_ time: TimeAmount, loop: Int) {
+        self.logger.warning(
+            "event loop was blocked",
+            metadata: ["loop": "\(loop)", "ms": "\(time.nanoseconds / 1_000_000)"]
+        )
+    }
+
+    /// Printable text of a bounded length, so that no text can forge or flood a line.
+    private static func plain(_ text: String) -> String { PrintableText.escaped(text, limit: 500) }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateHTTP
+internal import GateOperations
+internal import GateProxy
+internal import GateSessions
+internal import Metrics
+
+/// The metrics of this module: connections, overload, the session store, providers, upstreams, reloads.
+enum ServerMetrics {
+    static let connections = MetricSeries.gauge(
+        "gatehouse_connections",
+        unit: "connections",
+        help: "Client connections that are open"
+    )
+    static let connectionLimit = MetricSeries.gauge(
+        "gatehouse_connection_limit",
+        unit: "connections",
+        help: "Client connections that may be open"
+    )
+    static let acceptFailures = MetricSeries.counter(
+        "gatehouse_accept_failures_total",
+        labels: ["reason"],
+        unit: "connections",
+        help: "Client connections that were not accepted, by reason"
+    )
+    static let tunnels = MetricSeries.gauge(
+        "gatehouse_tunnels",
+        unit: "tunnels",
+        help: "WebSockets that are open or being opened"
+    )
+    static let requestsInFlight = MetricSeries.gauge(
+        "gatehouse_requests_in_flight",
+        unit: "requests",
+        help: "Requests between their head and the end of their response"
+    )
+    static let signInsInFlight = MetricSeries.gauge(
+        "gatehouse_sign_ins_in_flight",
+        unit: "sign-ins",
+        help: "Sign-ins that the gateway works on now"
+    )
+    static let sessions = MetricSeries.gauge(
+        "gatehouse_sessions",
+        unit: "sessions",
+        help: "Sessions in the store"
+    )
+    static let storeFault = MetricSeries.gauge(
+        "gatehouse_session_store_fault",
+        unit: "boolean",
+        help: "1 while the file of the session store is deleted, replaced, truncated or damaged"
+    )
+    static let revocationsPending = MetricSeries.gauge(
+        "gatehouse_revocations_pending",
+        unit: "sessions",
+        help: "Sign-outs that are not written to the session store yet"
+    )
+    static let overloadStage = MetricSeries.gauge(
+        "gatehouse_overload_stage",
+        unit: "stage",
+        help: "The overload stage, 0 for none to 5"
+    )
+    static let overloadShare = MetricSeries.gauge(
+        "gatehouse_overload_share",
+        unit: "ratio",
+        help: "Share of the scarcest resource that is used, 1 for all of it"
+    )
+    static let memory = MetricSeries.gauge(
+        "gatehouse_memory_bytes",
+        unit: "bytes",
+        help: "Memory in use"
+    )
+    static let memoryAtStart = MetricSeries.gauge(
+        "gatehouse_memory_at_start_bytes",
+        unit: "bytes",
+        help: "Memory that the process used before its first client"
+    )
+    static let memoryLimit = MetricSeries.gauge(
+        "gatehouse_memory_limit_bytes",
+        unit: "bytes",
+        help: "Memory that may be used"
+    )
+    static let openDescriptors = MetricSeries.gauge(
+        "gatehouse_open_descriptors",
+        unit: "descriptors",
+        help: "Open file descriptors"
+    )
+    static let descriptorLimit = MetricSeries.gauge(
+        "gatehouse_descriptor_limit",
+        unit: "descriptors",
+        help: "File descriptors that may be open"
+    )
+    static let loopLag = MetricSeries.gauge(
+        "gatehouse_loop_lag_seconds",
+        labels: ["loop"],
+        unit: "seconds",
+        help: "How late an event loop runs what is due, the 99th percentile of the last ten seconds"
+    )
+    static let loopBlocked = MetricSeries.gauge(
+        "gatehouse_loop_blocked",
+        labels: ["loop"],
+        unit: "turns",
+        help: "Turns of an event loop that were over 100 ms late since the start"
+    )
+    static let providerFailures = MetricSeries.counter(
+        "gatehouse_provider_failures_total",
+        labels: ["provider"],
+        unit: "calls",
+        help: "Failed calls for a provider's metadata or keys"
+    )
+    static let groupsIncomplete = MetricSeries.counter(
+        "gatehouse_groups_incomplete_total",
+        labels: ["provider"],
+        unit: "sign-ins",
+        help: "Sign-ins in which the provider did not send all groups of the user"
+    )
+    static let userinfoUnavailable = MetricSeries.counter(
+        "gatehouse_userinfo_unavailable_total",
+        labels: ["provider"],
+        unit: "sign-ins",
+        help: "Sign-ins that went on without userinfo because the endpoint did not respond"
+    )
+    static let providerSignInsWaiting = MetricSeries.gauge(
+        "gatehouse_provider_sign_ins_waiting",
+        labels: ["provider"],
+        unit: "sign-ins",
+        help: "Sign-ins that wait for a call to the provider"
+    )
+    static let providerKeysAge = MetricSeries.gauge(
+        "gatehouse_provider_keys_age_seconds",
+        labels: ["provider"],
+        unit: "seconds",
+        help: "Age of the provider's keys"
+    )
+    static let providerKeysStale = MetricSeries.gauge(
+        "gatehouse_provider_keys_stale",
+        labels: ["provider"],
+        unit: "boolean",
+        help: "1 while keys are used that could not be refreshed"
+    )
+    static let upstreamHealthy = MetricSeries.gauge(
+        "gatehouse_upstream_healthy",
+        labels: ["app", "target"],
+        unit: "boolean",
+        help: "1 while a target of an app gets requests"
+    )
+    static let upstreamEjections = MetricSeries.counter(
+        "gatehouse_upstream_ejections_total",
+        labels: ["target"],
+        unit: "ejections",
+        help: "How often a target was ejected because its requests failed"
+    )
+    static let upstreamPinMismatches = MetricSeries.counter(
+        "gatehouse_upstream_pin_mismatches_total",
+        labels: ["target", "mode"],
+        unit: "handshakes",
+        help: "TLS handshakes with a target in which no pin matched, by mode"
+    )
+    static let reloads = MetricSeries.counter(
+        "gatehouse_reloads_total",
+        labels: ["result"],
+        unit: "reloads",
+        help: "Reloads of the configuration, by result: ok or failed"
+    )
+    static let lastReloadSuccess = MetricSeries.gauge(
+        "gatehouse_config_last_reload_success",
+        unit: "boolean",
+        help: "1 if the last reload succeeded"
+    )
+    static let configurationLoaded = MetricSeries.gauge(
+        "gatehouse_config_loaded_timestamp_seconds",
+        unit: "seconds",
+        help: "When the configuration in force was loaded, in Unix time"
+    )
+
+    /// All metrics of this module.
+    static let all = [
+        connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFault,
+        revocationsPending, overloadStage, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
+        descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
+        providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,
+        upstreamPinMismatches, reloads, lastReloadSuccess, configurationLoaded,
+    ]
+
+    /// The session store reports something.
+    static func store(_ event: StoreEvent) {
+        switch event {
+        case .revocationPending(let pending, _, _): self.revocationsPending.gauge().record(pending)
+        case .revocationsWritten: self.revocationsPending.gauge().record(0)
+        }
+    }
+
+    /// A target of an app has changed.
+    static func upstream(_ event: UpstreamEvent) {
+        switch event {
+        case .ejected(let target, _, _): self.upstreamEjections.counter("\(target)").increment()
+        case .pinMismatch(let target, let isEnforced, _):
+            self.upstreamPinMismatches.counter("\(target)", isEnforced ? "enforce" : "report").increment()
+        case .health: break
+        }
+    }
+
+    /// The configuration was loaded, or could not be.
+    static func reloaded(ok: Bool) {
+        self.reloads.counter(ok ? "ok" : "failed").increment()
+        self.lastReloadSuccess.gauge().record(ok ? 1 : 0)
+    }
+}
+
+/// The counters of connections that were not accepted; looked up once, because they may be many.
+struct AcceptMetrics: Sendable {
+    private let counters: [AcceptFailure: Counter]
+
+    init() {
+        let all = AcceptFailure.allCases.map { ($0, ServerMetrics.acceptFailures.counter($0.rawValue)) }
+        self.counters = Dictionary(all) { first, _ in first }
+    }
+
+    /// A connection was not accepted.
+    func failed(_ failure: AcceptFailure) { self.counters[failure]?.increment() }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateHeaders
+import GateProviders
+import GateTestSupport
+import GateWire
+import Testing
+
+@testable import GateIngress
+
+private let gate = "https://\(GatewayFixture.gate)"
+
+/// What a page offers when the way that a person chose is shut.
+@Suite struct OtherWaysTests {
+    private static let failure = Failure(.providerPinMismatch, "")
+
+    /// Where the page's buttons lead.
+    private func ways(
+        _ target: String,
+        after failure: Failure = OtherWaysTests.failure,
+        _ gateway: GatewayFixture? = nil
+    ) throws -> [String] {
+        let gateway = try gateway ?? GatewayFixture()
+        let head = try gateway.head("GET \(target)", GatewayFixture.gate, "Accept: text/html\r\n")
+        let way = ForwardedHead.Way(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let request = EndpointRequest(head, body: [], way: way, runtime: gateway.runtime, now: gateway.clock.now)
+        return Endpoints(runtime: gateway.runtime).otherWays(for: request, after: failure).map(\.address)
+    }
+
+    @Test(
+        arguments: [
+            ("/oauth2/start/staff?rd=%2Fx%3Fa%3Db", "/start/guests?rd=%2Fx%3Fa%3Db"),
+            ("/oauth2/start/guests?rd=%2F", "/start/staff?rd=%2F"), ("/oauth2/start/staff", "/start/guests?rd=%2F"),
+            ("/oauth2/start/staff?rd=https%3A%2F%2Fevil.example", "/start/guests?rd=%2F"),
+            ("/oauth2/callback/staff?state=x", "/start/guests?rd=%2F"),
+        ]
+    )
+    func `the other providers are offered, with the way back`(target: String, way: String) throws {
+        #expect(try self.ways(target) == ["\(gate)/oauth2\(way)"])
+    }
+
+    @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
+    func `a provider that the app does not accept is no other way`(path: String, provider: String) throws {
+        #expect(try self.ways("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
+    }
+
+    @Test func `whoever chose a provider that the app does not accept is offered one that it does`() throws {
+        #expect(try self.ways("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
+    }
+
+    @Test(
+        arguments: [
+            Failure(.providerUnreachable, ""), Failure(.providerPinsExpired, ""),
+            Failure(.providerBusy, ""),
+        ]
+    )
+    func `there are other ways whatever is wrong with the provider`(failure: Failure) throws {
+        #expect(try self.ways("/oauth2/start/staff", after: failure).count == 1)
+    }
+
+    @Test(
+        arguments: [
+            Failure(.providerDenied, ""), Failure(.policyRefused, ""),
+            Failure(.openIDAttemptLost, ""), Failure(.providerUnknown, ""),
+            Failure(.sessionStoreUnavailable, ""), Failure(.providerNone, ""),
+        ]
+    )
+    func `there are none if it is not the provider that failed`(failure: Failure) throws {
+        #expect(try self.ways("/oauth2/start/staff", after: failure).isEmpty)
+    }
+
+    @Test(arguments: ["/oauth2/sign_in?rd=%2F", "/oauth2/userinfo", "/oauth2/handover?request=x", "/oauth2"])
+    func `there are none where no provider was chosen`(target: String) throws {
+        #expect(try self.ways(target).isEmpty)
+    }
+
+    @Test(arguments: [("shop", ["guests"]), ("desk", [])])
+    func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
+        let gateway = try GatewayFixture()
+        let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let toGate = try #require(
+            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app)).location
+        )
+        let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
+        let query = Form([Form.Field("rd", back.value)]).encoded
+        let ways = try self.ways("/oauth2/start/staff?\(query)", gateway)
+        #expect(ways == providers.map { "\(gate)/oauth2/start/\($0)?\(query)" })
+    }
+}
+
+/// The same, as a person meets it.
+@Suite struct OtherWaysPageTests {
+    /// A site whose provider `staff` has no metadata.
+    private func gateway() throws -> GatewayFixture {
+        try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
+    }
+
+    @Test func `a person whose provider fails at the start is offered the others`() async throws {
+        let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx")
+        #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx"))
+        #expect(!page.text.contains("start/staff"))
+    }
+
+    @Test func `a person without another way is offered to begin again`() async throws {
+        let page = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fwiki")
+        #expect(page.status == 502 && !page.text.contains("/oauth2/start/"))
+        #expect(page.text.contains("\(gate)/oauth2/sign_in"))
+    }
+
+    @Test func `a script is told the code only`() async throws {
+        let answer = try await Browser(try self.gateway()).open("\(gate)/oauth2/start/staff?rd=%2Fx", "Accept: */*\r\n")
+        #expect(answer.status == 502 && answer.code != nil && !answer.text.contains("start/guests"))
+    }
+
+    @Test func `after the provider's answer the way back is that of the attempt`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let callback = try await browser.begin("staff", returnPath: "/x?a=b")
+        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        let page = try await browser.open("\(callback)&rd=%2Felsewhere")
+        #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx%3Fa%3Db"))
+        #expect(!page.text.contains("elsewhere"))
+    }
+}

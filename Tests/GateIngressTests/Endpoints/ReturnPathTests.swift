@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateSessions
+import GateTestSupport
+import Testing
+
+@testable import GateIngress
+
+private let gate = "https://gate.example.com"
+private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true, "name": "Eve"]
+
+@Suite struct LongReturnPathTests {
+    private let long = "/cart?q=" + String(repeating: "abcdefgh", count: 1000)
+
+    /// Where a browser is sent that opens a path of an app.
+    private func invited(
+        _ gateway: GatewayFixture,
+        _ browser: Browser,
+        _ path: String,
+        app: String,
+        host: String
+    ) throws -> String {
+        let head = try gateway.head("GET \(path)", host, "Sec-Fetch-Mode: navigate\r\n")
+        let answer = SignInRedirect(runtime: gateway.runtime).answer(
+            for: head,
+            route: try gateway.route(app),
+            client: IPAddress("192.0.2.1")
+        )
+        browser.keep(answer, host: host)
+        return try #require(answer.location)
+    }
+
+    @Test func `W-06: a long address of an app on the gateway's host is reached after the sign-in`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let path = "/wiki" + self.long
+        let start = try self.invited(gateway, browser, path, app: "wiki", host: GatewayFixture.gate)
+        #expect(start.utf8.count < 200)
+        let provider = try #require(try await browser.open(start).location)
+        let back = try await browser.open(try browser.callback(to: provider, provider: "staff"))
+        let final = try await browser.open(try #require(back.location))
+        #expect(final.status == 303 && final.location == gate + path)
+    }
+
+    @Test func `W-06: the app's rule is asked at the callback although the address is long`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let start = try self.invited(gateway, browser, "/wiki" + self.long, app: "wiki", host: GatewayFixture.gate)
+        let provider = try #require(try await browser.open(start).location)
+        let page = try await browser.open(try browser.callback(to: provider, provider: "staff", as: eve))
+        #expect(page.status == 403 && page.text.contains("You may not open wiki"))
+    }
+
+    @Test func `W-06: a long address of an app on its own host is reached after the transfer`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        try await browser.open(try await browser.begin("staff"))
+        let toGate = try self.invited(gateway, browser, self.long, app: "shop", host: "shop.example.com")
+        #expect(toGate.utf8.count < 1000)
+        let code = try #require(try await browser.open(toGate).location)
+        let back = try #require(try await browser.open(code).location)
+        #expect(try await browser.open(back).location == "https://shop.example.com\(self.long)")
+    }
+
+    @Test func `W-06: an address over 8 KiB ends on a page that says so`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath("/wiki")), isWhole: false)
+        let path = gateway.runtime.longPaths.reference(
+            to: place,
+            on: GatewayFixture.gate,
+            for: nil,
+            now: gateway.clock.now
+        )
+        let page = try await browser.open("\(gate)\(path)")
+        #expect(page.status == 400 && page.text.contains("The link was too long"))
+        #expect(links(page) == ["Try again": "\(gate)/wiki"])
+    }
+
+    @Test func `W-06: what is not kept any more says so`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let path = gateway.runtime.longPaths.reference(
+            to: place,
+            on: GatewayFixture.gate,
+            for: nil,
+            now: gateway.clock.now
+        )
+        #expect(
+            try await browser.open("https://shop.example.com\(path)", "Accept: */*\r\n").code == "signin.return_lost"
+        )
+        #expect(try await browser.open("\(gate)\(path)").location == gate + self.long)
+        gateway.clock.advance(by: 660)
+        let page = try await browser.open("\(gate)\(path)")
+        #expect(page.status == 400 && page.text.contains("signin.return_lost"))
+    }
+
+    @Test func `W-06: one client cannot fill the table for others`() throws {
+        let paths = ReturnPathStore(random: .seeded())
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let now = Instant(seconds: 1000)
+        let honest = paths.reference(to: place, on: "a", for: IPAddress("192.0.2.1"), now: now)
+        for _ in 0..<5000 { _ = paths.reference(to: place, on: "a", for: IPAddress("198.51.100.7"), now: now) }
+        #expect(paths.place(of: honest, on: "a", now: now) == place)
+        // All clients together are bounded as well: the oldest go first.
+        for number in 0..<2000 {
+            let client = IPAddress("203.0.\(number / 256).\(number % 256)")
+            _ = paths.reference(to: place, on: "a", for: client, now: now)
+        }
+        #expect(paths.place(of: honest, on: "a", now: now) == nil)
+    }
+
+    @Test func `W-06: ids of dropped entries do not pile up after an entry that is still in use`() throws {
+        var table = ReturnPathStore.Table()
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let (now, expires) = (Instant(seconds: 1000), Instant(seconds: 1660))
+        let honest = ClientNetwork(of: try #require(IPAddress("192.0.2.1")))
+        let flooding = ClientNetwork(of: try #require(IPAddress("198.51.100.7")))
+        table.insert(.init(host: "a", place: place, client: honest, expires: expires), as: "honest", now: now)
+        for number in 0..<20_000 {
+            let entry = ReturnPathStore.Entry(host: "a", place: place, client: flooding, expires: expires)
+            table.insert(entry, as: "\(number)", now: now)
+            guard table.queue.count > 2000 else { continue }
+            Issue.record("\(table.queue.count) ids after \(number) entries")
+            return
+        }
+        #expect(table.entries.count == 65 && table.entries["honest"] != nil && table.entries["19999"] != nil)
+        #expect(table.entries["19935"] == nil)
+    }
+
+    @Test(arguments: ["//evil.example", "/\\evil.example", "https://evil.example", "/a/../b"])
+    func `a path that is none of this site is not kept`(target: String) {
+        #expect(ReturnPath(target) == nil)
+        #expect(ReturnPath(target + String(repeating: "a", count: 5000)) == nil)
+    }
+}
+
+@Suite struct TransferBoundTests {
+    @Test func `X-15: forty navigations leave five cookies of transfers`() throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let host = "shop.example.com"
+        for _ in 0..<40 {
+            let cookies = (browser.jar[host] ?? [:]).map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+            let lines = "Sec-Fetch-Mode: navigate\r\n" + (cookies.isEmpty ? "" : "Cookie: \(cookies)\r\n")
+            let head = try gateway.head("GET /cart", host, lines)
+            browser.keep(
+                SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")),
+                host: host
+            )
+        }
+        #expect(browser.jar[host]?.count == 5)
+    }
+
+    @Test func `X-07: one sign-in gets a bounded number of codes a minute`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        try await browser.open(try await browser.begin("staff"))
+        let head = try gateway.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let toGate = try #require(
+            SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop")).location
+        )
+        // More than the limit, since a slow machine earns some while it goes through them.
+        var answer = try await browser.open(toGate, "Accept: */*\r\n")
+        var admitted = 0
+        while answer.status == 303, admitted < 10 * TransferLimiter.perMinute {
+            admitted += 1
+            answer = try await browser.open(toGate, "Accept: */*\r\n")
+        }
+        #expect(answer.status == 429 && answer.code == "handover.too_often" && admitted >= TransferLimiter.perMinute)
+        // Others are not concerned.
+        let other = Browser(gateway)
+        try await other.open(try await other.begin("staff"))
+        #expect(try await other.open(toGate).status == 303)
+    }
+}
+
+@Suite struct AdmissionChangeTests {
+    @Test func `X-04: a reload that changes who is admitted drops sessions from the caches of the loops`() async throws
+    {
+        let before = AdmissionFingerprints(["staff": "a", "guests": "g"], earlier: [:])
+        let gateway = try GatewayFixture(admissions: before)
+        let ada = try await gateway.session(of: .staff())
+        let guest = try await gateway.session(of: .guest)
+        for issued in [ada, guest] {
+            gateway.loop.remember(issued.session, of: issued.ticket, in: gateway.runtime.sessions)
+        }
+        #expect(gateway.loop.sessions.count == 2)
+        let after = try GatewayFixture(admissions: AdmissionFingerprints(["staff": "b", "guests": "g"], earlier: [:]))
+        gateway.loop.replace(with: after.runtime)
+        #expect(gateway.loop.sessions.count == 1)
+        // A look-up that began before the reload ends after it.
+        gateway.loop.remember(ada.session, of: ada.ticket, in: gateway.runtime.sessions)
+        #expect(gateway.loop.sessions.count == 1)
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateSessions
+import GateTestSupport
+import HTTPTypes
+import Testing
+
+@testable import GateIngress
+
+private let gate = "https://gate.example.com"
+private let sessionCookie = "__Host-gatehouse"
+private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true, "name": "Eve"]
+
+@Suite struct RejectionPageTests {
+    /// The page for a user who opens the wiki in a browser with a session.
+    private func page(
+        _ gateway: GatewayFixture,
+        as profile: Profile,
+        path: String = "/wiki/page?x=1"
+    ) async throws -> String {
+        let ticket = try await gateway.cachedSession(of: profile)
+        return try gateway.received(
+            "GET \(path) HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\nSec-Fetch-Mode: navigate\r\n\(cookie(ticket))\r\n"
+        )
+    }
+
+    @Test func `Z-04: the 403 page names the user and the app, and offers another account and sign-out`() async throws {
+        let page = try await self.page(try GatewayFixture(), as: .staff("eve", email: "eve@example.com"))
+        #expect(page.hasPrefix("HTTP/1.1 403 ") && page.contains("You may not open wiki"))
+        #expect(page.contains("You are signed in as\n<strong>Ada Lovelace</strong> (eve@example.com, staff)."))
+        let back = "rd=%2Fwiki%2Fpage%3Fx%3D1&amp;prompt=select_account"
+        #expect(page.contains("href=\"\(gate)/oauth2/sign_in?\(back)\">Sign in with another account</a>"))
+        #expect(page.contains("href=\"\(gate)/oauth2/sign_out\">Sign out</a>"))
+        #expect(page.contains("href=\"\(gate)/oauth2/apps\">Show my apps</a>"))
+    }
+
+    @Test func `a script gets none of that`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff("eve", email: "eve@example.com"))
+        let answer = try gateway.received("GET /wiki HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\n\(cookie(ticket))\r\n")
+        #expect(answer.contains("{\"error\":\"policy.refused\"") && !answer.contains("eve@example.com"))
+    }
+
+    @Test func `Z-04: after a rejection at the callback the page does not claim that the user is signed in`()
+        async throws
+    {
+        let browser = Browser(try GatewayFixture())
+        let page = try await browser.open(try await browser.begin("staff", returnPath: "/wiki/a", as: eve))
+        #expect(page.status == 403 && page.text.contains("You may not open wiki"))
+        #expect(!page.text.contains("You are signed in") && page.text.contains("You used the account of"))
+        #expect(page.text.contains("<strong>Eve</strong> (eve@example.com, staff)."))
+        #expect(Array(links(page).keys) == ["Sign in with another account"])
+        #expect(try await browser.open("\(gate)/oauth2/userinfo", "Accept: */*\r\n").status == 401)
+    }
+
+    @Test func `Z-03: another account is asked for at the provider, and leads to where the user was going`()
+        async throws
+    {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let page = try await browser.open(try await browser.begin("staff", returnPath: "/wiki/a", as: eve))
+        let other = try #require(links(page)["Sign in with another account"])
+        let start = try #require(try await browser.open(other).location)
+        let provider = try #require(try await browser.open(start).location)
+        let query = try #require(WebURL(provider)?.query)
+        #expect(Form(encoded: query)?["prompt"] == "login")
+        let done = try await browser.open(try browser.callback(to: provider, provider: "staff"))
+        #expect(done.location == "\(gate)/wiki/a")
+    }
+
+    @Test func `Z-03: on an app's own host another account is asked for although there is a session`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        try await browser.open(try await browser.begin("staff"))
+        let other = "https://shop.example.com/oauth2/sign_in?rd=%2Fcart&prompt=select_account"
+        let toGate = try #require(try await browser.open(other).location)
+        let chooser = try #require(try await browser.open(toGate).location)
+        #expect(chooser.hasPrefix("\(gate)/oauth2/sign_in?rd=%2Foauth2%2Fhandover"))
+        #expect(chooser.hasSuffix("&prompt=select_account") && !chooser.contains("prompt%3D"))
+        let page = try await browser.open(chooser)
+        #expect(page.text.contains("start/guests?rd=%2Foauth2%2Fhandover"))
+        #expect(page.text.contains("prompt=select_account"))
+    }
+
+    @Test func `Z-03: a sign-in that failed is repeated with the way back`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let callback = try await browser.begin("staff", returnPath: "/wiki/a?x=1")
+        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        let page = try await browser.open(callback)
+        #expect(page.status == 502)
+        // With two providers the other one is offered; with one, the same again.
+        #expect(page.text.contains("rd=%2Fwiki%2Fa%3Fx%3D1"))
+    }
+
+    @Test func `Z-03: a sign-in whose attempt is lost leads to the list of apps`() async throws {
+        let browser = Browser(try GatewayFixture(without: ["front"]))
+        let page = try await browser.open("\(gate)/oauth2/callback/staff?code=x&state=y")
+        let again = try #require(links(page)["Sign in again"])
+        #expect(page.status == 400 && again == "\(gate)/oauth2/sign_in")
+        let chooser = try await browser.open(again)
+        let start = try #require(links(chooser).values.first { $0.contains("/start/staff") })
+        let provider = try #require(try await browser.open(start).location)
+        let done = try await browser.open(try browser.callback(to: provider, provider: "staff"))
+        #expect(done.location == "\(gate)/")
+        let apps = try await browser.open("\(gate)/")
+        #expect(apps.status == 200 && apps.text.contains("Your apps"))
+    }
+
+    @Test func `Z-03: a transfer that went wrong leads back to the app`() async throws {
+        let gateway = try GatewayFixture()
+        let head = try gateway.head("GET /cart?x=1", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let location = SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route("shop"))
+            .location
+        gateway.clock.advance(by: 600)
+        let page = try await Browser(gateway).open(try #require(location))
+        #expect(page.status == 400 && links(page) == ["Try again": "https://shop.example.com/cart?x=1"])
+    }
+
+    @Test(arguments: ["GET /\u{1} HTTP/1.1\r\n", "GET / HTTP/1.1\r\nBad Name: x\r\n", "GET /%zz HTTP/1.1\r\n"])
+    func `Z-05: a browser gets a page for a request that cannot be read`(start: String) throws {
+        let gateway = try GatewayFixture()
+        let accept = "Accept: text/html,application/xhtml+xml\r\n"
+        let page = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(accept)\r\n")
+        #expect(page.hasPrefix("HTTP/1.1 400 ") && page.contains("content-type: text/html; charset=utf-8\r\n"))
+        #expect(page.contains("<h1>The request was not understood</h1>") && page.contains("content-security-policy: "))
+        let fetch = "Sec-Fetch-Mode: cors\r\n"
+        for lines in ["", "\(accept)\(fetch)", "\(accept)X-Requested-With: XMLHttpRequest\r\n", "Accept: */*\r\n"] {
+            let answer = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
+            #expect(answer.contains("content-type: application/json\r\n"), "\(lines)")
+        }
+    }
+
+    @Test func `X-08: pages of ours open in a browsing context of their own`() async throws {
+        let page = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/sign_in?rd=%2F")
+        #expect(page.head.headerFields[.crossOriginOpenerPolicy] == "same-origin")
+    }
+}
+
+@Suite struct AppsPageTests {
+    @Test func `Z-03: the list has the apps that the user may open, at the gateway's host`() async throws {
+        let browser = Browser(try GatewayFixture())
+        try await browser.open(try await browser.begin("staff", as: eve))
+        let page = try await browser.open("\(gate)/oauth2/apps")
+        #expect(page.status == 200 && page.text.contains("<strong>Eve</strong> (eve@example.com, staff)"))
+        #expect(
+            links(page) == [
+                "front": "\(gate)/", "shop": "https://shop.example.com/", "desk": "https://desk.example.com/",
+                "Sign out": "\(gate)/oauth2/sign_out",
+            ]
+        )
+        let json = try JSON(parsing: try await browser.open("\(gate)/oauth2/apps", "Accept: */*\r\n").body)
+        #expect(json["apps"]?.array?.compactMap { $0["name"]?.string } == ["front", "shop", "desk"])
+    }
+
+    @Test func `Z-03: a stranger signs in first`() async throws {
+        let browser = Browser(try GatewayFixture(without: ["front"]))
+        for path in ["/oauth2/apps", "/"] {
+            let answer = try await browser.open("\(gate)\(path)")
+            #expect(answer.location == "\(gate)/oauth2/sign_in?\(Form([Form.Field("rd", path)]).encoded)")
+        }
+        let script = try await browser.open("\(gate)/oauth2/apps", "Accept: */*\r\n")
+        #expect(script.status == 401 && script.code == "session.none")
+    }
+
+    @Test func `Z-03: the front page is the list only where no app has it`() throws {
+        let gateway = try GatewayFixture(without: ["front"])
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("POST /", GatewayFixture.gate)) == "refused route.none")
+        #expect(gateway.verdict(try gateway.head("GET /x", GatewayFixture.gate)) == "refused route.none")
+        #expect(gateway.verdict(try gateway.head("GET /", "elsewhere.example.com")) == "refused route.none")
+        let full = try GatewayFixture()
+        #expect(full.verdict(try full.head("GET /", GatewayFixture.gate)) == "sign in for front")
+    }
+
+    @Test func `on an app's host the list is the gateway's`() async throws {
+        let answer = try await Browser(try GatewayFixture()).open("https://shop.example.com/oauth2/apps")
+        #expect(answer.location == "\(gate)/oauth2/apps")
+    }
+}
+
+@Suite struct SignOutPageTests {
+    private func signedIn(_ provider: String = "staff") async throws -> (GatewayFixture, Browser) {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        try await browser.open(try await browser.begin(provider))
+        return (gateway, browser)
+    }
+
+    @Test func `W-03: the provider gets our client id and brings back a state that the page knows`() async throws {
+        let (_, browser) = try await self.signedIn()
+        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
+        let location = try #require(answer.location.flatMap { WebURL($0) })
+        let form = try #require(Form(encoded: location.query ?? ""))
+        #expect(form["client_id"] == "gatehouse" && form["id_token_hint"] != nil)
+        let state = try #require(form["state"])
+        let page = try await browser.open("\(gate)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)")
+        #expect(page.status == 200 && page.text.contains("You are signed out at staff as well."))
+        let plain = try await browser.open("\(gate)/oauth2/sign_out?state=made-up")
+        #expect(plain.text.contains("You may still be signed in"))
+    }
+
+    @Test func `W-03: after the provider the user goes where the sign-out was to lead`() async throws {
+        let (_, browser) = try await self.signedIn()
+        let answer = try await browser.open("\(gate)/oauth2/sign_out?rd=%2Fwiki%2Fbye", method: "POST")
+        let form = Form(encoded: answer.location.flatMap { WebURL($0)?.query } ?? "")
+        let state = try #require(form?["state"])
+        let back = try await browser.open("\(gate)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)")
+        #expect(back.status == 303 && back.location == "\(gate)/wiki/bye")
+    }
+
+    @Test func `V-01: a sign-out clears what the browser has stored of the apps`() async throws {
+        let (_, browser) = try await self.signedIn()
+        let answer = try await browser.open("\(gate)/oauth2/sign_out", method: "POST")
+        #expect(answer.head.headerFields[.clearSiteData] == "\"cache\"")
+    }
+
+    @Test func `V-03: on an app's host without a session the gateway's host is asked`() async throws {
+        let (gateway, browser) = try await self.signedIn()
+        let answer = try await browser.open("https://shop.example.com/oauth2/sign_out")
+        #expect(answer.status == 303 && answer.location == "\(gate)/oauth2/sign_out")
+        let page = try await browser.open(try #require(answer.location))
+        #expect(page.text.contains("<form method=\"post\"") && page.text.contains("Ada Lovelace"))
+        let posted = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
+        #expect(posted.location == "https://shop.example.com/oauth2/sign_out")
+        #expect(!gateway.store.calls.contains("removeFamily"))
+    }
+
+    @Test func `a page on an app's host may post to where its sign-out leads`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff(), on: "shop.example.com")
+        let browser = Browser(gateway)
+        browser.jar = ["shop.example.com": [sessionCookie: issued.ticket.text]]
+        let page = try await browser.open("https://shop.example.com/oauth2/sign_out")
+        let policy = page.head.headerFields[.contentSecurityPolicy]
+        #expect(policy?.hasSuffix("form-action 'self' https://gate.example.com") == true)
+        let answer = try await browser.open("https://shop.example.com/oauth2/sign_out", method: "POST")
+        #expect(answer.location?.hasPrefix("\(gate)/oauth2/sign_out?state=") == true)
+        let after = try await browser.open(try #require(answer.location))
+        #expect(after.text.contains("You may still be signed in at staff."))
+    }
+}

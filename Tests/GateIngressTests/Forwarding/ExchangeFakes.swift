@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateHeaders
+import GateProxy
+import GateWire
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import GateIngress
+
+/// The client's side of an exchange: notes what is sent to the client, and whether its request is read.
+final class FakeClient: DownstreamExchange {
+    /// What the client has received, in order.
+    var received = ""
+    /// What happened beside that, in order: `end`, `cut`, `tunnel` and so on.
+    var events: [String] = []
+    var isReading = true
+    /// Whether the client takes more.
+    var isWritable = true
+    /// Whether a response that has begun can be taken back.
+    var canRetract = false
+
+    let arrived = NIODeadline.now()
+    let mustClose = false
+
+    func sendContinue() { self.events.append("continue") }
+    func sendInterim(_ head: ByteBuffer) { self.received += String(buffer: head) }
+    func respond(_ answer: Response) { self.events.append("respond \(answer.head.status.code)") }
+    func start(_ head: consuming ByteBuffer, framing: BodyFraming, closes: Bool) {
+        self.received += String(buffer: head)
+    }
+    func retract() -> Bool { self.canRetract }
+    func write(_ body: ByteBuffer) -> Bool {
+        self.received += String(buffer: body)
+        return self.isWritable
+    }
+    func end() { self.events.append("end") }
+    func end(trailers: ByteBuffer) { self.events.append("end with \(String(buffer: trailers))") }
+    func startTunnel(_ head: consuming ByteBuffer) {
+        self.received += String(buffer: head)
+        self.events.append("tunnel")
+    }
+    func closeAfterResponse() {}
+    func flush() {}
+    func cut() { self.events.append("cut") }
+    func pauseReading() { self.isReading = false }
+    func resumeReading() { self.isReading = true }
+    func freshBuffer(capacity: Int) -> ByteBuffer { ByteBuffer() }
+}
+
+/// The app's side of an exchange: notes what is sent to the app, and whether its response is read.
+final class FakeStream: UpstreamStream {
+    /// What the app has received, in order.
+    var received = ""
+    /// What happened beside that, in order: `finish`, `cancel`, `end` and so on.
+    var events: [String] = []
+    var isReading = true
+    /// Whether the app takes more.
+    var isWritable = true
+    var isReused = false
+
+    func send(_ head: ByteBuffer, for call: UpstreamRequest) { self.received += String(buffer: head) }
+    func send(_ body: ByteBuffer) { self.received += String(buffer: body) }
+    func finishRequest() { self.events.append("finish") }
+    func flush() {}
+    func endTunnelOutput() { self.events.append("end output") }
+    func endTunnel() { self.events.append("end") }
+    func cancel() { self.events.append("cancel") }
+    func pauseReading() { self.isReading = false }
+    func resumeReading() { self.isReading = true }
+}
+
+/// The responder's side of an exchange: notes what it is asked and told.
+final class FakeDelegate: UpstreamExchangeDelegate {
+    let requestID = RequestID.given("the-id")
+    /// The identity for a retry; nil if the user is denied then.
+    var retryIdentity: ByteBuffer?
+    /// What happened, in order.
+    var events: [String] = []
+
+    func sessionKey(for exchange: UpstreamExchange) -> UInt64 { 7 }
+    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
+        self.events.append("authorize again")
+        return self.retryIdentity
+    }
+    func upstreamHead(for exchange: UpstreamExchange, identity: ByteBuffer?, endsConnection: Bool) -> ByteBuffer {
+        var head = ByteBuffer(string: "\(exchange.request.method.rawValue) \(exchange.request.target) HTTP/1.1\r\n")
+        if let identity { head.writeImmutableBuffer(identity) }
+        head.writeString("\r\n")
+        return head
+    }
+    func exchangeOpenedTunnel(_ exchange: UpstreamExchange) { self.events.append("tunnel") }
+    func exchangeFinished(_ exchange: UpstreamExchange, status: Int) { self.events.append("finished \(status)") }
+    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
+        self.events.append("failed \(failure.code)")
+    }
+    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
+        self.events.append("upstream \(failure.code)")
+    }
+}
+
+/// An exchange with fakes on all its sides.
+struct ExchangeFixture {
+    let gateway: GatewayFixture
+    let client = FakeClient()
+    let stream = FakeStream()
+    let delegate = FakeDelegate()
+    let exchange: UpstreamExchange
+
+    /// An exchange of the route `wiki`, protected, that has not begun.
+    init(
+        _ start: String = "GET /wiki",
+        lines: String = "",
+        gateway: GatewayFixture? = nil,
+        opening: (GatewayFixture, RequestHead) throws -> PendingTunnel? = { _, _ in nil }
+    ) throws {
+        let gateway = try gateway ?? GatewayFixture()
+        self.gateway = gateway
+        let head = try gateway.head(start, GatewayFixture.gate, lines)
+        self.exchange = UpstreamExchange(
+            delegate: self.delegate,
+            loop: gateway.loop,
+            connection: self.client,
+            request: head,
+            route: try gateway.route("wiki"),
+            identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
+            opening: try opening(gateway, head)
+        )
+    }
+
+    /// The app's response head.
+    func respond(_ head: String, method: RequestMethod = .get) throws {
+        var buffer = ByteBuffer(string: head)
+        let parser = ResponseParser(names: self.gateway.runtime.fieldNames)
+        self.exchange.upstreamReceivedHead(try #require(try parser.head(from: &buffer, for: method)))
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateConfiguration
+import GateCore
+import GateHTTP
+import GateSessions
+import GateTestSupport
+import GateWire
+import NIOCore
+import Testing
+
+@testable import GateIngress
+
+@Suite struct TunnelTests {
+    private final class Delegate: TunnelDelegate {
+        var ends = 0
+        func tunnelEnded() { self.ends += 1 }
+    }
+
+    private final class Fixture {
+        let gateway: GatewayFixture
+        let client = FakeClient()
+        let stream = FakeStream()
+        let delegate = Delegate()
+        let session: Session
+        let tunnel: Tunnel
+
+        /// A tunnel of Ada's to the app `wiki`.
+        init(idleTimeout: TimeAmount = .hours(1)) async throws {
+            let gateway = try GatewayFixture(app: { $0.traffic.webSocket = WebSocketSettings() })
+            let ticket = try await gateway.cachedSession(of: .staff())
+            let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
+            let head = try gateway.head("GET /wiki", GatewayFixture.gate, lines)
+            let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
+            let session = try #require(path.liveSession(of: head))
+            self.gateway = gateway
+            self.session = session
+            self.tunnel = Tunnel(
+                TunnelAuthorization(
+                    request: head,
+                    route: try gateway.route("wiki"),
+                    tls: nil,
+                    session: session,
+                    loop: gateway.loop
+                ),
+                idleTimeout: idleTimeout,
+                delegate: self.delegate,
+                connection: self.client,
+                registry: gateway.loop.tunnels,
+                sweep: gateway.loop.sweep
+            )
+        }
+    }
+
+    /// The close frame of the policy, as it goes to a client.
+    private static let policyFrame = String(buffer: WebSocketClose.policy.frame())
+
+    @Test func `bytes pass both ways once the app has agreed`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.fromClient(ByteBuffer(string: "early"))
+        #expect(fixture.stream.received.isEmpty)
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.fromClient(ByteBuffer(bytes: [0x81, 0x80, 0, 0, 0, 0]))
+        fixture.tunnel.fromApp(ByteBuffer(bytes: [0x81, 0x01, 0x41]))
+        #expect(fixture.stream.received.utf8.count > 0)
+        #expect(fixture.client.received.hasSuffix("A"))
+    }
+
+    @Test func `a side that cannot take more stops the other`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.client.isWritable = false
+        fixture.tunnel.fromApp(ByteBuffer(bytes: [0x81, 0x01, 0x41]))
+        #expect(!fixture.stream.isReading)
+        fixture.tunnel.appWritabilityChanged(isWritable: false)
+        #expect(!fixture.client.isReading)
+        fixture.tunnel.appWritabilityChanged(isWritable: true)
+        #expect(fixture.client.isReading)
+    }
+
+    @Test func `the end of the session ends the tunnel with a close frame to both sides`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        #expect(fixture.gateway.loop.tunnels.count(of: fixture.session.familyKey) == 1)
+        fixture.gateway.loop.sessionEnded(fixture.session.familyKey)
+        #expect(fixture.client.received == Self.policyFrame)
+        #expect(!fixture.stream.received.isEmpty && fixture.stream.events == ["end"])
+        #expect(fixture.client.events == ["end"] && fixture.delegate.ends == 1)
+        #expect(fixture.gateway.loop.tunnels.count == 0)
+    }
+
+    @Test func `a frame that has begun reaches the client before the close frame`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.fromApp(ByteBuffer(bytes: [0x81, 0x03, 0x41]))
+        fixture.tunnel.end(.policy)
+        #expect(!fixture.client.received.hasSuffix(Self.policyFrame) && fixture.delegate.ends == 0)
+        fixture.tunnel.fromApp(ByteBuffer(bytes: [0x42, 0x43, 0x81, 0x01, 0x44]))
+        #expect(fixture.client.received.hasSuffix("ABC\(Self.policyFrame)") && fixture.delegate.ends == 1)
+    }
+
+    @Test func `a session that ends during the handshake refuses the tunnel`() async throws {
+        let fixture = try await Fixture()
+        fixture.gateway.loop.sessionEnded(fixture.session.familyKey)
+        #expect(fixture.tunnel.isRefused && fixture.delegate.ends == 0)
+    }
+
+    @Test func `a silent tunnel ends after its idle time-out`() async throws {
+        let fixture = try await Fixture(idleTimeout: .zero)
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.expire()
+        #expect(fixture.delegate.ends == 1 && fixture.client.events == ["end"])
+    }
+
+    @Test func `a check that finds the user denied ends the tunnel`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        let other = try GatewayFixture(without: ["wiki"], app: { $0.traffic.webSocket = WebSocketSettings() })
+        fixture.gateway.loop.replace(with: other.runtime)
+        fixture.tunnel.expire()
+        #expect(fixture.delegate.ends == 1)
+    }
+
+    @Test func `a check that finds the user admitted leaves the tunnel open`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.checkSoon()
+        fixture.tunnel.expire()
+        #expect(fixture.tunnel.isOpen && fixture.tunnel.deadline > .now() + .seconds(30))
+    }
+
+    @Test func `a client that ends its side ends that of the app, one that goes away both`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.clientEnded()
+        #expect(fixture.stream.events == ["end output"] && fixture.tunnel.isOpen)
+        fixture.tunnel.clientGone()
+        #expect(fixture.stream.events == ["end output", "end"] && fixture.delegate.ends == 0)
+        #expect(fixture.gateway.loop.tunnels.count == 0)
+    }
+
+    @Test func `a tunnel that is cut ends both sides at once`() async throws {
+        let fixture = try await Fixture()
+        fixture.tunnel.open(over: fixture.stream)
+        fixture.tunnel.cut()
+        #expect(fixture.stream.events == ["cancel"] && fixture.client.events == ["cut"] && fixture.delegate.ends == 1)
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateConfiguration
+import GateCore
+import GateProxy
+import GateWire
+import NIOCore
+import Testing
+
+@testable import GateIngress
+
+@Suite struct UpstreamExchangeTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+
+    @Test func `a request goes to the app with its identity, and the response to the client`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.exchange.finishRequest()
+        fixture.exchange.upstreamReady(fixture.stream)
+        #expect(fixture.stream.received == "GET /wiki HTTP/1.1\r\nX-Forwarded-User: staff:ada\r\n\r\n")
+        #expect(fixture.stream.events == ["finish"])
+        try fixture.respond(Self.ok)
+        fixture.exchange.upstreamReceivedBody(ByteBuffer(string: "hello"))
+        fixture.exchange.upstreamFinished()
+        #expect(fixture.client.received.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(fixture.client.received.contains("X-Request-Id: the-id\r\n"))
+        #expect(fixture.client.received.hasSuffix("\r\n\r\nhello"))
+        #expect(fixture.client.events == ["end"])
+        #expect(fixture.delegate.events == ["finished 200"])
+    }
+
+    @Test func `a body that arrives before the connection waits and stops the client`() throws {
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Content-Length: 4\r\n")
+        fixture.exchange.send(ByteBuffer(string: "ab"))
+        #expect(!fixture.client.isReading)
+        fixture.exchange.upstreamReady(fixture.stream)
+        #expect(fixture.client.isReading)
+        fixture.exchange.send(ByteBuffer(string: "cd"))
+        fixture.exchange.finishRequest()
+        #expect(fixture.stream.received.hasSuffix("\r\n\r\nabcd"))
+        #expect(fixture.stream.events == ["finish"])
+    }
+
+    @Test func `an app that cannot take more stops the client, until it can`() throws {
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Content-Length: 4\r\n")
+        fixture.exchange.upstreamReady(fixture.stream)
+        fixture.stream.isWritable = false
+        fixture.exchange.send(ByteBuffer(string: "ab"))
+        #expect(!fixture.client.isReading)
+        fixture.exchange.upstreamWritabilityChanged(isWritable: true)
+        #expect(fixture.client.isReading)
+    }
+
+    @Test func `a client that cannot take more stops the app, until it can`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.exchange.upstreamReady(fixture.stream)
+        try fixture.respond(Self.ok)
+        fixture.client.isWritable = false
+        fixture.exchange.upstreamReceivedBody(ByteBuffer(string: "he"))
+        #expect(!fixture.stream.isReading)
+        fixture.exchange.downstreamDrained()
+        #expect(fixture.stream.isReading)
+    }
+
+    @Test func `a chunked body over the limit is rejected and the app is left`() throws {
+        let gateway = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", gateway: gateway)
+        fixture.exchange.upstreamReady(fixture.stream)
+        fixture.exchange.send(ByteBuffer(string: "abc"))
+        #expect(fixture.delegate.events.isEmpty)
+        fixture.exchange.send(ByteBuffer(string: "d"))
+        #expect(fixture.delegate.events == ["failed route.body_too_large"])
+        #expect(fixture.stream.events == ["cancel"])
+        #expect(!fixture.stream.received.contains("d\r\n") && fixture.stream.received.hasSuffix("abc"))
+    }
+
+    @Test func `a body over the limit after the response has begun cuts the connection`() throws {
+        let gateway = try GatewayFixture(app: { $0.traffic.maxBody = 3 })
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Transfer-Encoding: chunked\r\n", gateway: gateway)
+        fixture.exchange.upstreamReady(fixture.stream)
+        try fixture.respond(Self.ok)
+        fixture.exchange.send(ByteBuffer(string: "abcd"))
+        #expect(fixture.delegate.events == ["finished 413"])
+        #expect(fixture.client.events == ["cut"])
+    }
+
+    @Test func `an app that fails before its response is logged, and the client gets an error`() throws {
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Content-Length: 1\r\n")
+        fixture.exchange.upstreamReady(fixture.stream)
+        fixture.exchange.send(ByteBuffer(string: "a"))
+        fixture.exchange.upstreamFailed(.closedBeforeResponse)
+        #expect(fixture.delegate.events == ["upstream upstream.closed", "failed upstream.closed"])
+    }
+
+    @Test(arguments: [(false, ["upstream upstream.cut", "finished 502"], ["cut"]), (true, [], [])])
+    func `a response that breaks off cuts the client, unless nothing of it was sent yet`(
+        canRetract: Bool,
+        delegate: [String],
+        client: [String]
+    ) throws {
+        let fixture = try ExchangeFixture("POST /wiki", lines: "Content-Length: 0\r\n")
+        fixture.client.canRetract = canRetract
+        fixture.exchange.upstreamReady(fixture.stream)
+        try fixture.respond(Self.ok)
+        fixture.exchange.upstreamFailed(.closedInResponse)
+        let expected = canRetract ? ["upstream upstream.cut", "failed upstream.cut"] : delegate
+        #expect(fixture.delegate.events == expected)
+        #expect(fixture.client.events == client)
+    }
+
+    @Test func `a retry is authorized again, and not made if the user is denied then`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.stream.isReused = true
+        fixture.exchange.upstreamReady(fixture.stream)
+        fixture.exchange.upstreamFailed(.closedBeforeResponse)
+        #expect(
+            fixture.delegate.events == ["authorize again", "upstream upstream.closed", "failed upstream.closed"]
+        )
+    }
+
+    @Test func `a client that goes away takes the request back from the app`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.exchange.upstreamReady(fixture.stream)
+        fixture.exchange.cancel()
+        #expect(fixture.stream.events == ["cancel"])
+        fixture.exchange.upstreamReceivedBody(ByteBuffer(string: "late"))
+        fixture.exchange.upstreamFinished()
+        #expect(fixture.client.received.isEmpty && fixture.delegate.events.isEmpty)
+    }
+
+    @Test func `a connection that comes after the client has gone is given back`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.exchange.cancel()
+        fixture.exchange.upstreamReady(fixture.stream)
+        #expect(fixture.stream.events == ["cancel"] && fixture.stream.received.isEmpty)
+    }
+
+    @Test func `trailers end the response`() throws {
+        let fixture = try ExchangeFixture()
+        fixture.exchange.upstreamReady(fixture.stream)
+        try fixture.respond("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        fixture.exchange.upstreamReceivedTrailers(ByteBuffer(string: "a: b\r\n\r\n"))
+        fixture.exchange.upstreamFinished()
+        #expect(fixture.client.events == ["end with a: b\r\n\r\n"])
+    }
+}

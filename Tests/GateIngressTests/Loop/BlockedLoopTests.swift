@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateNet
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import GateIngress
+
+@Suite struct BlockedLoopTests {
+    @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
+        let loop = try SocketLoop.start(named: "blocked")
+        let gateway = try GatewayFixture()
+        let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
+        let runtime = gateway.runtime
+        try await loop.submit {
+            LoopState(loop: loop, runtime: runtime, clock: .system).start { source.yield($0) }
+        }.get()
+        // Longer than a tick, so that one is due in it wherever it begins.
+        try await loop.submit {
+            let end = NIODeadline.now() + .milliseconds(300)
+            while .now() < end {}
+        }.get()
+        var iterator = reports.makeAsyncIterator()
+        let reported = try #require(await iterator.next())
+        #expect(reported >= .milliseconds(150))
+        try await loop.shutdownGracefully()
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessions
+import GateTestSupport
+import NIOCore
+import Testing
+
+@testable import GateIngress
+
+@Suite struct SessionCacheTests {
+    private func key(_ ticket: Ticket) throws -> CookieKey {
+        let text = Array(ticket.text.utf8)
+        let found = CookieKey(text.span)
+        return try #require(found)
+    }
+
+    @Test(arguments: [0, 1, 42, 44, 55, 57, 4096])
+    func `only the length of a ticket makes a key`(length: Int) {
+        let text = [UInt8](repeating: 0x61, count: length)
+        #expect(CookieKey(text.span) == nil)
+    }
+
+    @Test(arguments: [43, 56])
+    func `keys differ if any character does`(length: Int) {
+        let text = [UInt8](repeating: 0x61, count: length)
+        for position in 0..<length {
+            var other = text
+            other[position] = 0x62
+            #expect(CookieKey(other.span) != CookieKey(text.span), "at \(position)")
+        }
+        #expect(CookieKey(text.span) == CookieKey(text.span))
+    }
+
+    @Test func `a session exists on the host of its cookie only`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff(), on: "shop.example.com")
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        cache.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
+        #expect(cache.session(key, host: "shop.example.com", now: .now()) != nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: .now()) == nil)
+        #expect(cache.session(key, host: "desk.example.com", now: .now()) == nil)
+    }
+
+    @Test(arguments: [(100, 30), (30, 30), (5, 5)] as [(Int64, Int64)])
+    func `an entry is believed for half a minute or less`(freshFor: Int64, seconds: Int64) async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        let start = NIODeadline.uptimeNanoseconds(1)
+        cache.insert(issued.session, for: key, freshFor: .seconds(freshFor), now: start)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: start + .seconds(seconds) - .nanoseconds(1)) != nil)
+        #expect(cache.session(key, host: GatewayFixture.gate, now: start + .seconds(seconds)) == nil)
+        #expect(cache.count == 0)
+    }
+
+    @Test func `a session that has no time left is not believed`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let cache = SessionCache()
+        let key = try self.key(issued.ticket)
+        cache.insert(issued.session, for: key, freshFor: .seconds(-5), now: .uptimeNanoseconds(10_000_000_000))
+        #expect(cache.session(key, host: GatewayFixture.gate, now: .uptimeNanoseconds(10_000_000_000)) == nil)
+    }
+
+    @Test func `the end of a family drops all of its sessions and no others`() async throws {
+        let gateway = try GatewayFixture()
+        let (first, other) = (try await gateway.session(of: .staff()), try await gateway.session(of: .guest))
+        let cache = SessionCache()
+        for issued in [first, other] {
+            cache.insert(issued.session, for: try self.key(issued.ticket), freshFor: .seconds(30), now: .now())
+        }
+        cache.removeFamily(first.session.familyKey)
+        #expect(cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil)
+        #expect(cache.session(try self.key(other.ticket), host: GatewayFixture.gate, now: .now()) != nil)
+        #expect(cache.count == 1)
+        cache.insert(first.session, for: try self.key(first.ticket), freshFor: .seconds(30), now: .now())
+        #expect(
+            cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil,
+            "by a look-up under way"
+        )
+    }
+
+    @Test func `a family that has ended is remembered for a minute, however many end, and not for ever`() {
+        var ended = RevokedFamilies()
+        let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+        ended.insert([1], now: start)
+        for number in 0..<60_000 {
+            ended.insert([2, UInt8(number & 255), UInt8(number >> 8)], now: start + .seconds(1))
+        }
+        ended.insert([3], now: start + .seconds(60))
+        #expect(ended.contains([1]) && ended.contains([3]) && !ended.contains([4]))
+        ended.insert([4], now: start + .seconds(61))
+        #expect(ended.contains([1]), "the sets take turns")
+        ended.insert([5], now: start + .seconds(122))
+        #expect(!ended.contains([1]) && ended.contains([4]))
+    }
+
+    @Test func `identity lines are kept for half of the assertion's life, then made anew`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let session = CachedSession(issued.session, freshUntil: .distantFuture)
+        let route = try gateway.route("wiki")
+        func lines(at now: Instant) throws -> ByteBuffer? {
+            guard case .admitted(let lines) = try session.standing(on: route, runtime: gateway.runtime, now: now) else {
+                return nil
+            }
+            return lines
+        }
+        let first = try lines(at: gateway.clock.now)
+        #expect(try first != nil && lines(at: gateway.clock.now.advanced(by: .seconds(59))) == first)
+        #expect(try lines(at: gateway.clock.now.advanced(by: .seconds(60))) != first)
+        session.forgetStandings()
+        #expect(try lines(at: gateway.clock.now) != first)
+    }
+}

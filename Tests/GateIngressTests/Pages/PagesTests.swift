@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateSessions
+import GateWire
+import HTTPTypes
+import Testing
+
+@testable import GateIngress
+
+@Suite struct VisitorTests {
+    @Test(arguments: [
+        ("Sec-Fetch-Mode: navigate\r\nAccept: */*", true), ("Sec-Fetch-Mode: cors\r\nAccept: text/html", false),
+        ("Accept: text/html,application/xhtml+xml", true), ("Accept: TEXT/HTML", true), ("Accept: */*", false),
+        ("Accept: application/json", false), ("X: y", false),
+        ("X-Requested-With: XMLHttpRequest\r\nAccept: text/html", false),
+    ])
+    func `people get pages and scripts get what they can read`(lines: String, wantsPage: Bool) throws {
+        let gateway = try GatewayFixture()
+        #expect(ClientKind(try gateway.head("GET /", GatewayFixture.gate, "\(lines)\r\n")).wantsPage == wantsPage)
+    }
+}
+
+@Suite struct RenderingTests {
+    @Test(arguments: [
+        (Failure.Reason.openIDCallback, 400), (.sessionNone, 401), (.policyRefused, 403), (.routeNone, 404),
+        (.endpointMethod, 405), (.routeBodyTooLarge, 413), (.signInTooOften, 429), (.providerUnavailable, 502),
+        (.upstreamClosed, 502), (.upstreamTimedOut, 504), (.gatewayOverloaded, 503), (.providerUnknown, 500),
+        (.requestMisdirected, 421), (.upstreamLoop, 508), (.providerPinMismatch, 503), (.requestWebSocketVersion, 426),
+    ])
+    func `each failure is rendered with its status`(reason: Failure.Reason, status: Int) throws {
+        let rendering = try GatewayFixture().runtime.rendering
+        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: true)).status == status)
+        #expect(rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false)).status == status)
+    }
+
+    @Test(arguments: Failure.Reason.allCases)
+    func `a user sees code and incident and never the detail`(reason: Failure.Reason) throws {
+        let gateway = try GatewayFixture()
+        let failure = Failure(reason, "SECRET detail")
+        let page = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: true))
+        #expect(page.text.contains("<code>\(reason.code)</code>") && !page.text.contains("SECRET"))
+        #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
+        #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
+        let script = gateway.runtime.rendering.answer(to: failure, for: ClientKind(wantsPage: false))
+        let json = try JSON(parsing: script.body)
+        #expect(json["error"]?.string == reason.code && json["incident"]?.string?.utf8.count == 12)
+        #expect(!script.text.contains("SECRET") && script.status == page.status)
+    }
+
+    @Test func `pages carry their protections and are not stored`() throws {
+        let gateway = try GatewayFixture()
+        let page = gateway.runtime.rendering.answer(to: Failure(.policyRefused, ""), for: ClientKind(wantsPage: true))
+        let fields = page.head.headerFields
+        let policy = try #require(fields[.contentSecurityPolicy])
+        #expect(policy.hasPrefix("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"))
+        #expect(policy.contains("form-action 'self'") && fields[.xFrameOptions] == "DENY")
+        #expect(fields[.xContentTypeOptions] == "nosniff" && fields[.referrerPolicy] == "no-referrer")
+        #expect(fields[.cacheControl] == "no-store")
+    }
+
+    @Test(
+        arguments: [
+            (.upstreamOverflow, "1"), (.sessionStoreUnavailable, "2"), (.routeMaintenance, "120"),
+            (.signInFailing, "10"),
+            (.providerPinMismatch, "30"), (.routeNone, nil), (.providerUnavailable, nil),
+        ] as [(Failure.Reason, String?)]
+    )
+    func `a client gets Retry-After where repeating the request helps`(reason: Failure.Reason, seconds: String?) throws
+    {
+        let gateway = try GatewayFixture()
+        let answer = gateway.runtime.rendering.answer(to: Failure(reason, ""), for: ClientKind(wantsPage: false))
+        #expect(answer.head.headerFields[.retryAfter] == seconds)
+    }
+
+    @Test func `values in pages are escaped`() {
+        var eve = Profile(provider: "staff", issuer: "https://id.staff.example", subject: "e")
+        eve.name = "<b>&\"Eve\""
+        eve.email = "<i>@example.org"
+        let user = PageContext.User(eve, provider: "<u>", isSignedIn: true)
+        let page = Pages.signOut(action: "\"><script>", user: user)
+        #expect(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>") && !page.contains("<u>"))
+        let button = PageButton(address: "\"><script>", text: "<i>")
+        for page in [
+            Pages.apps([button], user: user, signOut: "\"><script>"),
+            Pages.error(title: "<i>", text: "<b>", code: "<i>", incident: "<i>", user: user, buttons: [button]),
+            Pages.signedOut(address: "\"><script>", remark: "<i>"),
+        ] {
+            #expect(
+                !page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>") && !page.contains("<u>")
+            )
+        }
+        let chooser = Pages.chooser([PageButton(address: "javascript:\"><i>", text: "<i>")], app: "<i>")
+        #expect(!chooser.contains("<i>"))
+    }
+}
+
+@Suite struct ErrorPageTests {
+    @Test(
+        arguments: [
+            (.openIDAttemptLost, ["Sign in again"]), (.openIDAttemptExpired, ["Sign in again"]),
+            (.sessionTransferCode, ["Sign in again"]), (.requestRefused, []),
+            (.policyRefused, ["Sign in with another account", "Sign out", "Show my apps"]),
+            (.policyGroupsUnknown, ["Sign in again", "Sign out", "Show my apps"]),
+            (.providerDenied, ["Sign in with another account"]), (.requestCrossSite, []),
+            (.providerUnavailable, ["Sign in again"]), (.upstreamUnreachable, []), (.sessionNone, ["Sign in"]),
+            (.routeNone, ["Show my apps"]),
+        ] as [(Failure.Reason, [String])]
+    )
+    func `a user is offered what they can do`(reason: Failure.Reason, texts: [String]) throws {
+        let gate = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
+        let buttons = PageContext().buttons(for: Failure(reason, ""), at: gate)
+        #expect(buttons.map(\.text) == texts)
+        #expect(buttons.allSatisfy { $0.address.hasPrefix("https://gate.example.com/oauth2/") })
+    }
+
+    @Test(
+        arguments: [.requestTarget, .wireTooSlow, .wireTargetTooLong, .wireHeadTooLarge, .requestMethodUnknown]
+            as [Failure.Reason]
+    )
+    func `a rejected message has a page without steps`(reason: Failure.Reason) {
+        let page = reason.entry.page
+        #expect(!page.title.isEmpty && !page.text.isEmpty && page.steps.isEmpty)
+    }
+}
+
+@Suite struct SignInInvitationTests {
+    private func answer(
+        _ start: String,
+        _ app: String,
+        host: String = GatewayFixture.gate,
+        page: Bool = true
+    ) throws -> Response {
+        let gateway = try GatewayFixture()
+        let head = try gateway.head(start, host, page ? "Sec-Fetch-Mode: navigate\r\n" : "Accept: application/json\r\n")
+        return SignInRedirect(runtime: gateway.runtime).answer(for: head, route: try gateway.route(app))
+    }
+
+    @Test(arguments: [
+        ("GET /wiki/a?b=c&d", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa%3Fb%3Dc%26d"),
+        ("GET /x", "front", "https://gate.example.com/oauth2/sign_in?rd=%2Fx"),
+        ("POST /wiki/a", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
+        ("GET /wiki/a?x=%00", "wiki", "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki"),
+    ])
+    func `a person is sent to sign in and then back to where they were`(
+        start: String,
+        app: String,
+        location: String
+    ) throws {
+        let answer = try self.answer(start, app)
+        #expect(answer.status == 303 && answer.location == location)
+        #expect(answer.head.headerFields[.cacheControl] == "no-store" && answer.cookies.isEmpty)
+    }
+
+    @Test func `V-10 a script is told 401, where a user would have to go and what to send afterwards`() throws {
+        let answer = try self.answer("GET /wiki/a", "wiki", page: false)
+        let json = try JSON(parsing: answer.body)
+        #expect(answer.status == 401 && answer.location == nil && json["error"]?.string == "sign_in_required")
+        #expect(json["sign_in"]?.string == "https://gate.example.com/oauth2/start/staff?rd=%2Fwiki%2Fa")
+        #expect(json["help"]?.string?.contains("the cookie __Host-gatehouse of that session") == true)
+        #expect(answer.head.headerFields[.wwwAuthenticate] != nil)
+        let elsewhere = try JSON(parsing: self.answer("GET /a", "shop", host: "shop.example.com", page: false).body)
+        #expect(elsewhere["sign_in"]?.string == "https://shop.example.com/oauth2/sign_in?rd=%2Fa")
+    }
+
+    @Test func `on an app's own host a person is sent to the gate, bound to the browser`() throws {
+        let answer = try self.answer("GET /cart", "shop", host: "shop.example.com")
+        #expect(answer.location?.hasPrefix("https://gate.example.com/oauth2/handover?request=") == true)
+        #expect(answer.cookies.count == 1)
+        #expect(answer.cookies.first?.hasPrefix("__Host-gatehouse-handover-") == true)
+        #expect(answer.cookies.first?.hasSuffix("; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateHTTP
+import GateSessions
+import GateTestSupport
+import NIOCore
+import Testing
+
+@testable import GateIngress
+
+@Suite struct RequestPathTests {
+    @Test(arguments: [
+        ("GET /wiki", "sign in for wiki"), ("GET /wiki/a", "sign in for wiki"), ("GET /wikis", "sign in for front"),
+        ("GET /", "sign in for front"), ("GET /lounge/x", "sign in for lounge"), ("OPTIONS *", "answered 204"),
+        ("GET /wiki;x=1/a", "refused path.parameter"), ("GET /wiki/a;x=1", "sign in for wiki"),
+        ("GET /oauth2", "own endpoint"), ("GET /oauth2/", "own endpoint"), ("POST /oauth2/anything", "own endpoint"),
+        ("GET /oauth2x", "sign in for front"), ("GET /oauth", "sign in for front"),
+        ("GET /OAUTH2/x", "sign in for front"),
+        ("GET /%6Fauth2/sign_in", "own endpoint"), ("GET /wiki/../oauth2/sign_in", "own endpoint"),
+    ])
+    func `a path leads to one place for a stranger`(start: String, verdict: String) throws {
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start)) == verdict)
+    }
+
+    @Test(arguments: ["GET /", "GET /oauth2/sign_in", "GET /wiki/healthz"])
+    func `a host that nobody has is nothing, whatever the path`(start: String) throws {
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start, "evil.example")) == "refused route.none")
+    }
+
+    @Test func `a host is matched whatever its letters and its port`() throws {
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head("GET /", "SHOP.Example.com:8443")) == "sign in for shop")
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in", "shop.example.com")) == "own endpoint")
+    }
+
+    @Test(arguments: [
+        ("GET /wiki/healthz", "forwarded to wiki unknown"), ("GET /wiki/healthz?x", "forwarded to wiki unknown"),
+        ("POST /wiki/healthz", "sign in for wiki"), ("GET /wiki/healthz/", "sign in for wiki"),
+        ("POST /wiki/assets/a.js", "forwarded to wiki unknown"), ("GET /wiki/assets", "sign in for wiki"),
+        ("GET /wiki/assets/../secret", "sign in for wiki"), ("GET /wiki/secret?/wiki/assets/", "sign in for wiki"),
+        ("GET /wiki/%61ssets/a", "forwarded to wiki unknown"),
+    ])
+    func `A-07 an open path needs nobody, and the query takes no part`(start: String, verdict: String) throws {
+        let gateway = try GatewayFixture()
+        #expect(gateway.verdict(try gateway.head(start)) == verdict)
+    }
+
+    @Test func `an open path is forwarded without an identity even with a session`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let head = try gateway.head("GET /wiki/healthz", GatewayFixture.gate, cookie(ticket))
+        #expect(gateway.verdict(head) == "forwarded to wiki unknown")
+    }
+
+    @Test func `a session that the loop does not know is looked up, and then decides`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        #expect(gateway.verdict(head) == "needs session")
+        #expect(gateway.verdict(head, lookup: .done) == "sign in for wiki")
+        _ = try await gateway.cachedSession(of: .staff())
+        #expect(gateway.verdict(head) == "needs session")
+    }
+
+    @Test func `a store that cannot answer is not a session that there is not`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        let failure = Failure(.sessionStoreUnavailable, "")
+        #expect(gateway.verdict(head, lookup: .unavailable(failure)) == "refused session.store_unavailable")
+    }
+
+    @Test func `who may enter is forwarded with an identity`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "forwarded to wiki"
+        )
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate, cookie(ticket))) == "forwarded to front")
+    }
+
+    @Test func `who may not enter is refused`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff(email: "eve@example.com"))
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket)))
+                == "refused policy.refused"
+        )
+    }
+
+    @Test func `a session of a provider that the app does not accept leads to a sign-in`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .guest)
+        #expect(
+            gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket))) == "sign in for wiki"
+        )
+        #expect(
+            gateway.verdict(try gateway.head("GET /lounge", GatewayFixture.gate, cookie(ticket)))
+                == "forwarded to lounge"
+        )
+    }
+
+    @Test func `a session of one host is none on another`() async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        #expect(gateway.verdict(try gateway.head("GET /", "shop.example.com", cookie(ticket))) == "forwarded to shop")
+        let elsewhere = try gateway.head("GET /", "desk.example.com", cookie(ticket))
+        // X-17: the tag names the host, so that the store need not be asked.
+        #expect(gateway.verdict(elsewhere) == "sign in for desk")
+        let found = try await gateway.runtime.sessions.session(
+            for: ticket,
+            host: "desk.example.com",
+            now: gateway.clock.now
+        )
+        #expect(found == nil)
+    }
+
+    @Test(arguments: [
+        "", "x", "__Host-gatehouse=", "gatehouse=TICKET", "__Host-gatehouse=TICKETx", "__host-gatehouse=TICKET",
+    ])
+    func `what is no cookie of ours is no session`(field: String) async throws {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let line = "Cookie: \(field.replacing("TICKET", with: ticket.text))\r\n"
+        #expect(gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
+    }
+
+    @Test func `two session cookies are none`() async throws {
+        let gateway = try GatewayFixture()
+        let (good, other) = (
+            try await gateway.cachedSession(of: .staff()), try await gateway.cachedSession(of: .staff("eve"))
+        )
+        let line = "Cookie: __Host-gatehouse=\(good.text); __Host-gatehouse=\(other.text)\r\n"
+        #expect(gateway.verdict(try gateway.head("GET /wiki", GatewayFixture.gate, line)) == "sign in for wiki")
+    }
+
+    @Test(arguments: [
+        ("POST /wiki", "Sec-Fetch-Site: cross-site", "refused request.cross_site"),
+        ("PUT /wiki", "Origin: https://evil.example", "refused request.cross_site"),
+        ("DELETE /wiki", "Origin: null", "refused request.cross_site"),
+        ("POST /wiki", "Origin: http://gate.example.com", "refused request.cross_site"),
+        ("POST /wiki", "Origin: https://gate.example.com", "forwarded to wiki"),
+        ("POST /wiki", "Sec-Fetch-Site: same-origin", "forwarded to wiki"),
+        ("POST /wiki", "X: y", "forwarded to wiki"), ("POST /wiki", "Sec-Fetch-Site: none", "forwarded to wiki"),
+        ("POST /wiki", "Sec-Fetch-Site: same-site", "refused request.cross_site"),
+        ("POST /wiki", "Sec-Fetch-Site: same-site\r\nOrigin: https://x.example.com", "refused request.cross_site"),
+        ("POST /wiki", "Sec-Fetch-Site: same-site\r\nOrigin: https://gate.example.com", "forwarded to wiki"),
+        ("GET /wiki", "Sec-Fetch-Site: cross-site", "forwarded to wiki"),
+    ])
+    func `another site cannot write with a person's session`(start: String, line: String, verdict: String) async throws
+    {
+        let gateway = try GatewayFixture()
+        let ticket = try await gateway.cachedSession(of: .staff())
+        #expect(
+            gateway.verdict(try gateway.head(start, GatewayFixture.gate, "\(line)\r\n\(cookie(ticket))")) == verdict
+        )
+    }
+
+    @Test func `a session that has ended is gone from the loop`() async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        let text = Array(issued.ticket.text.utf8)
+        let found = CookieKey(text.span)
+        let key = try #require(found)
+        gateway.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        #expect(gateway.verdict(head) == "forwarded to wiki")
+        gateway.loop.sessions.removeFamily(issued.session.familyKey)
+        #expect(gateway.verdict(head) == "needs session")
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateSessionStores
+import GateSessions
+import Synchronization
+
+/// A store in memory that can be down, and that notes what is written.
+final class SwitchedStore: SessionStore {
+    private let memory = MemoryStore()
+    private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
+
+    var isDown: Bool {
+        get { self.state.withLock { $0.isDown } }
+        set { self.state.withLock { $0.isDown = newValue } }
+    }
+
+    /// The names of the calls since the start.
+    var calls: [String] { self.state.withLock { $0.calls } }
+
+    private func note(_ call: String) throws(Failure) {
+        let isDown = self.state.withLock { state in
+            state.calls.append(call)
+            return state.isDown
+        }
+        guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test says so") }
+    }
+
+    func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
+        try self.note("record")
+        return try await self.memory.record(for: key)
+    }
+
+    func insert(_ record: SessionRecord) async throws(Failure) {
+        try self.note("insert")
+        try await self.memory.insert(record)
+    }
+
+    func noteUse(_ key: [UInt8], at instant: Instant) {
+        self.memory.noteUse(key, at: instant)
+    }
+
+    func remove(_ key: [UInt8]) async throws(Failure) {
+        try self.note("remove")
+        try await self.memory.remove(key)
+    }
+
+    func removeFamily(_ family: [UInt8]) async throws(Failure) {
+        try self.note("removeFamily")
+        try await self.memory.removeFamily(family)
+    }
+
+    func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
+        try self.note("removeExpired")
+        return try await self.memory.removeExpired(at: now, idle: idle)
+    }
+
+    func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try self.note("spend")
+        return try await self.memory.spend(id, until: until)
+    }
+
+    func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
+        try self.note("count")
+        return try await self.memory.count(at: now, within: lifetimes)
+    }
+
+    func check() async throws(Failure) { try self.note("check") }
+
+    func close() async { await self.memory.close() }
+}
+
+extension Profile {
+    /// a user of the staff with a verified address.
+    static func staff(_ subject: String = "ada", email: String = "ada@example.org") -> Profile {
+        var profile = Profile(provider: "staff", issuer: "https://id.staff.example", subject: subject)
+        profile.email = email
+        profile.emailVerified = true
+        profile.name = "Ada Lovelace"
+        profile.username = "ada"
+        profile.groups = ["ops", "wiki"]
+        return profile
+    }
+
+    /// A guest without an address.
+    static var guest: Profile { Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1") }
+}
+
+/// A flag that may be set from anywhere.
+final class TestFlag: Sendable {
+    private let flag = Mutex(false)
+
+    var value: Bool {
+        get { self.flag.withLock { $0 } }
+        set { self.flag.withLock { $0 = newValue } }
+    }
+}
