@@ -53,6 +53,7 @@ let house: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
+    ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -77,7 +78,7 @@ let house: [(target: String, imports: [String])] = [
     (
         "GateConfiguration",
         [
-            "GateProxy", "GateHTTP", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore", "CLibYAML",
+            "GateYAML", "GateProxy", "GateHTTP", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore",
             "NIOCore",
         ]
     ),

@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GatePolicy
 internal import GateProviders
 internal import GateSessions
+internal import GateYAML
 
 /// Builds the configuration from the file, and checks what depends on more than one part of it.
 struct ConfigurationBuilder {

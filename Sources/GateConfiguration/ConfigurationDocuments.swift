@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateYAML
 
 /// The documents built from the description that decodes the file: the JSON Schema and the reference.
 package enum ConfigurationDocuments {

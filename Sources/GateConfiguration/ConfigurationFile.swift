@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
+internal import GateYAML
 
 /// The configuration file: from bytes to values or diagnostics.
 package enum ConfigurationFile {
-    /// U+FEFF as UTF-8.
-    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-
     /// Reads the file at `path` and the files that it names.
     ///
     /// - Parameters:
@@ -14,9 +12,8 @@ package enum ConfigurationFile {
     ///   - environment: The variables for `${env:NAME}` and `$STATE_DIRECTORY`.
     /// - Returns: The values, or the errors.
     package static func load(path: String, environment: [String: String]) -> ConfigurationResult {
-        let bounds = YAMLComposer.Bounds()
         let failure: String
-        switch FileAccess.system.read(path, limit: bounds.bytes) {
+        switch FileAccess.system.read(path, limit: YAMLFile.maxSize) {
         case .bytes(let bytes):
             let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
             let read = self.parse(
@@ -26,7 +23,9 @@ package enum ConfigurationFile {
                 environment: environment,
                 files: .system
             )
-            let warnings = FileModeCheck(files: .system).diagnostics(of: path, read.configuration)
+            let database: String? =
+                if case .sqlite(let path) = read.configuration?.sessions.store { path } else { nil }
+            let warnings = FileModeCheck(files: .system).diagnostics(of: path, database: database)
             return ConfigurationResult(
                 configuration: read.configuration,
                 diagnostics: read.diagnostics + warnings,
@@ -34,7 +33,7 @@ package enum ConfigurationFile {
             )
         case .missing: failure = "there is no file \(Scalar.quoted(path, limit: 4096)); choose another with --config"
         case .unreadable: failure = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
-        case .tooLarge: failure = "the file \(Scalar.quoted(path)) is larger than \(bounds.bytes >> 20) MiB"
+        case .tooLarge: failure = "the file \(Scalar.quoted(path)) is larger than \(YAMLFile.maxSize >> 20) MiB"
         }
         let diagnostic = Diagnostic(.error, failure, at: nil)
         return ConfigurationResult(configuration: nil, diagnostics: [diagnostic], files: [path])
@@ -56,32 +55,17 @@ package enum ConfigurationFile {
         environment: [String: String],
         files: FileAccess = .system
     ) -> ConfigurationResult {
-        // Some editors write a byte order mark before UTF-8, which has no meaning: RFC 3629 §6.
-        let bytes = bytes.starts(with: Self.byteOrderMark) ? Array(bytes.dropFirst(Self.byteOrderMark.count)) : bytes
+        let bytes = ByteOrderMark.removed(from: bytes)
         var reading = DecodingContext(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
-        let configuration = self.configuration(bytes, environment, &reading)
+        let draft = YAMLFile.read(Mapping<FileDraft>.file.shape, from: bytes, &reading)
+        let configuration = draft.flatMap {
+            ConfigurationBuilder(draft: $0, environment: environment).configuration(&reading)
+        }
         return ConfigurationResult(
             configuration: reading.errors == 0 ? configuration : nil,
             diagnostics: reading.diagnostics,
             files: reading.files
         )
-    }
-
-    private static func configuration(
-        _ bytes: [UInt8],
-        _ environment: [String: String],
-        _ reading: inout DecodingContext
-    )
-        -> Configuration?
-    {
-        do throws(YAMLFailure) {
-            let document = try YAMLComposer.document(of: bytes)
-            guard let draft = Mapping<FileDraft>.file.shape.read(document, &reading) else { return nil }
-            return ConfigurationBuilder(draft: draft, environment: environment).configuration(&reading)
-        } catch {
-            reading.error(error.message, at: error.mark)
-            return nil
-        }
     }
 
     private static func absolute(_ folder: String) -> String {

@@ -32,3 +32,11 @@ package struct FileMode: Sendable, Hashable, CustomStringConvertible {
     /// The permissions as chmod(1) takes them.
     package var description: String { String(self.bits & 0o777, radix: 8) }
 }
+
+extension FileMode {
+    /// Who can change the file beside its owner, in words; nil if only the owner can.
+    package var otherWriters: String? {
+        if self.isWritableByOthers { return "every user of this host" }
+        return self.isWritableByGroup ? "its group" : nil
+    }
+}

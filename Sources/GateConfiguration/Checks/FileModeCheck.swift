@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateYAML
 
 /// Finds files that other users of the host can read or change although they must not.
 struct FileModeCheck {
     let files: FileAccess
 
     /// Warnings without a location in the file: about the file itself, its folder, the session database.
-    func diagnostics(of path: String, _ configuration: Configuration?) -> [Diagnostic] {
+    func diagnostics(of path: String, database: String?) -> [Diagnostic] {
         var messages = [
             self.warning(ofChanging: path, "who may access which app"),
             self.warning(ofChanging: PrivateFile.folder(of: path), "which files are in it, the configuration included"),
         ]
-        if let configuration, case .sqlite(let database) = configuration.sessions.store,
-            let mode = self.files.mode(of: database), mode.isShared
-        {
+        if let database, let mode = self.files.mode(of: database), mode.isShared {
             messages.append(
                 "the session database \(Scalar.quoted(database, limit: 4096)) has mode \(mode), so users other than "
                     + "its owner have access; run: chmod 600 \(Scalar.quoted(database, limit: 4096))"
@@ -28,24 +27,5 @@ struct FileModeCheck {
         guard let mode = self.files.mode(of: path), let whose = mode.otherWriters else { return nil }
         let shown = Scalar.quoted(path, limit: 4096)
         return "\(shown) has mode \(mode), so \(whose) can change \(what); run: chmod go-w \(shown)"
-    }
-}
-
-extension FileMode {
-    /// Who can change the file beside its owner, in words; nil if only the owner can.
-    var otherWriters: String? {
-        if self.isWritableByOthers { return "every user of this host" }
-        return self.isWritableByGroup ? "its group" : nil
-    }
-}
-
-extension DecodingContext {
-    /// Warns of a file with a secret that others can read or change.
-    mutating func warnOfSharedSecret(_ path: String, _ what: String, at mark: YAMLMark) {
-        guard let mode = self.mode(of: path) else { return }
-        let readers = mode.isReadableByOthers ? "every user of this host can read it" : nil
-        guard let risk = mode.otherWriters.map({ "\($0) can change it" }) ?? readers else { return }
-        let shown = Scalar.quoted(path, limit: 4096)
-        self.warning("\(shown) holds \(what) and has mode \(mode), so \(risk); run: chmod 600 \(shown)", at: mark)
     }
 }

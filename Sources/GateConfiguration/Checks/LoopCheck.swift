@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProxy
+internal import GateYAML
 
 /// Finds apps whose upstream is this gateway, so that their requests would loop.
 struct LoopCheck {

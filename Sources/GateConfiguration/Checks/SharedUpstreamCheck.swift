@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GatePolicy
 internal import GateProxy
+internal import GateYAML
 
 /// Finds apps with the same server, where requests to one app may bypass the rules of the other.
 ///

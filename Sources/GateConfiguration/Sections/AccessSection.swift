@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GatePolicy
 internal import GateProviders
+internal import GateYAML
 
 /// `allow` as the file has it.
 enum AllowDraft: Sendable {

@@ -4,6 +4,7 @@ package import GateCore
 package import GatePolicy
 package import GateProxy
 internal import GateWire
+internal import GateYAML
 
 /// One app that the gateway protects.
 package struct AppSettings: Sendable, Hashable {
@@ -635,6 +636,40 @@ extension Mapping<FixedResponse> {
             )
         }
     )
+}
+
+extension Shape<Int> {
+    /// The status of a redirect.
+    static let redirectStatus: Shape = {
+        let known = [301, 302, 303, 307, 308]
+        let names = known.map(String.init).joined(separator: ", ")
+        let one = single("a status") { text throws(InvalidValue) in
+            guard let number = WholeNumber.parse(text), known.contains(number) else {
+                throw InvalidValue("is not a status of a redirect; write one of \(names)")
+            }
+            return number
+        }
+        let schema: JSON = ["enum": .array(known.map { .int(Int64($0)) })]
+        return Shape(
+            "one of \(names)",
+            schema: ["anyOf": [schema, Schema.reference]],
+            write: { .int(Int64($0)) },
+            read: { one.read($0, &$1) }
+        )
+    }()
+
+    /// The status of a fixed response, which is not a redirect.
+    static let responseStatus: Shape = {
+        let any = Shape<Int>.number(200...599)
+        return Shape(any.kind, schema: any.schema, write: any.write) { node, reading in
+            guard let status = any.read(node, &reading) else { return nil }
+            guard !(300...399).contains(status) else {
+                reading.error("'\(status)' is a redirect; write 'redirect' instead of 'response'", at: node.mark)
+                return nil
+            }
+            return status
+        }
+    }()
 }
 
 extension Shape<WebURL> {

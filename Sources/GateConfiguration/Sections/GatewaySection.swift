@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateYAML
 
 /// The gateway itself: its public URL, its listeners, what it trusts.
 package struct GatewaySettings: Sendable, Hashable {

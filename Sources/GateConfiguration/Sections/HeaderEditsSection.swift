@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateYAML
 
 /// Changes to the fields of a message; each name occurs once, ignoring letter case.
 package struct HeaderEdits: Sendable, Hashable {

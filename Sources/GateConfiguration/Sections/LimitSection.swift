@@ -3,6 +3,7 @@
 internal import GateCore
 package import GateHTTP
 internal import GateWire
+internal import GateYAML
 internal import NIOCore
 
 /// Limits of what clients may ask of the gateway.

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProviders
+internal import GateYAML
 
 /// `pins`, or one of its `hosts`, as the file has it.
 struct PinSetDraft: Sendable {

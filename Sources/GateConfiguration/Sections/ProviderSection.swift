@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateProviders
+internal import GateYAML
 
 /// One provider as the file has it.
 struct ProviderDraft: Sendable {

@@ -2,6 +2,7 @@
 
 internal import GateCore
 package import GateSessions
+internal import GateYAML
 
 /// Where sessions are stored and how long they last.
 package struct SessionSettings: Sendable, Hashable {

@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateProxy
 internal import GateWire
+internal import GateYAML
 internal import NIOCore
 
 extension Mapping<UpstreamSettings> {

@@ -3,36 +3,38 @@
 internal import GateCore
 
 /// A mapping with known keys.
-struct Mapping<Owner: Sendable>: Sendable {
+package struct Mapping<Owner: Sendable>: Sendable {
     /// Which keys of a mapping were written, and where.
-    struct Written: Sendable {
-        let mark: YAMLMark
+    package struct Written: Sendable {
+        /// The location of messages about the mapping as a whole.
+        package let mark: YAMLMark
         /// The keys, those included that were probably meant by unknown ones.
-        let keys: [String: YAMLMark]
+        package let keys: [String: YAMLMark]
         /// Whether nothing at all was written.
-        let isEmpty: Bool
+        package let isEmpty: Bool
         /// Whether all of its parts are valid.
-        let isSound: Bool
+        package let isSound: Bool
 
         /// Whether a key was written.
-        func has(_ name: String) -> Bool { self.keys[name] != nil }
+        package func has(_ name: String) -> Bool { self.keys[name] != nil }
     }
 
     /// What it is, with an article, as messages name it.
-    let subject: String
+    package let subject: String
     /// Its path in the file, as the reference names it.
-    let path: String
+    package let path: String
     /// Its purpose, in one sentence.
-    let summary: String
-    let keys: [Key<Owner>]
+    package let summary: String
+    /// Its keys, in the order of the reference.
+    package let keys: [Key<Owner>]
     /// The keys of which exactly one must be written; none if there is no such choice.
-    let alternatives: [String]
+    package let alternatives: [String]
     private let byName: [String: Int]
     private let make: @Sendable () -> Owner
     private let check: @Sendable (inout Owner, Written, inout DecodingContext) -> Void
 
     /// Describes a mapping; `check` gets a complete one, and what was written of it, before it is used.
-    init(
+    package init(
         _ subject: String,
         path: String,
         summary: String,
@@ -55,7 +57,7 @@ struct Mapping<Owner: Sendable>: Sendable {
     }
 
     /// The shape of the mapping as a value.
-    var shape: Shape<Owner> {
+    package var shape: Shape<Owner> {
         let defaults = self.make()
         let section = Section(path: self.path, summary: self.summary, rows: self.keys.map { $0.row(in: defaults) })
         let sections = [section] + self.keys.flatMap(\.sections)
@@ -113,7 +115,7 @@ struct Mapping<Owner: Sendable>: Sendable {
     ///
     /// - Returns: Whether the node is a mapping at all.
     @discardableResult
-    func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) -> Bool {
+    package func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) -> Bool {
         guard case .mapping(let entries) = node.content else {
             reading.wrongType(node, kind: "\(self.subject) as a mapping of keys")
             return false

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Finds the name that was probably meant.
-enum Hint {
+package enum Hint {
     /// The nearest of some names, if one is near enough: one slip in three letters, at least one.
     ///
     /// Letter case, `-` for `_` and two neighbours exchanged count as little or nothing. Of equally near
     /// ones the first wins.
-    static func nearest(to text: String, in names: some Sequence<String>) -> String? {
+    package static func nearest(to text: String, in names: some Sequence<String>) -> String? {
         let wanted = self.folded(text)
         guard (1...64).contains(wanted.count) else { return nil }
         let limit = max(1, wanted.count / 3)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// The pieces of JSON Schema that shapes share.
-enum Schema {
+package enum Schema {
     /// `${env:NAME}` or `${file:/path}`, which may replace any single value.
-    static let reference: JSON = ["$ref": "#/$defs/reference"]
+    package static let reference: JSON = ["$ref": "#/$defs/reference"]
 
     /// The regular expression of a reference.
-    static let referencePattern = #"^\$\{(env|file):[^${}]+\}$"#
+    package static let referencePattern = #"^\$\{(env|file):[^${}]+\}$"#
 
     /// A single value: any text, or a text that matches a regular expression or is a reference.
-    static func text(pattern: String?) -> JSON {
+    package static func text(pattern: String?) -> JSON {
         guard let pattern else { return ["type": ["string", "number"]] }
         return ["anyOf": [["type": ["string", "number"], "pattern": .string(pattern)], self.reference]]
     }
 
     /// A whole number within bounds.
-    static func integer(_ bounds: ClosedRange<Int>) -> JSON {
+    package static func integer(_ bounds: ClosedRange<Int>) -> JSON {
         let number: JSON = [
             "type": "integer", "minimum": .int(Int64(bounds.lowerBound)), "maximum": .int(Int64(bounds.upperBound)),
         ]
@@ -25,7 +25,7 @@ enum Schema {
     }
 
     /// A schema with a description.
-    static func annotated(_ schema: JSON, description: String, example: JSON?, default value: JSON?) -> JSON {
+    package static func annotated(_ schema: JSON, description: String, example: JSON?, default value: JSON?) -> JSON {
         guard var members = schema.object else { return schema }
         members["description"] = .string(description)
         if let example { members["examples"] = [example] }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// The state of one pass over a file: its inputs, and the diagnostics so far.
-struct DecodingContext {
+package struct DecodingContext {
     /// The maximum number of diagnostics that are shown.
     static let shownDiagnostics = 100
     /// The maximum size of a file for `${file:}` in bytes.
     static let referenceLimit = 64 << 10
     /// The maximum size of a certificate or key file in bytes.
-    static let certificateLimit = 1 << 20
+    package static let certificateLimit = 1 << 20
 
     private struct Remark: Hashable {
         let severity: Diagnostic.Severity
@@ -28,11 +28,12 @@ struct DecodingContext {
     private var mask = SecretMask()
     private var known: Set<String> = []
     /// How many errors there are.
-    private(set) var errors = 0
+    package private(set) var errors = 0
     /// The files that were read, in that order.
-    private(set) var files: [String] = []
+    package private(set) var files: [String] = []
 
-    init(bytes: [UInt8], name: String, folder: String, environment: [String: String], access: FileAccess) {
+    /// Starts a pass over the bytes of a file.
+    package init(bytes: [UInt8], name: String, folder: String, environment: [String: String], access: FileAccess) {
         self.name = name
         self.folder = folder
         self.environment = environment
@@ -41,29 +42,29 @@ struct DecodingContext {
     }
 
     /// Adds an error: the file cannot be used.
-    mutating func error(_ message: String, at mark: YAMLMark) {
+    package mutating func error(_ message: String, at mark: YAMLMark) {
         self.note(Remark(severity: .error, message: message, mark: mark))
     }
 
     /// Adds a warning: something is probably a mistake.
-    mutating func warning(_ message: String, at mark: YAMLMark) {
+    package mutating func warning(_ message: String, at mark: YAMLMark) {
         self.note(Remark(severity: .warning, message: message, mark: mark))
     }
 
     /// `; did you mean 'x'?`, or nothing if no name is near.
-    mutating func hint(for text: String, in names: some Sequence<String>) -> String {
+    package mutating func hint(for text: String, in names: some Sequence<String>) -> String {
         self.nearest(to: text, in: names).map { "; did you mean '\($0)'?" } ?? ""
     }
 
     /// The name that was probably meant; nil after 200 calls, which bounds the time for a file with many errors.
-    mutating func nearest(to text: String, in names: some Sequence<String>) -> String? {
+    package mutating func nearest(to text: String, in names: some Sequence<String>) -> String? {
         guard self.hintsLeft > 0 else { return nil }
         self.hintsLeft -= 1
         return Hint.nearest(to: text, in: names)
     }
 
     /// Masks a node in every source line that is shown; a reference reveals nothing, so it stays.
-    mutating func conceal(_ node: YAMLNode) {
+    package mutating func conceal(_ node: YAMLNode) {
         switch node.content {
         case .scalar(let text, _):
             guard !text.hasPrefix("${") else { return }
@@ -80,23 +81,23 @@ struct DecodingContext {
     }
 
     /// The value of an environment variable, or nil.
-    func variable(_ name: String) -> String? {
+    private func variable(_ name: String) -> String? {
         self.environment[name]
     }
 
     /// An absolute path for a path in the file, resolved against the folder of the file.
-    func path(_ text: String) -> String {
+    package func path(_ text: String) -> String {
         FileAccess.resolve(text, in: self.folder)
     }
 
     /// Reads a file that the configuration depends on, and adds it to those to watch.
-    mutating func content(of path: String, limit: Int) -> FileAccess.Outcome {
+    private mutating func content(of path: String, limit: Int) -> FileAccess.Outcome {
         if self.known.insert(path).inserted { self.files.append(path) }
         return self.access.read(path, limit: limit)
     }
 
     /// Who may read and change a file; nil if that is not known.
-    func mode(of path: String) -> FileMode? { self.access.mode(of: path) }
+    private func mode(of path: String) -> FileMode? { self.access.mode(of: path) }
 
     private mutating func note(_ remark: Remark) {
         guard self.remarks.count < 10_000 else {
@@ -111,7 +112,7 @@ struct DecodingContext {
     /// The diagnostics by location: at most 100, and a line that counts the rest.
     ///
     /// When not all fit, errors come before warnings.
-    var diagnostics: [Diagnostic] {
+    package var diagnostics: [Diagnostic] {
         let sorted = self.remarks.sorted {
             ($0.mark, $0.severity.rawValue, $0.message) < ($1.mark, $1.severity.rawValue, $1.message)
         }
@@ -134,7 +135,7 @@ struct DecodingContext {
 
 extension DecodingContext {
     /// The single value of a node, references filled in; nil, and a diagnostic, if it is not one.
-    mutating func scalar(_ node: YAMLNode, kind: String) -> Scalar? {
+    package mutating func scalar(_ node: YAMLNode, kind: String) -> Scalar? {
         guard case .scalar(let text, let isPlain) = node.content, !node.isNull else {
             self.wrongType(node, kind: kind)
             return nil
@@ -168,7 +169,7 @@ extension DecodingContext {
     }
 
     /// Adds an error: a node is not of the expected kind.
-    mutating func wrongType(_ node: YAMLNode, kind: String) {
+    package mutating func wrongType(_ node: YAMLNode, kind: String) {
         guard !node.isNull else {
             return self.error("expected \(kind), found nothing; write a value or remove the key", at: node.owner)
         }
@@ -221,9 +222,7 @@ extension DecodingContext {
         guard let bytes = self.bytes(of: self.path(path), limit: DecodingContext.referenceLimit, at: mark) else {
             return nil
         }
-        let hasMark = bytes.starts(with: ConfigurationFile.byteOrderMark)
-        let content = bytes.dropFirst(hasMark ? ConfigurationFile.byteOrderMark.count : 0)
-        guard var text = String(validating: content, as: UTF8.self) else {
+        guard var text = String(validating: ByteOrderMark.removed(from: bytes), as: UTF8.self) else {
             self.error("the file \(Scalar.quoted(self.path(path), limit: 4096)) is not UTF-8 text", at: mark)
             return nil
         }
@@ -237,7 +236,7 @@ extension DecodingContext {
     }
 
     /// The content of a file; nil, and a diagnostic with the reason, if it cannot be read.
-    mutating func bytes(of path: String, limit: Int, at mark: YAMLMark) -> [UInt8]? {
+    package mutating func bytes(of path: String, limit: Int, at mark: YAMLMark) -> [UInt8]? {
         let shown = Scalar.quoted(path, limit: 4096)
         switch self.content(of: path, limit: limit) {
         case .bytes(let bytes): return bytes
@@ -246,5 +245,16 @@ extension DecodingContext {
         case .tooLarge: self.error("the file \(shown) is larger than \(limit >> 10) KiB", at: mark)
         }
         return nil
+    }
+}
+
+extension DecodingContext {
+    /// Warns of a file with a secret that others can read or change.
+    package mutating func warnOfSharedSecret(_ path: String, _ what: String, at mark: YAMLMark) {
+        guard let mode = self.mode(of: path) else { return }
+        let readers = mode.isReadableByOthers ? "every user of this host can read it" : nil
+        guard let risk = mode.otherWriters.map({ "\($0) can change it" }) ?? readers else { return }
+        let shown = Scalar.quoted(path, limit: 4096)
+        self.warning("\(shown) holds \(what) and has mode \(mode), so \(risk); run: chmod 600 \(shown)", at: mark)
     }
 }

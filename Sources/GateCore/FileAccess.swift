@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-package import GateCore
 
 /// Reads the files that a configuration names; a parameter, so that tests need no files.
 package struct FileAccess: Sendable {
@@ -54,10 +53,10 @@ package struct FileAccess: Sendable {
     }
 
     /// The folder in which the program was started.
-    static var workingFolder: String { FileManager.default.currentDirectoryPath }
+    package static var workingFolder: String { FileManager.default.currentDirectoryPath }
 
     /// An absolute path is unchanged; a relative one is resolved against `folder`.
-    static func resolve(_ path: String, in folder: String) -> String {
+    package static func resolve(_ path: String, in folder: String) -> String {
         guard !path.hasPrefix("/"), !folder.isEmpty else { return path }
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A single value of the file after references were filled in.
-struct Scalar: Sendable {
+package struct Scalar: Sendable {
     /// The source of a value.
-    enum Source: Sendable, Hashable {
+    package enum Source: Sendable, Hashable {
+        /// It is written in the file.
         case written
+        /// It comes from an environment variable or another file.
         case reference(String)
     }
 
-    let text: String
-    let source: Source
-    let mark: YAMLMark
+    /// The value.
+    package let text: String
+    /// Its source.
+    package let source: Source
+    /// Its location.
+    package let mark: YAMLMark
     /// The file that a reference names; nil for any other value.
-    let file: String?
+    package let file: String?
 
     init(text: String, source: Source, mark: YAMLMark, file: String? = nil) {
         self.text = text
@@ -22,7 +27,7 @@ struct Scalar: Sendable {
     }
 
     /// The value as a message may show it: never that of a reference, never more than 60 characters.
-    var shown: String {
+    package var shown: String {
         guard case .reference(let reference) = self.source else { return Scalar.quoted(self.text) }
         return "the value of \(reference)"
     }
@@ -30,7 +35,7 @@ struct Scalar: Sendable {
     /// A part of the file in quotes, without control characters for a terminal.
     ///
     /// Paths of files are shown completely, up to the 4096 bytes that a path may have.
-    static func quoted(_ text: String, limit: Int = 60) -> String {
+    package static func quoted(_ text: String, limit: Int = 60) -> String {
         let plain = text.unicodeScalars.prefix(limit + 1).map { scalar -> Character in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : Character(scalar)
         }
@@ -39,23 +44,36 @@ struct Scalar: Sendable {
 }
 
 /// Why a value is invalid, in words that follow the value.
-struct InvalidValue: Error, Sendable {
-    let message: String
+package struct InvalidValue: Error, Sendable {
+    /// The reason.
+    package let message: String
 
-    init(_ message: String) {
+    /// Makes a failure with a reason.
+    package init(_ message: String) {
         self.message = message
     }
 }
 
 /// A value and its location.
-struct Located<Value: Sendable>: Sendable {
-    let value: Value
-    let mark: YAMLMark
+package struct Located<Value: Sendable>: Sendable {
+    /// The value.
+    package let value: Value
+    /// Its location.
+    package let mark: YAMLMark
+
+    /// Pairs a value with a location.
+    package init(value: Value, mark: YAMLMark) {
+        self.value = value
+        self.mark = mark
+    }
 }
 
 /// A value with the name it has in the file.
-struct Named<Value: Sendable>: Sendable {
-    let name: String
-    let mark: YAMLMark
-    let value: Value
+package struct Named<Value: Sendable>: Sendable {
+    /// The name.
+    package let name: String
+    /// The location of the name.
+    package let mark: YAMLMark
+    /// The value.
+    package let value: Value
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A location in a YAML text: line and column in characters, both from 1.
-struct YAMLMark: Sendable, Hashable, Comparable {
-    var line: Int
-    var column: Int
+package struct YAMLMark: Sendable, Hashable, Comparable {
+    /// The line.
+    package var line: Int
+    /// The column.
+    package var column: Int
 
-    static let start = YAMLMark(line: 1, column: 1)
+    /// The start of the text.
+    package static let start = YAMLMark(line: 1, column: 1)
 
-    static func < (left: YAMLMark, right: YAMLMark) -> Bool {
+    /// Whether a location is before another.
+    package static func < (left: YAMLMark, right: YAMLMark) -> Bool {
         (left.line, left.column) < (right.line, right.column)
     }
 }
@@ -19,21 +23,25 @@ struct YAMLFailure: Error, Sendable, Equatable {
 }
 
 /// One node of a YAML document, aliases expanded.
-struct YAMLNode: Sendable {
-    enum Content: Sendable {
+package struct YAMLNode: Sendable {
+    /// The content of a node.
+    package enum Content: Sendable {
         /// A text, and whether it was written without quotes.
         case scalar(String, isPlain: Bool)
+        /// The elements of a list.
         case sequence([YAMLNode])
+        /// The entries of a mapping, in the order of the text.
         case mapping([YAMLEntry])
     }
 
-    let content: Content
+    /// The content.
+    package let content: Content
     /// Where the node starts.
-    let mark: YAMLMark
+    package let mark: YAMLMark
     /// The location after the node.
-    let end: YAMLMark
+    package let end: YAMLMark
     /// The location of messages about the node as a whole: its key, if it has one.
-    var owner: YAMLMark
+    package internal(set) var owner: YAMLMark
     /// The number of its nodes, itself included.
     let count: Int
     /// The number of its levels, itself included.
@@ -55,13 +63,13 @@ struct YAMLNode: Sendable {
     }
 
     /// Whether it is the null of YAML: nothing at all, `~` or `null` without quotes.
-    var isNull: Bool {
+    package var isNull: Bool {
         guard case .scalar(let text, isPlain: true) = self.content else { return false }
         return ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
     /// The kind of node, for a message about a wrong type.
-    var kind: String {
+    package var kind: String {
         switch self.content {
         case .scalar: self.isNull ? "nothing" : "a single value"
         case .sequence: "a list"
@@ -71,8 +79,11 @@ struct YAMLNode: Sendable {
 }
 
 /// A key of a mapping, which is always a scalar, and its value.
-struct YAMLEntry: Sendable {
-    let name: String
-    let key: YAMLNode
-    let value: YAMLNode
+package struct YAMLEntry: Sendable {
+    /// The text of the key.
+    package let name: String
+    /// The key.
+    package let key: YAMLNode
+    /// The value.
+    package let value: YAMLNode
 }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// The default of a key.
-enum KeyDefault: Sendable, ExpressibleByStringLiteral {
+package enum KeyDefault: Sendable, ExpressibleByStringLiteral {
     /// A value that could be written.
     case value(JSON)
     /// A description, as Markdown.
     case words(String)
 
-    init(stringLiteral value: String) {
+    /// A text that could be written.
+    package init(stringLiteral value: String) {
         self = .value(.string(value))
     }
 
     /// The value, for a schema.
-    var literal: JSON? {
+    package var literal: JSON? {
         guard case .value(let value) = self else { return nil }
         return value
     }
 
     /// The value or the words, for the reference.
-    var markdown: String {
+    package var markdown: String {
         switch self {
         case .value(let value): "`\(value.string ?? value.text)`"
         case .words(let words): words
@@ -29,36 +30,58 @@ enum KeyDefault: Sendable, ExpressibleByStringLiteral {
 }
 
 /// One key of a mapping: its name, its description, and how its value is stored in the owner.
-struct Key<Owner: Sendable>: Sendable {
+package struct Key<Owner: Sendable>: Sendable {
     /// Further properties of a key.
-    struct Traits: Sendable {
+    package struct Traits: Sendable {
         /// Whether a mapping without the key is an error.
-        var isRequired = false
+        package var isRequired: Bool
         /// The default.
         ///
         /// A key that replaces a value needs none here: the value is the default.
-        var `default`: KeyDefault?
+        package var `default`: KeyDefault?
         /// An example of a value.
-        var example: JSON?
+        package var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
-        var types: [String]?
+        package var types: [String]?
         /// The `type`s of provider that need the key.
-        var requiredBy: [String] = []
+        package var requiredBy: [String]
         /// The name of the key in earlier versions, which is accepted with a warning; nil if it has always been the same.
-        var formerly: String?
+        package var formerly: String?
+
+        /// Makes properties, by default of an optional key with its own default.
+        package init(
+            isRequired: Bool = false,
+            default: KeyDefault? = nil,
+            example: JSON? = nil,
+            types: [String]? = nil,
+            requiredBy: [String] = [],
+            formerly: String? = nil
+        ) {
+            self.isRequired = isRequired
+            self.default = `default`
+            self.example = example
+            self.types = types
+            self.requiredBy = requiredBy
+            self.formerly = formerly
+        }
     }
 
-    let name: String
-    let traits: Traits
-    let kind: String
-    let summary: String
-    let sections: [Section]
+    /// The name.
+    package let name: String
+    /// Its further properties.
+    package let traits: Traits
+    /// The kind of value, with its article.
+    package let kind: String
+    /// The description, in the schema and the reference.
+    package let summary: String
+    /// The mappings that the reference explains in further tables.
+    package let sections: [Section]
     private let schema: JSON
     private let body: @Sendable (YAMLNode, inout Owner, inout DecodingContext) -> Void
     private let writeDefault: @Sendable (Owner) -> JSON?
 
     /// A key whose value is stored in `field`.
-    init<Value: Sendable>(
+    package init<Value: Sendable>(
         _ name: String,
         _ field: any WritableKeyPath<Owner, Value?> & Sendable,
         _ shape: Shape<Value>,
@@ -75,7 +98,7 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// A key whose value replaces the default.
-    init<Value: Sendable>(
+    package init<Value: Sendable>(
         _ name: String,
         over field: any WritableKeyPath<Owner, Value> & Sendable,
         _ shape: Shape<Value>,
@@ -98,7 +121,7 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// A key whose mapping changes parts of a value and leaves the others as they are.
-    init<Value: Sendable>(
+    package init<Value: Sendable>(
         _ name: String,
         into field: any WritableKeyPath<Owner, Value> & Sendable,
         _ mapping: Mapping<Value>,
@@ -134,7 +157,7 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// A key whose value is stored in `field` together with its location.
-    init<Value: Sendable>(
+    package init<Value: Sendable>(
         _ name: String,
         located field: any WritableKeyPath<Owner, Located<Value>?> & Sendable,
         _ shape: Shape<Value>,
@@ -145,7 +168,7 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// A key that is planned and not supported yet, and therefore rejected.
-    init(unsupported name: String, _ summary: String) {
+    package init(unsupported name: String, _ summary: String) {
         let schema: JSON = ["not": [:], "description": .string("Not supported yet: \(summary)")]
         self.init(name, kind: "not supported yet", schema: schema, [], Traits(), summary) { node, _, reading in
             reading.error("'\(name)' is not supported yet; remove it", at: node.owner)
@@ -153,12 +176,12 @@ struct Key<Owner: Sendable>: Sendable {
     }
 
     /// Reads the value into the owner.
-    func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
+    package func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)
     }
 
     /// The example as it could be written in the file.
-    var example: String? {
+    package var example: String? {
         self.traits.example.map { example in
             guard let list = example.array else { return example.string ?? example.text }
             return "[\(list.map { $0.string ?? $0.text }.joined(separator: ", "))]"
@@ -180,7 +203,7 @@ struct Key<Owner: Sendable>: Sendable {
     ///
     /// - Parameter defaults: An owner that has every default.
     /// - Returns: The schema of its value, with its description.
-    func schema(in defaults: Owner) -> JSON {
+    package func schema(in defaults: Owner) -> JSON {
         Schema.annotated(
             self.schema,
             description: self.summary,
@@ -193,7 +216,7 @@ struct Key<Owner: Sendable>: Sendable {
     ///
     /// - Parameter defaults: An owner that has every default.
     /// - Returns: Its row.
-    func row(in defaults: Owner) -> Section.Row {
+    package func row(in defaults: Owner) -> Section.Row {
         let isRequired = self.traits.isRequired || self.traits.types.map { $0 == self.traits.requiredBy } ?? false
         let otherwise = isRequired ? "(required)" : self.default(in: defaults)?.markdown ?? self.requirement
         let types = self.traits.types.map { " Only for type \($0.map { "`\($0)`" }.joined(separator: ", "))." } ?? ""

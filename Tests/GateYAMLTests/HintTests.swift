@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import GateConfiguration
+@testable import GateYAML
 
 @Suite struct HintTests {
     private static let names = ["type", "client_id", "client_secret", "scopes", "tenant", "hosted_domains"]

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// How one kind of value is read from the file, described in the JSON Schema and named in the reference.
 ///
 /// Decoder, schema and reference are built from the same shapes, so they cannot differ.
-struct Shape<Value: Sendable>: Sendable {
+package struct Shape<Value: Sendable>: Sendable {
     /// The kind of value, with its article, as a message and the reference name it.
-    let kind: String
+    package let kind: String
     /// The value in JSON Schema.
-    let schema: JSON
+    package let schema: JSON
     /// The mappings that the reference explains in further tables.
-    let sections: [Section]
+    package let sections: [Section]
     /// A value as the file writes it, for the defaults that the documents list; nil where only words can.
-    private(set) var write: (@Sendable (Value) -> JSON)?
+    package private(set) var write: (@Sendable (Value) -> JSON)?
     private let body: @Sendable (YAMLNode, inout DecodingContext) -> Value?
 
-    init(
+    /// Describes a kind of value that `read` makes from a node.
+    package init(
         _ kind: String,
         schema: JSON,
         sections: [Section] = [],
@@ -31,12 +32,12 @@ struct Shape<Value: Sendable>: Sendable {
     }
 
     /// The value of a node; nil, and a diagnostic, if it is invalid.
-    func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Value? {
+    package func read(_ node: YAMLNode, _ reading: inout DecodingContext) -> Value? {
         self.body(node, &reading)
     }
 
     /// The same value, with a way to write it for the documents.
-    func written(_ write: @escaping @Sendable (Value) -> JSON) -> Shape {
+    package func written(_ write: @escaping @Sendable (Value) -> JSON) -> Shape {
         var shape = self
         shape.write = write
         return shape
@@ -48,7 +49,7 @@ struct Shape<Value: Sendable>: Sendable {
     ///   - write: The other value as the file writes it.
     ///   - change: Makes the other value.
     /// - Returns: The shape of the other value.
-    func map<Other: Sendable>(
+    package func map<Other: Sendable>(
         write: (@Sendable (Other) -> JSON)? = nil,
         _ change: @escaping @Sendable (Value) -> Other
     ) -> Shape<Other> {
@@ -58,7 +59,7 @@ struct Shape<Value: Sendable>: Sendable {
     }
 
     /// The same value, only if all of its parts are valid.
-    var whole: Shape {
+    package var whole: Shape {
         Shape(self.kind, schema: self.schema, sections: self.sections, write: self.write) { node, reading in
             let before = reading.errors
             let value = self.read(node, &reading)
@@ -67,7 +68,7 @@ struct Shape<Value: Sendable>: Sendable {
     }
 
     /// The same value with its location.
-    var located: Shape<Located<Value>> {
+    package var located: Shape<Located<Value>> {
         Shape<Located<Value>>(self.kind, schema: self.schema, sections: self.sections) { node, reading in
             self.read(node, &reading).map { Located(value: $0, mark: node.mark) }
         }
@@ -75,17 +76,25 @@ struct Shape<Value: Sendable>: Sendable {
 }
 
 /// A table of the reference: a mapping and its keys.
-struct Section: Sendable {
-    struct Row: Sendable {
-        let key: String
-        let kind: String
-        let `default`: String
-        let summary: String
+package struct Section: Sendable {
+    /// A row: one key.
+    package struct Row: Sendable {
+        /// The name of the key.
+        package let key: String
+        /// The kind of value.
+        package let kind: String
+        /// The default, as Markdown.
+        package let `default`: String
+        /// The description.
+        package let summary: String
     }
 
-    let path: String
-    let summary: String
-    let rows: [Row]
+    /// The path of the mapping in the file.
+    package let path: String
+    /// Its purpose, in one sentence.
+    package let summary: String
+    /// Its keys.
+    package let rows: [Row]
 }
 
 extension Shape {
@@ -96,7 +105,7 @@ extension Shape {
     ///   - pattern: A regular expression that every valid text matches, for editors; nil for any text.
     ///   - parse: Makes the value.
     /// - Returns: The shape of such a value.
-    static func single(
+    package static func single(
         _ kind: String,
         pattern: String? = nil,
         parse: @escaping @Sendable (String) throws(InvalidValue) -> Value
@@ -113,7 +122,8 @@ extension Shape {
     }
 
     /// A list of values; an invalid one does not hide others.
-    static func list<Element>(of element: Shape<Element>, named kind: String) -> Shape where Value == [Element] {
+    package static func list<Element>(of element: Shape<Element>, named kind: String) -> Shape
+    where Value == [Element] {
         let schema: JSON = ["type": "array", "items": element.schema]
         let write = element.write.map { write in
             { @Sendable (elements: [Element]) -> JSON in .array(elements.map(write)) }
@@ -128,7 +138,8 @@ extension Shape {
     }
 
     /// One value or a list of them, at least one.
-    static func oneOrMany<Element>(of element: Shape<Element>, named kind: String) -> Shape where Value == [Element] {
+    package static func oneOrMany<Element>(of element: Shape<Element>, named kind: String) -> Shape
+    where Value == [Element] {
         let list = Shape.list(of: element, named: kind)
         let several: JSON = ["type": "array", "items": element.schema, "minItems": 1]
         return Shape(kind, schema: ["anyOf": [element.schema, several]]) { node, reading in
@@ -148,7 +159,7 @@ extension Shape {
     ///   - known: The name that is meant by other words, in lower case.
     ///   - former: The names of earlier versions, which are accepted with a warning.
     /// - Returns: The shape of such a value.
-    static func oneOf(
+    package static func oneOf(
         _ kind: String,
         otherwise known: [String: String] = [:],
         formerly former: [String: Value] = [:]
@@ -159,7 +170,7 @@ extension Shape {
     }
 
     /// One of some names of an enumeration.
-    static func oneOf(
+    package static func oneOf(
         _ kind: String,
         among values: [Value],
         otherwise known: [String: String] = [:],
@@ -188,20 +199,33 @@ extension Shape {
 }
 
 /// The names that the operator may give to entries of one kind.
-struct NameRule: Sendable {
+package struct NameRule: Sendable {
     /// What a name belongs to, with an article.
-    let subject: String
+    package let subject: String
     /// The regular expression for editors.
-    let pattern: String
+    package let pattern: String
     /// Why a text is not such a name, or nil if it is one.
-    let reason: @Sendable (String) -> String?
+    package let reason: @Sendable (String) -> String?
     /// A text that is equal for two names that must not both occur.
-    var identity: @Sendable (String) -> String = { $0 }
+    package let identity: @Sendable (String) -> String
+
+    /// Makes a rule; two names are the same, by default, if their texts are.
+    package init(
+        subject: String,
+        pattern: String,
+        reason: @escaping @Sendable (String) -> String?,
+        identity: @escaping @Sendable (String) -> String = { $0 }
+    ) {
+        self.subject = subject
+        self.pattern = pattern
+        self.reason = reason
+        self.identity = identity
+    }
 }
 
 extension Shape {
     /// A mapping from names that the operator chooses to values of one shape, in the order of the file.
-    static func entries<Element>(of element: Shape<Element>, named kind: String, rule: NameRule) -> Shape
+    package static func entries<Element>(of element: Shape<Element>, named kind: String, rule: NameRule) -> Shape
     where Value == [Named<Element>] {
         let schema: JSON = [
             "type": "object", "additionalProperties": false, "minProperties": 1,
@@ -257,7 +281,11 @@ extension [YAMLEntry] {
 
 extension Shape {
     /// A list without duplicates, of limited length.
-    static func set<Element: Hashable & Sendable>(of element: Shape<Element>, named kind: String, limit: Int) -> Shape
+    package static func set<Element: Hashable & Sendable>(
+        of element: Shape<Element>,
+        named kind: String,
+        limit: Int
+    ) -> Shape
     where Value == [Element] {
         let list = Shape<[Located<Element>]>.list(of: element.located, named: kind)
         let schema: JSON = [

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import GateConfiguration
+@testable import GateYAML
 
 @Suite struct YAMLComposerTests {
     private func document(_ text: String, bounds: YAMLComposer.Bounds = .init()) throws(YAMLFailure) -> YAMLNode {

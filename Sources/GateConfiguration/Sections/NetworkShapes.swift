@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateYAML
+
+extension Shape<String> {
+    /// The name of a host, without scheme and port.
+    static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
+        try HostName.parse(text)
+    }
+
+    /// The domain of email addresses.
+    static let domain = single("a domain", pattern: #"^[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]+)+\.?$"#) {
+        text throws(InvalidValue) in
+        if let sign = text.lastIndex(of: "@") {
+            let rest = text[text.index(after: sign)...]
+            throw InvalidValue("is not a domain; write it without '@'\(rest.isEmpty ? "" : ": '\(rest)'")")
+        }
+        guard let domain = Origin.normalHost(text), domain.contains("."), !domain.hasPrefix("[") else {
+            throw InvalidValue("is not a domain such as example.com")
+        }
+        return domain
+    }
+}
+
+/// Reads host names.
+enum HostName {
+    static func parse(_ text: String) throws(InvalidValue) -> String {
+        if let mark = text.firstRange(of: "://") {
+            throw InvalidValue(
+                "is a URL; write the host alone: '\(text[mark.upperBound...].prefix { $0 != "/" && $0 != ":" })'"
+            )
+        }
+        guard !text.contains("/") else { throw InvalidValue("is not a host name; the path belongs to 'path'") }
+        guard !text.contains("*") else { throw InvalidValue("is not a host name; wildcards are not supported") }
+        if let host = Origin.normalHost(text) { return host }
+        if let split = WebURL.split(authority: text), split.port != nil {
+            throw InvalidValue("has a port; a host matches whatever the port, write '\(split.host)'")
+        }
+        throw InvalidValue("is not a host name such as wiki.example.com")
+    }
+}
+
+extension Shape<BindAddress> {
+    /// A host and port to listen on.
+    static let bindAddress = single("an address", pattern: #"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5}$"#) {
+        text throws(InvalidValue) in
+        if let address = BindAddress(text) { return address }
+        let digits = text.drop { $0 == ":" }
+        if !digits.isEmpty, digits.count <= 5, digits.allSatisfy(\.isNumber) {
+            throw InvalidValue("has no host; write '127.0.0.1:\(digits)', or '0.0.0.0:\(digits)' for every interface")
+        }
+        throw InvalidValue("is not an address and a port such as 127.0.0.1:8080 or [::1]:8080")
+    }
+}
+
+extension Shape<CIDRRange> {
+    /// A network whose proxies are trusted.
+    static let network = single("a network", pattern: #"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"#) { text throws(InvalidValue) in
+        if let range = CIDRRange(text) { return range }
+        let sides = text.split(separator: "/", omittingEmptySubsequences: false)
+        if sides.count == 2, IPAddress(sides[0]) != nil, let bits = Int(sides[1]), (0...128).contains(bits) {
+            throw InvalidValue("has bits set after its prefix, or a prefix that is too long; write such as 10.0.0.0/8")
+        }
+        throw InvalidValue("is not a network such as 10.0.0.0/8 or 192.0.2.7")
+    }
+}
+
+extension Shape<Origin> {
+    /// The public origin: https, or http on loopback.
+    static let publicOrigin = single("a URL", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://gate.example.com")
+        guard address.path == "/", address.query == nil else {
+            throw InvalidValue("has a path; the gateway needs a separate host, write '\(address.origin)'")
+        }
+        return address.origin
+    }
+}
+
+extension Shape<WebURL> {
+    /// The URL of a provider's server: https, or http on loopback.
+    static let baseURL = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://github.example.com")
+        guard address.query == nil else { throw InvalidValue("has a query; write the URL without it") }
+        return address
+    }
+
+    /// An endpoint of a provider; it may have a query, which is kept.
+    ///
+    /// RFC 6749 §3.1.
+    static let endpoint = single("a URL", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
+        try SecureURL.parse(text, example: "https://id.example.com/authorize")
+    }
+}
+
+extension Shape<String> {
+    /// An issuer, unchanged since it is compared byte by byte.
+    ///
+    /// OpenID Connect Discovery 1.0 §4.3.
+    static let issuer = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+        let address = try SecureURL.parse(text, example: "https://id.example.com")
+        guard address.query == nil else { throw InvalidValue("has a query; an issuer has none") }
+        let known = "/.well-known/openid-configuration"
+        guard !address.path.hasSuffix(known) else {
+            throw InvalidValue("is the discovery document; the issuer is '\(text.dropLast(known.count))'")
+        }
+        return text
+    }
+}
+
+/// Reads URLs that may be used only over TLS or on loopback.
+enum SecureURL {
+    static func parse(_ text: String, example: String) throws(InvalidValue) -> WebURL {
+        guard let address = WebURL(text) else {
+            let help = text.contains("://") ? "such as \(example)" : "; it starts with https://, such as \(example)"
+            throw InvalidValue(text.contains("://") ? "is not a URL \(help)" : "is not a URL\(help)")
+        }
+        guard address.origin.isSecure || address.origin.isLoopback else {
+            throw InvalidValue("is plain http, which is accepted on loopback only; write 'https://…'")
+        }
+        return address
+    }
+}
