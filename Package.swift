@@ -6,8 +6,8 @@ import PackageDescription
 /// Whether the target for `make fuzz` is built, and all others so that a fuzzer sees what they do.
 let isFuzzed = Context.environment["GATEHOUSE_FUZZ"] != nil
 
-/// The house rules for every Swift target, `Tests` included.
-let houseRules: [SwiftSetting] = [
+/// The settings of every Swift target, `Tests` included.
+let commonSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -15,14 +15,14 @@ let houseRules: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
-    // Small functions of one room are called for each request by another: let the compiler see across rooms.
+    // Small functions of one module are called for each request by another: let the compiler inline them.
     .unsafeFlags(
         ["-cross-module-optimization", "-Xfrontend", "-enable-cmo-everything", "-enforce-exclusivity=unchecked"],
         .when(configuration: .release)
     ),
 ]
 
-let settings = houseRules + (isFuzzed ? [.unsafeFlags(["-O", "-sanitize=address,fuzzer"])] : [])
+let settings = commonSettings + (isFuzzed ? [.unsafeFlags(["-O", "-sanitize=address,fuzzer"])] : [])
 
 /// Products of other packages, by the name used in the table below.
 let products: [String: Target.Dependency] = [
@@ -46,10 +46,10 @@ let products: [String: Target.Dependency] = [
     "X509": .product(name: "X509", package: "swift-certificates"),
 ]
 
-/// The import table: each target of the house and all it may import, lowest floor first.
+/// The module graph: each module and all that it may import, lowest layer first.
 ///
-/// This is its only source: SwiftPM builds from it and `make check` holds every `import` line against it.
-let house: [(target: String, imports: [String])] = [
+/// This is its only source: SwiftPM builds from it and `make check` compares every `import` with it.
+let moduleGraph: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
     ("GateWire", ["GateCore", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
@@ -118,7 +118,8 @@ let house: [(target: String, imports: [String])] = [
         "GateServer",
         [
             "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy",
-            "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet", "GateCore",
+            "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet", "GateYAML",
+            "GateCore",
             "Logging",
             "Metrics", "NIOCore", "UnixSignals",
         ]
@@ -167,17 +168,17 @@ let systemLibraries: [Target] = [
 /// The targets that are programs.
 let programs: Set<String> = ["gatehouse", "gatehouse-demo"]
 
-let rooms: [Target] = house.map { room in
-    let dependencies = room.imports.map { products[$0] ?? .byName(name: $0) }
-    guard programs.contains(room.target) else {
-        let path = ["GateFuzz", "GateTestSupport"].contains(room.target) ? "Tests/\(room.target)" : nil
-        return .target(name: room.target, dependencies: dependencies, path: path, swiftSettings: settings)
+let modules: [Target] = moduleGraph.map { module in
+    let dependencies = module.imports.map { products[$0] ?? .byName(name: $0) }
+    guard programs.contains(module.target) else {
+        let path = ["GateFuzz", "GateTestSupport"].contains(module.target) ? "Tests/\(module.target)" : nil
+        return .target(name: module.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
     return .executableTarget(
-        name: room.target,
+        name: module.target,
         dependencies: dependencies,
         swiftSettings: settings,
-        plugins: room.target == "gatehouse" ? ["BuildInfo"] : []
+        plugins: module.target == "gatehouse" ? ["BuildInfo"] : []
     )
 }
 
@@ -198,11 +199,11 @@ let testImports: [String: [String]] = [
 /// The targets without unit tests.
 let untested = programs.union(["GateCommandLine", "GateDemo", "GateTestSupport"])
 /// A target's unit tests may import the target, all that it may import itself and what the table above adds.
-let tests: [Target] = house.filter { !untested.contains($0.target) }.map { room in
-    let dependencies = ([room.target] + room.imports + (testImports[room.target] ?? [])).map {
+let tests: [Target] = moduleGraph.filter { !untested.contains($0.target) }.map { module in
+    let dependencies = ([module.target] + module.imports + (testImports[module.target] ?? [])).map {
         products[$0] ?? .byName(name: $0)
     }
-    return .testTarget(name: room.target + "Tests", dependencies: dependencies, swiftSettings: settings)
+    return .testTarget(name: module.target + "Tests", dependencies: dependencies, swiftSettings: settings)
 }
 
 /// Drives libFuzzer, which the toolchain has for Linux only as a library beside those of the compiler.
@@ -237,6 +238,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    targets: [.plugin(name: "BuildInfo", capability: .buildTool())] + systemLibraries + rooms + tests
+    targets: [.plugin(name: "BuildInfo", capability: .buildTool())] + systemLibraries + modules + tests
         + (isFuzzed ? fuzzDriver : [])
 )

@@ -53,13 +53,13 @@ package struct ForwardedHead {
         }
     }
 
-    /// The head for the app: request line, host, the client's own lines, the way, the identity, one framing line.
+    /// The head for the app: request line, host, the client's own lines, the forwarding lines, the identity, one framing line.
     ///
     /// - Parameters:
     ///   - head: The request.
     ///   - authority: The host and port under which browsers reach the app, for the app; the client's
     ///     own `Host` has found the route by its host alone.
-    ///   - way: How the request came.
+    ///   - downstream: The connection from which the request came.
     ///   - identity: The identity lines; nil on what is open to all.
     ///   - changes: What the app wants otherwise; nil for nothing.
     ///   - requestID: The id of the request.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
 internal import GateHTTP
 internal import GateProviderHTTP
 internal import GateSessionStores
+internal import GateYAML
 
 /// The C libraries that the process runs with.
 package enum LibraryVersions {
