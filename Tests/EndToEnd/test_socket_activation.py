@@ -18,9 +18,9 @@ from support.upstream import Upstream
 
 # Hands the descriptors it has inherited over as 3, 4, … and becomes the gateway, as systemd does it.
 HAND_OVER = """
-import os, sys
+import fcntl, os, sys
 count = int(sys.argv[1]); given = [int(one) for one in sys.argv[2:2 + count]]
-high = [os.dup2(one, 100 + index) for index, one in enumerate(given)]
+high = [fcntl.fcntl(one, fcntl.F_DUPFD, 100) for one in given]
 for index, one in enumerate(high):
     os.dup2(one, 3 + index)
 os.environ["LISTEN_FDS"] = str(count); os.environ["LISTEN_PID"] = str(os.getpid())
