@@ -300,7 +300,8 @@ import Testing
     private func copiedFiles() throws -> String {
         let target = "\(self.folder.path)/copy-\(UUID())"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-        for suffix in ["", "-wal", "-revoked"] {
+        // The pending revocations first: a retry removes them only after the database has them.
+        for suffix in ["-revoked", "", "-wal"] {
             let copied = "\(target)/sessions.db\(suffix)"
             try FileManager.default.copyItem(atPath: self.path + suffix, toPath: copied)
         }
