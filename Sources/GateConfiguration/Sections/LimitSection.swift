@@ -41,10 +41,11 @@ package struct GatewayLimits: Sendable, Hashable {
     /// Half of the descriptors less 200, at most 10,000: each connection may need one to an app, and some are for other
     /// things.
     ///
-    /// Where there are so few that nothing would be left, a quarter, and not more than half of those that are free less 4.
+    /// Where there are so few that nothing would be left, a quarter, and so few that each with one to an app, and four
+    /// for providers and operations, stay below the share of the free ones at which sign-ins are rejected (85 %).
     package static func maxConnections(descriptors: Int, atStart: Int = 0) -> Int {
         guard descriptors > 0 else { return ConnectionLimiter.Limits.maxConnections }
-        let few = min(descriptors / 4, (descriptors - atStart - 4) / 2)
+        let few = min(descriptors / 4, ((descriptors - atStart) * 85 / 100 - 4) / 2)
         return min(ConnectionLimiter.Limits.maxConnections, max(descriptors / 2 - 200, few, 1))
     }
 }

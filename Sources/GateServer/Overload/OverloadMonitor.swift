@@ -67,7 +67,7 @@ final class OverloadMonitor: Sendable {
         now: ContinuousClock.Instant = .now
     ) -> (before: OverloadLevel, reading: Reading) {
         var usage = self.signs.read(memoryLimit: limits.memory)
-        usage.memoryAtStart = self.memoryAtStart
+        (usage.memoryAtStart, usage.descriptorsAtStart) = self.atStart.withLock { ($0.memory, $0.descriptors) }
         if usage.memoryLimit > 0 { usage.memoryLimit = max(usage.memoryLimit, self.minMemory) }
         usage.requests = loops.reduce(0) { $0 + $1.requests }
         usage.requestLimit = limits.requests

@@ -13,6 +13,8 @@ struct ResourceUsage: Sendable, Equatable {
     var memoryAtStart: Int64 = 0
     /// Open file descriptors.
     var descriptors = 0
+    /// File descriptors that were open before the first client; what comes on top of them is what counts.
+    var descriptorsAtStart = 0
     /// How many may be open; 0 if unknown.
     var descriptorLimit = 0
     /// Requests in flight.
@@ -30,7 +32,10 @@ struct ResourceUsage: Sendable, Equatable {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
         let hard = max(
             part(Double(max(0, self.memory - self.memoryAtStart)), Double(self.memoryLimit - self.memoryAtStart)),
-            part(Double(self.descriptors), Double(self.descriptorLimit))
+            part(
+                Double(max(0, self.descriptors - self.descriptorsAtStart)),
+                self.descriptorLimit > 0 ? Double(max(1, self.descriptorLimit - self.descriptorsAtStart)) : 0
+            )
         )
         let threshold = OverloadLevel.noSignIns.threshold
         let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * threshold

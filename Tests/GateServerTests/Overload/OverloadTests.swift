@@ -125,6 +125,22 @@ import Testing
         #expect(usage.share == 0)
     }
 
+    @Test func `U-06: only descriptors that were not open at the start count`() {
+        var usage = ResourceUsage()
+        (usage.descriptors, usage.descriptorsAtStart, usage.descriptorLimit) = (30, 30, 44)
+        #expect(usage.share == 0)
+        usage.descriptors = 37
+        #expect(usage.share == 0.5)
+        usage.descriptors = 44
+        #expect(usage.share == 1)
+        usage.descriptorsAtStart = 44
+        #expect(usage.share == 0)
+        usage.descriptors = 45
+        #expect(usage.share == 1)
+        usage.descriptorLimit = 0
+        #expect(usage.share == 0)
+    }
+
     @Test func `U-07: a limit below what the process itself uses does not reject every request`() {
         var usage = ResourceUsage()
         usage.memory = 48 << 20
@@ -140,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 15), (40, 30, 3), (40, 36, 1), (0, 0, 10_000),
+        (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 12), (44, 30, 3), (40, 30, 2), (40, 36, 1), (0, 0, 10_000),
     ])
     func `U-06: few descriptors leave some for those that are always open`(limit: Int, atStart: Int, connections: Int) {
         #expect(GatewayLimits.maxConnections(descriptors: limit, atStart: atStart) == connections)
