@@ -10,6 +10,8 @@ internal import NIOCore
 /// libnghttp2 calls back into the connection while it reads and writes, and queues what the connection submits
 /// meanwhile. Only ``receive(_:)`` and ``fill(upTo:)`` must not be nested.
 @safe final class HTTP2Session {
+    // First, so that it is deleted before the streams that it refers to are released.
+    private let handle: HTTP2SessionHandle
     /// Streams that were cancelled before libnghttp2 closed them; it refers to them until the session is gone.
     var detachedStreams: [HTTP2Stream] = []
     /// Frames that are not written to the channel yet.
@@ -17,7 +19,6 @@ internal import NIOCore
     /// The bytes being read, so that slices of them need no copy.
     private(set) var inbound = ByteBuffer()
     private var inboundStart: UnsafeRawPointer?
-    private let handle: HTTP2SessionHandle
     private var vector = HeaderVector()
 
     /// A session for a connection, which must outlive it or release it first.

@@ -553,6 +553,11 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
     }
 
+    func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure) {
+        // Only for the log: the client has the head of another response.
+        _ = self.runtime.rendering.response(to: failure, for: self.clientKind)
+    }
+
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
         self.runtime.log.upstreamFailed(failure, app: exchange.route.name, requestID: self.requestID.text)
     }

@@ -12,7 +12,7 @@ extension Endpoints {
         switch self.address(of: request) {
         case .callback:
             let attempt = request.callbackParameters.flatMap { self.attempt(named: $0, in: request) }
-            return attempt.map { PageContext.Place(origin: self.runtime.publicOrigin, path: $0.returnPath) }
+            return attempt.map { self.place(of: $0.returnPath, now: request.now) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
             let place = (request.query?["to"]).flatMap {
@@ -32,10 +32,7 @@ extension Endpoints {
 
     /// The place in a request or a code of a session transfer, which may be expired or spent.
     private func placeOfSessionTransfer(_ request: EndpointRequest) -> PageContext.Place? {
-        if let text = request.query?["request"],
-            let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer),
-            self.runtime.origin(of: wanted.origin.host) == wanted.origin
-        {
+        if let wanted = request.query?["request"].flatMap(self.transferRequest(sealed:)) {
             return PageContext.Place(origin: wanted.origin, path: wanted.path)
         }
         if let text = request.query?["code"], let code = SessionTransferCode(sealed: text, by: self.runtime.sealer),
@@ -46,9 +43,24 @@ extension Endpoints {
         return nil
     }
 
+    /// Where the return path of an attempt leads now: a session transfer that has expired meanwhile begins again at the
+    /// app, and a reference that has expired leads to the front page.
+    func place(of path: ReturnPath, now: Instant) -> PageContext.Place {
+        var place = PageContext.Place(origin: self.runtime.publicOrigin, path: path)
+        if let request = self.transferRequest(in: path), request.expires <= now {
+            place = PageContext.Place(origin: request.origin, path: request.path)
+        }
+        if ReturnPathStore.isReference(place.path),
+            self.runtime.longPaths.place(of: place.path, on: place.origin.host, now: now) == nil
+        {
+            place = PageContext.Place(origin: place.origin, path: .root)
+        }
+        return place
+    }
+
     /// The route of the app that a return path leads to, also through a session transfer or a reference.
     func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
-        guard let request = self.transferRequest(in: path, now: now) else {
+        guard let request = self.transferRequest(in: path) else {
             return self.route(host: self.runtime.publicOrigin.host, path: path, now: now)
         }
         return self.route(host: request.origin.host, path: request.path, now: now)
@@ -60,10 +72,16 @@ extension Endpoints {
         return self.runtime.route(host: host, path: whole ?? path)
     }
 
-    private func transferRequest(in path: ReturnPath, now: Instant) -> SessionTransferRequest? {
+    /// The request of a session transfer that a path of the gateway's host leads to, expired or not.
+    private func transferRequest(in path: ReturnPath) -> SessionTransferRequest? {
         let sides = path.value.split(separator: "?", maxSplits: 1)
         guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
-        guard let text = Form(encoded: sides[1])?["request"] else { return nil }
-        return SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: now)
+        return Form(encoded: sides[1])?["request"].flatMap(self.transferRequest(sealed:))
+    }
+
+    /// A request of a session transfer for an origin of an app, expired or not.
+    private func transferRequest(sealed text: String) -> SessionTransferRequest? {
+        let request = SessionTransferRequest(sealed: text, by: self.runtime.sealer)
+        return request.flatMap { self.runtime.origin(of: $0.origin.host) == $0.origin ? $0 : nil }
     }
 }

@@ -200,6 +200,7 @@ extension Tunnel {
     func unregister() {
         self.phase = .over
         self.link = nil
+        self.authorization.cancel()
         self.registry.remove(self)
         self.sweep.remove(self)
     }

@@ -28,6 +28,7 @@ final class TunnelAuthorization {
     private let tls: NegotiatedTLS?
     private let session: Session?
     private let loop: LoopState
+    private var isCancelled = false
 
     /// The authorization of a request.
     ///
@@ -50,6 +51,9 @@ final class TunnelAuthorization {
 
     /// When to check first: a session that ends earlier ends the tunnel when it ends.
     var firstCheck: TimeAmount { self.nextCheck(for: self.session) }
+
+    /// Nothing is asked or decided any more: the tunnel is closed.
+    func cancel() { self.isCancelled = true }
 
     /// Decides again; calls back at once, or later if the session store has to be asked.
     func decide(then report: @escaping (TunnelDecision) -> Void) {
@@ -104,6 +108,7 @@ final class TunnelAuthorization {
         then report: (TunnelDecision) -> Void
     ) {
         self.loop.lookUps -= 1
+        guard !self.isCancelled else { return }
         guard case .success(let session) = result else { return report(.unknown) }
         self.loop.advance(to: .now())
         if let session { self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions) }

@@ -25,6 +25,8 @@ protocol UpstreamExchangeDelegate: AnyObject {
     func exchangeFinished(_ exchange: UpstreamExchange, status: Int)
     /// The exchange has failed before a byte of a response; the delegate responds.
     func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+    /// A failure cuts off a response that has begun; for the log.
+    func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure)
     /// The upstream is the cause of a failure; for the log.
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure)
 }
@@ -171,6 +173,7 @@ extension UpstreamExchange {
     private func refuseBody() {
         self.cancel()
         guard self.hasResponded else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
+        self.delegate.exchangeTruncated(self, by: self.route.bodyTooLarge)
         self.delegate.exchangeFinished(self, status: 413)
         self.connection.close()
     }

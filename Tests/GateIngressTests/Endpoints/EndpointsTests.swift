@@ -365,6 +365,41 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(try JSON(parsing: info.body)["user"]?.string == "staff:ada")
     }
 
+    @Test func `an expired attempt for an app on another host leads to the app, not to its expired transfer`()
+        async throws
+    {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let toGate = try self.knock(gateway, browser)
+        let chooser = try #require(try await browser.open(toGate).location)
+        let start = chooser.replacing("/sign_in?", with: "/start/guests?")
+        let callback = try browser.callback(
+            to: try #require(try await browser.open(start).location),
+            provider: "guests"
+        )
+        gateway.clock.advance(by: 600)
+        let page = try await browser.open(callback)
+        #expect(page.status == 400 && page.text.contains("This sign-in took too long"))
+        #expect(links(page)["Sign in again"] == "https://shop.example.com/cart?x=1")
+        browser.jar[GatewayFixture.gate]?[sessionCookie] = try await gateway.session(of: .staff()).ticket.text
+        let onward = try await browser.open(callback)
+        #expect(onward.status == 303 && onward.location == "https://shop.example.com/cart?x=1")
+        #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.contains("attempt") } == false)
+    }
+
+    @Test func `a transfer that expires during its sign-in begins again at the app`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let chooser = try #require(try await browser.open(try self.knock(gateway, browser)).location)
+        gateway.clock.advance(by: 500)
+        let start = chooser.replacing("/sign_in?", with: "/start/staff?")
+        let callback = try browser.callback(to: try #require(try await browser.open(start).location), provider: "staff")
+        gateway.clock.advance(by: 200)
+        let done = try await browser.open(callback)
+        #expect(done.status == 303 && done.location == "https://shop.example.com/cart?x=1")
+        #expect(browser.jar[GatewayFixture.gate]?[sessionCookie] != nil)
+    }
+
     /// A user who is signed in on the gateway's host, and the URL with the code for the shop.
     private func withCode(_ gateway: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))

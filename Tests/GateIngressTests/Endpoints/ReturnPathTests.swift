@@ -53,6 +53,19 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(page.status == 403 && page.text.contains("You may not open wiki"))
     }
 
+    @Test func `W-06: an expired attempt with a reference that has expired as well leads to the front page`()
+        async throws
+    {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let start = try self.invited(gateway, browser, "/wiki" + self.long, app: "wiki", host: GatewayFixture.gate)
+        let callback = try browser.callback(to: try #require(try await browser.open(start).location), provider: "staff")
+        gateway.clock.advance(by: 660)
+        browser.jar[GatewayFixture.gate]?["__Host-gatehouse"] = try await gateway.session(of: .staff()).ticket.text
+        let onward = try await browser.open(callback)
+        #expect(onward.status == 303 && onward.location == "https://\(GatewayFixture.gate)/")
+    }
+
     @Test func `W-06: a long address of an app on its own host is reached after the transfer`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)

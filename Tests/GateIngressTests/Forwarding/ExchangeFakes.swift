@@ -97,6 +97,9 @@ final class FakeDelegate: UpstreamExchangeDelegate {
     func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
         self.events.append("failed \(failure.code)")
     }
+    func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure) {
+        self.events.append("truncated \(failure.code)")
+    }
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
         self.events.append("upstream \(failure.code)")
     }
