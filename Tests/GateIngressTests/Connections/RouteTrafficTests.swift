@@ -292,7 +292,7 @@ extension RouteTrafficTests {
                     == "refused route.maintenance"
             )
         }
-        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in")) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in")) == "endpoint")
         #expect(gateway.verdict(try gateway.head("GET /")) == "sign in for front")
         let text = try gateway.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("\r\nretry-after: 120\r\n"))

@@ -169,7 +169,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test func `Z-03: the front page is the list only where no app has it`() throws {
         let gateway = try GatewayFixture(without: ["front"])
-        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "endpoint")
         #expect(gateway.verdict(try gateway.head("POST /", GatewayFixture.gate)) == "refused route.none")
         #expect(gateway.verdict(try gateway.head("GET /x", GatewayFixture.gate)) == "refused route.none")
         #expect(gateway.verdict(try gateway.head("GET /", "elsewhere.example.com")) == "refused route.none")
