@@ -148,7 +148,7 @@ def prose_pieces(path, text):
     suffix = Path(path).suffix
     if suffix in (".swift", ".c", ".h", ".mjs", ".js"):
         return [(start, end) for start, end, _ in pieces_of(text)]
-    if suffix != ".py":
+    if suffix != ".py" and not text.startswith("#!/usr/bin/env python3"):
         return [(0, len(text))]
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
     try:
