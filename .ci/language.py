@@ -105,7 +105,7 @@ EXCEPTIONS = [
     (r"(?i)\bDNS answers?\b", "", "what RFC 1035 calls it"),
     (r"\bgate:house\b", "Tests/", "a client id with a colon"),
     (r"(?:\bgithub-form|\bgithub-xml|\boidc-form|\")-answer\b", "", "released names of quirks"),
-    (r"([\"'`])answer\1|\btimeouts\.answer\b|(?m:^[ #-]*|[{,] ?)answer: ", "", "a released key of providers.yaml"),
+    (r"([\"'`])answer\1|\btimeouts\.answer\b|(?m:^[ #-]*|[{,\"] ?)answer: ", "", "a released key of providers.yaml"),
 ]
 
 CHECKED_SUFFIXES = {

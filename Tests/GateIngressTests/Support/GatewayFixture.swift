@@ -95,7 +95,7 @@ struct GatewayFixture {
             changing: change
         )
         let watch = PinWatch(
-            logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() },
+            logger: Logger(label: "fixture") { _ in SwiftLogNoOpLogHandler() },
             clock: clock
         )
         let reach = ProviderReachability(of: id, watch: watch, transports: ProviderTransports())
