@@ -83,8 +83,7 @@ private let gate = "https://\(GatewayFixture.gate)"
     }
 
     @Test(arguments: [("shop", ["guests"]), ("desk", [])])
-    func `a session transfer to an app's host offers the providers of that app`(app: String, providers: [String]) throws
-    {
+    func `a session transfer to an app's host offers that app's providers`(app: String, providers: [String]) throws {
         let gateway = try GatewayFixture()
         let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
         let toGateway = try #require(
