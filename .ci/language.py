@@ -85,7 +85,7 @@ IN_PROSE = {
 # What is right all the same: a text that is not looked at, where (the start of the path), and why.
 EXCEPTIONS = [
     (r"`[^`\n]*`", "CHANGELOG.md", "names as they were released"),
-    (r"(?i)(?:cross|same)[-_ ]?sites?(?![a-z])|(?i:sec-?fetch-?site)", "", "the web's words for cookies and fetches"),
+    (r"(?i:(?:cross|same)[-_ ]?sites?)(?![a-z])|(?i:sec-?fetch-?site)|(?i:clear-?site-?data)", "", "the web's words"),
     (r"(?i)\bapplication/problem\+json\b", "", "the media type of RFC 9457"),
     (r"\bpeople\.googleapis\.com\b|\bPeople API\b|\burn:li:person\b", "", "the API of a provider"),
     (r"\bhandover\.[a-z_]+|\bopenid\.handover_too_long\b", "", "released failure codes"),
@@ -94,13 +94,18 @@ EXCEPTIONS = [
     (r"\bhandover\b", ".ci/check.py", "the start of released failure codes"),
     (r"\bprovider\.answer_(?:malformed|too_large)\b", "", "released failure codes"),
     (r"\b(?:session\.)?store_fault\b", "", "a released failure code and its key in /status"),
+    (r"\bwire\.field_block\b", "", "a released failure code"),
+    (r"(?<=\[)\"stage\"(?=\])|\"(?:stage|fault)\"(?=: )|\bstage=", "", "keys of /status and of log lines"),
+    (r"\.problem(?:_mark|_offset)?\b", "Sources/GateYAML/", "fields of libyaml"),
+    (r"\bCURLOPT_NOBODY\b", "Sources/CProviderTransport/", "an option of libcurl"),
+    (r"\"nobody\"", "Tests/Apps/", "the Unix account"),
     (r"\bgatehouse_(?:overload_stage|session_store_fault)\b", "", "released metrics"),
     (r"(?i)\bleast[_ ]?(?:requests|connections|loaded)\b", "", "what nginx and Envoy call it"),
     (r"(?i)block_?size|EncodeBlock|DecodeBlock", "", "what ciphers and OpenSSL call it"),
     (r"(?i)\bDNS answers?\b", "", "what RFC 1035 calls it"),
     (r"\bgate:house\b", "Tests/", "a client id with a colon"),
     (r"(?:\bgithub-form|\bgithub-xml|\boidc-form|\")-answer\b", "", "released names of quirks"),
-    (r"([\"'`])answer\1|\btimeouts\.answer\b|(?m:^[ #-]*|[{,] ?)answer: ", "", "a released key of providers.yaml"),
+    (r"([\"'`])answer\1|\btimeouts\.answer\b|(?m:^[ #-]*|[{,\"] ?)answer: ", "", "a released key of providers.yaml"),
 ]
 
 CHECKED_SUFFIXES = {
@@ -143,7 +148,7 @@ def prose_pieces(path, text):
     suffix = Path(path).suffix
     if suffix in (".swift", ".c", ".h", ".mjs", ".js"):
         return [(start, end) for start, end, _ in pieces_of(text)]
-    if suffix != ".py":
+    if suffix != ".py" and not text.startswith("#!/usr/bin/env python3"):
         return [(0, len(text))]
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
     try:

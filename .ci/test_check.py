@@ -310,11 +310,16 @@ class LanguageTests(unittest.TestCase):
         text = "def test_what_is_no_request():\n    most_lines = 1  # told\n    return 'an answer'\n"
         self.assertEqual(sorted(self.words(text, path="Tests/a.py")), ["answer", "is no", "most", "told"])
 
+    def test_a_script_without_a_suffix_may_be_python(self):
+        text = "while process.poll() is None:  # told\n    pass\n"
+        self.assertEqual(self.words(f"#!/usr/bin/env python3\n{text}", path="Tests/run"), ["told"])
+        self.assertEqual(sorted(self.words(f"#!/bin/sh\n{text}", path="Tests/run")), ["is none", "told"])
+
     def test_paths_are_names(self):
         self.assertEqual(self.words("", path="Sources/M/Standing.swift"), ["standing"])
 
     def test_exceptions_are_not_found(self):
-        for text in ('"handover.spent"', "isCrossSite", "SameSite=Lax", "leastRequests"):
+        for text in ('"handover.spent"', "isCrossSiteWrite", "SameSite=Lax", "leastRequests", ".clearSiteData"):
             with self.subTest(text):
                 self.assertEqual(self.words(f"let a = {text}"), [])
         self.assertEqual(self.words("renamed `readAnswer`", path="CHANGELOG.md"), [])

@@ -3,7 +3,7 @@
 import Foundation
 import PackagePlugin
 
-/// Writes the source file that tells the program its commit and the versions of its packages, before each build.
+/// Writes the source file with the commit of the program and the versions of its packages, before each build.
 @main
 struct BuildInfoPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

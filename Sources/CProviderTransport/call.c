@@ -193,8 +193,8 @@ static int secure(call *self, const trust *trust) {
     return set && set_text(easy, CURLOPT_CAPATH, NULL);
 }
 
-// Through a tunnel only, so that the proxy sees neither requests nor fields; without one, whatever the environment
-// says, directly. A loopback URL never goes through a proxy.
+// Through a tunnel only, so that the proxy sees neither requests nor fields; without one, directly,
+// whatever the environment contains. A loopback URL never goes through a proxy.
 static int route(call *self, const char *proxy) {
     CURL *easy = self->easy;
     if (proxy == NULL || !self->is_secure) {

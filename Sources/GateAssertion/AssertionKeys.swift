@@ -30,7 +30,7 @@ package struct AssertionKeys: Sendable {
         self.entityTag = "\"\(Base64URL.encode(SHA256.hash(data: self.jwks).prefix(16)))\""
     }
 
-    /// Reads every `.pem` file of a folder; creates the folder and a first key if there is none.
+    /// Reads every `.pem` file of a folder; creates the folder and a first key if they do not exist.
     ///
     /// The newest key is that of the file with the latest modification time.
     ///

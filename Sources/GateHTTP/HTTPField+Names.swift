@@ -19,7 +19,7 @@ extension HTTPField.Name {
     package static let xFrameOptions = HTTPField.Name(literal: "X-Frame-Options")
 
     private init(literal name: StaticString) {
-        guard let known = HTTPField.Name("\(name)") else { preconditionFailure("\(name) is no field name") }
+        guard let known = HTTPField.Name("\(name)") else { preconditionFailure("\(name) is not a field name") }
         self = known
     }
 }

@@ -387,7 +387,7 @@ extension ForwardedHead {
 
     /// The client IP as far as it is trusted: the last that trusted proxies report and that is not one of theirs.
     ///
-    /// Entries that a client writes itself stand further left, so they are never reached.
+    /// Entries that a client writes itself are further left, so they are never reached.
     package static func client(
         of head: RequestHead,
         downstream: Downstream,

@@ -13,7 +13,7 @@ enum Verdict {
     /// It is rejected with a failure.
     case refused(Failure)
     /// It is for an endpoint of the gateway.
-    case ownEndpoint
+    case endpoint
     /// The gateway responds at once with a status.
     case respond(status: Int)
     /// The route does not take the method.
@@ -28,7 +28,7 @@ enum Verdict {
 
 /// The life of a request, top to bottom, in an order that no configuration can change.
 ///
-/// scrub → canonical path → own endpoint? → route → session → decision → identity → forward. It runs on the connection's
+/// scrub → canonical path → endpoint? → route → session → decision → identity → forward. It runs on the connection's
 /// event loop without waiting; a look-up is a verdict, after which the path runs again.
 struct RequestPath {
     let runtime: RuntimeConfiguration
@@ -59,9 +59,9 @@ struct RequestPath {
             return .refused(Failure(.upstreamLoop, detail))
         }
         guard !request.isAsterisk else { return .respond(status: 204) }
-        guard !self.isOwn(request) else { return self.runtime.serves(host) ? .ownEndpoint : self.noSuchApp(host) }
+        guard !self.isOwn(request) else { return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else {
-            return self.isFront(request) ? .ownEndpoint : self.noSuchApp(host)
+            return self.isFront(request) ? .endpoint : self.noSuchApp(host)
         }
         let isOpen = self.isOpen(request, on: route)
         if let failure = SpellingCheck(runtime: self.runtime, route: route).failure(of: request, isOpen: isOpen) {

@@ -22,7 +22,7 @@ static double batch(client *self, request what, gate_pin_verdict expected) {
     double started = processor_microseconds();
     for (int number = 0; number < CALLS; number += 1) {
         ending one = client_ask(self, what);
-        CHECK_EQUAL(one.outcome, GATE_ANSWERED);
+        CHECK_EQUAL(one.outcome, GATE_COMPLETED);
         CHECK_EQUAL(one.pins, expected);
     }
     return (processor_microseconds() - started) / CALLS;
@@ -63,7 +63,7 @@ static void compare(const char *name, gate_pin_match match, const char *pins) {
 int main(int count, char **words) {
     CHECK(count == 2);
     folder = words[1];
-    CHECK(gate_transport_obstacle() == NULL);
+    CHECK(gate_transport_unusable_reason() == NULL);
     printf("a call over a fresh connection, CPU time of the client, medians of %d pairs of %d calls\n", PAIRS, CALLS);
     printf("%-12s %11s %11s %8s\n", "match", "unpinned", "pinned", "ratio");
     compare("public_key", GATE_PIN_PUBLIC_KEY, "spare ec.key");

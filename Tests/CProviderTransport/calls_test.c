@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How calls end, at every stage of their life.
+// How calls end, at every phase of their life.
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,36 +10,36 @@
 #include "names.h"
 #include "tests.h"
 
-// The most calls that the transport has under way, and that wait.
+// The limits of calls that the transport has in progress, and of calls that wait.
 enum { ACTIVE = 16, QUEUED = 1024 };
 
-// MARK: stages
+// MARK: phases
 
 // A call that will not end by itself, and how long it takes until it is where it should be.
-typedef struct stage {
+typedef struct phase {
     const char *name;
     const char *host;
     const char *server;
     const char *path;
-} stage;
+} phase;
 
-static const stage stages[] = {
+static const phase phases[] = {
     {"connecting", "127.0.0.1", "full", "/"},    {"shaking hands", "127.0.0.1", "silent", "/"},
     {"waiting", "127.0.0.1", "kept", "/silence"}, {"receiving", "127.0.0.1", "kept", "/drip"},
     {"looking up", "stuck.test", "kept", "/"},
 };
 
-enum { STAGES = sizeof stages / sizeof *stages, REACHED = 60, PROMPT = 2000 };
+enum { PHASES = sizeof phases / sizeof *phases, REACHED = 60, PROMPT = 2000 };
 
-static request at_stage(int index) {
-    request what = get_from(stages[index].host, stages[index].server, stages[index].path);
+static request at_phase(int index) {
+    request what = get_from(phases[index].host, phases[index].server, phases[index].path);
     what.terms.pin_set = 0;
     what.terms.enforces_pins = 1;
     what.terms.limit = 1 << 20;
     return what;
 }
 
-static client *open_staged(void) {
+static client *open_held(void) {
     client *self = client_open(4096);
     client_pin(self, GATE_PIN_CHAIN, "root.key");
     client_start(self);
@@ -48,10 +48,10 @@ static client *open_staged(void) {
 }
 
 static void test_cancel(void) {
-    for (int index = 0; index < STAGES; index += 1) {
-        check_at(stages[index].name, index);
-        client *self = open_staged();
-        uint64_t id = client_begin(self, at_stage(index));
+    for (int index = 0; index < PHASES; index += 1) {
+        check_at(phases[index].name, index);
+        client *self = open_held();
+        uint64_t id = client_begin(self, at_phase(index));
         pause_milliseconds(REACHED);
         int64_t before = milliseconds();
         gate_transport_cancel(self->transport, id);
@@ -69,9 +69,9 @@ static void test_cancel(void) {
 }
 
 static void test_cancel_queued(void) {
-    client *self = open_staged();
+    client *self = open_held();
     for (int index = 0; index < ACTIVE; index += 1) {
-        client_begin(self, at_stage(1));
+        client_begin(self, at_phase(1));
     }
     uint64_t second_last = client_begin(self, get("fresh", "/never"));
     uint64_t last = client_begin(self, get("fresh", "/never"));
@@ -88,10 +88,10 @@ static void test_cancel_queued(void) {
 }
 
 static void test_time_out(void) {
-    for (int index = 0; index < STAGES; index += 1) {
-        check_at(stages[index].name, index);
-        client *self = open_staged();
-        request what = at_stage(index);
+    for (int index = 0; index < PHASES; index += 1) {
+        check_at(phases[index].name, index);
+        client *self = open_held();
+        request what = at_phase(index);
         what.terms.timeout_milliseconds = 150;
         int64_t before = milliseconds();
         ending found = client_ask(self, what);
@@ -103,9 +103,9 @@ static void test_time_out(void) {
 }
 
 static void test_time_out_queued(void) {
-    client *self = open_staged();
+    client *self = open_held();
     for (int index = 0; index < ACTIVE; index += 1) {
-        client_begin(self, at_stage(1 + index % 3));
+        client_begin(self, at_phase(1 + index % 3));
     }
     request what = get("fresh", "/never");
     for (int64_t timeout = -1; timeout <= 150; timeout += 151) {
@@ -138,7 +138,7 @@ static void test_time_begins_when_sent(void) {
     client_close(self);
 }
 
-// One connection answers one call after the other; the number is that of calls, too.
+// One connection serves one call after the other; the number is that of calls, too.
 static void test_connections(void) {
     client *self = client_open(64);
     gate_transport_connections(self->transport, 1);
@@ -146,7 +146,7 @@ static void test_connections(void) {
     for (int index = 0; index < 32; index += 1) {
         client_begin(self, get("kept", "/one-after-the-other"));
     }
-    client_wait_for_room(self, 0);
+    client_wait_for_pending(self, 0);
     uint64_t stuck = client_begin(self, get("silent", "/"));
     request what = get("kept", "/never");
     what.terms.timeout_milliseconds = 150;
@@ -158,10 +158,10 @@ static void test_connections(void) {
 }
 
 static void test_stop(void) {
-    client *self = open_staged();
+    client *self = open_held();
     uint64_t ids[2 * ACTIVE];
     for (int index = 0; index < 2 * ACTIVE; index += 1) {
-        ids[index] = client_begin(self, at_stage(index % STAGES));
+        ids[index] = client_begin(self, at_phase(index % PHASES));
     }
     names_wait();
     pause_milliseconds(REACHED);
@@ -195,7 +195,7 @@ static void test_not_started(void) {
 // Submits until so many calls are there and the next is refused; the thread may still have to start the first ones.
 static void fill(client *self, size_t count) {
     uint64_t id = 0;
-    request what = at_stage(1);
+    request what = at_phase(1);
     int64_t deadline = milliseconds() + PROMPT;
     while (self->accepted < count) {
         gate_outcome outcome = client_submit(self, &what, &id);
@@ -206,7 +206,7 @@ static void fill(client *self, size_t count) {
 }
 
 static void test_queue_full(void) {
-    client *self = open_staged();
+    client *self = open_held();
     fill(self, ACTIVE + QUEUED);
     gate_transport_cancel(self->transport, 1);
     CHECK_EQUAL(client_wait(self, 1).outcome, GATE_CANCELLED);
@@ -227,7 +227,7 @@ static void check_outcome(request what, gate_outcome outcome) {
 
 static void test_failures(void) {
     check_outcome(get("closed", "/"), GATE_UNREACHABLE);
-    check_outcome(get_from("nobody.test", "kept", "/"), GATE_UNREACHABLE);
+    check_outcome(get_from("missing.test", "kept", "/"), GATE_UNREACHABLE);
     check_outcome(get("kept", "/gone"), GATE_CONNECTION_LOST);
     check_outcome(get("kept", "/head"), GATE_HEAD_TOO_LARGE);
     check_outcome(get("kept", "/body"), GATE_BODY_TOO_LARGE);
@@ -314,7 +314,7 @@ static void test_bodies(void) {
     client_close(self);
 }
 
-// The other side of kept connections goes away while nobody looks; what libcurl still says to it must not end us.
+// The other side closes kept connections while none is in use; what libcurl still sends to it must not end us.
 static void test_broken_pipe(void) {
     client *self = client_open(2);
     client_start(self);
@@ -333,13 +333,13 @@ static void test_broken_pipe(void) {
 }
 
 const test calls_tests[] = {
-    {"calls: cancelled at every stage", test_cancel},
+    {"calls: cancelled at every phase", test_cancel},
     {"calls: cancelled in the queue, and from within a completion", test_cancel_queued},
-    {"calls: out of time at every stage", test_time_out},
+    {"calls: out of time at every phase", test_time_out},
     {"calls: out of time in the queue", test_time_out_queued},
     {"calls: U-04, the time begins when a call is sent", test_time_begins_when_sent},
     {"calls: U-04, no more at a time than there may be connections", test_connections},
-    {"calls: shut down at every stage", test_stop},
+    {"calls: shut down at every phase", test_stop},
     {"calls: refused before the start", test_not_started},
     {"calls: refused when the queue is full", test_queue_full},
     {"calls: fail as they should", test_failures},

@@ -16,7 +16,7 @@ static char place[64];
 
 void check_at(const char *what, long number) { snprintf(place, sizeof place, " at %s %ld", what, number); }
 
-void check_anew(void) { place[0] = '\0'; }
+void check_begin(void) { place[0] = '\0'; }
 
 void check_equal(const char *file, int line, const char *text, long left, long right) {
     if (left == right) {
@@ -277,9 +277,9 @@ ending client_wait(client *self, uint64_t id) {
 
 ending client_ask(client *self, request what) { return client_wait(self, client_begin(self, what)); }
 
-void client_wait_for_room(client *self, size_t most) {
+void client_wait_for_pending(client *self, size_t max) {
     pthread_mutex_lock(&self->lock);
-    while (self->accepted - self->ended > most) {
+    while (self->accepted - self->ended > max) {
         wait_for_change(self);
     }
     pthread_mutex_unlock(&self->lock);

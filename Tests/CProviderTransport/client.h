@@ -15,11 +15,11 @@
 
 void check_equal(const char *file, int line, const char *text, long left, long right);
 
-// What the running test is at, to be told if it fails.
+// What the running test is at, printed if it fails.
 void check_at(const char *what, long number);
 
 // A new test begins.
-void check_anew(void);
+void check_begin(void);
 
 // The folder that the script has filled.
 extern const char *folder;
@@ -87,7 +87,7 @@ typedef struct client {
     uint64_t victim;
 } client;
 
-// A transport that trusts the root of the script and has room for `capacity` calls; not started.
+// A transport that trusts the root of the script, for at most `capacity` calls; not started.
 client *client_open(size_t capacity);
 
 // The same trusting other certificates.
@@ -110,8 +110,8 @@ ending client_wait(client *self, uint64_t id);
 // Both.
 ending client_ask(client *self, request what);
 
-// Waits until no more than so many calls are under way.
-void client_wait_for_room(client *self, size_t most);
+// Waits until at most so many calls are pending.
+void client_wait_for_pending(client *self, size_t max);
 
 void client_stop(client *self);
 

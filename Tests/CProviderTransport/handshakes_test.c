@@ -7,8 +7,8 @@
 #include "memory.h"
 #include "tests.h"
 
-// Two transports beside each other make use of two processors, with 16 calls under way together.
-enum { HANDSHAKES = 10000, WARM_UP = 400, ROUNDS = 2, TRANSPORTS = 2, UNDER_WAY = 8, KINDS = 4 };
+// Two transports beside each other make use of two processors, with 16 calls in progress together.
+enum { HANDSHAKES = 10000, WARM_UP = 400, ROUNDS = 2, TRANSPORTS = 2, PENDING = 8, KINDS = 4 };
 
 // What there is of everything that might be left behind.
 typedef struct counts {
@@ -41,7 +41,7 @@ static void check_ending(const ending *found, size_t index) {
     CHECK_EQUAL(found->pins, kind % 2 == 0 ? GATE_PIN_MATCHED : GATE_PIN_MISMATCHED);
 }
 
-// Every verdict says that there was a handshake.
+// Every verdict shows that there was a handshake.
 static void *shake_hands(void *context) {
     size_t count = *(const size_t *)context;
     client *self = client_open(count);
@@ -53,10 +53,10 @@ static void *shake_hands(void *context) {
     client_pin(self, GATE_PIN_CHAIN, "spare ec.pem");
     client_start(self);
     for (size_t index = 0; index < count; index += 1) {
-        client_wait_for_room(self, UNDER_WAY - 1);
+        client_wait_for_pending(self, PENDING - 1);
         client_begin(self, of_kind(index));
     }
-    client_wait_for_room(self, 0);
+    client_wait_for_pending(self, 0);
     for (size_t index = 0; index < count; index += 1) {
         check_ending(&self->endings[index], index);
     }

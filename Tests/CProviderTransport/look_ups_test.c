@@ -25,7 +25,7 @@ static void test_none_of_libcurl(void) {
     CHECK_EQUAL(client_wait(self, id).outcome, GATE_CANCELLED);
     names_release();
     CHECK_EQUAL(client_ask(self, get_from("provider.test", "kept", "/")).outcome, GATE_COMPLETED);
-    CHECK_EQUAL(client_ask(self, get_from("nobody.test", "kept", "/")).outcome, GATE_UNREACHABLE);
+    CHECK_EQUAL(client_ask(self, get_from("missing.test", "kept", "/")).outcome, GATE_UNREACHABLE);
     client_close(self);
     CHECK(names_count() > before);
     CHECK_EQUAL(names_count_of_libcurl(), 0);
@@ -54,7 +54,7 @@ static void test_proxy(void) {
     CHECK_EQUAL(names_count(), before + 1);
     client_close(self);
     self = client_open(4);
-    snprintf(proxy, sizeof proxy, "http://nobody.test:%d", port_of("proxy"));
+    snprintf(proxy, sizeof proxy, "http://missing.test:%d", port_of("proxy"));
     CHECK(gate_transport_tunnel(self->transport, proxy));
     client_start(self);
     CHECK_EQUAL(client_ask(self, get("fresh", "/")).outcome, GATE_UNREACHABLE);
@@ -95,7 +95,7 @@ static void test_shared(void) {
     for (int index = 0; index < 12; index += 1) {
         client_begin(self, get_from("late.test", "plain", "/"));
     }
-    client_wait_for_room(self, 0);
+    client_wait_for_pending(self, 0);
     CHECK_EQUAL(client_ask(self, get_from("late.test", "plain", "/")).outcome, GATE_COMPLETED);
     CHECK_EQUAL(names_count(), before + 1);
     for (size_t index = 0; index < self->given; index += 1) {
@@ -157,7 +157,7 @@ static void test_bound(void) {
     // Names that do not exist displace each other first.
     CHECK_EQUAL(resolver_state(self, "provider.test", 2), RESOLVED);
     CHECK_EQUAL(resolver_state(self, "host0.test", 2), UNRESOLVED);
-    // A name with a look-up that runs is never removed; when all are such, there is no room.
+    // A name with a look-up that runs is never removed; when all are such, no name can be added.
     names_hold();
     CHECK_EQUAL(resolver_start(self, "stuck.test", 1000), RESOLVING);
     names_wait();

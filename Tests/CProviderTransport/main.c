@@ -29,7 +29,7 @@ static void run(const test *one) {
     int64_t started = milliseconds();
     // For what hangs where no test can see it, such as the join of a thread.
     alarm(SECONDS);
-    check_anew();
+    check_begin();
     one->run();
     alarm(0);
     printf("%5.2f s\n", (double)(milliseconds() - started) / 1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations that are counted, and that fail when they are told to.
+// Allocations that are counted, and that fail on request.
 #ifndef GATEHOUSE_TEST_MEMORY_H
 #define GATEHOUSE_TEST_MEMORY_H
 
@@ -8,7 +8,7 @@
 // Who allocates: the sources under test, libcurl, OpenSSL.
 typedef enum owner { OURS, LIBCURL, OPENSSL, OWNERS } owner;
 
-// Stands between both libraries and the allocator; before their first use.
+// Replaces the allocator of both libraries; to be called before their first use.
 void memory_install(void);
 
 // How many allocations are there now.

@@ -23,8 +23,8 @@ static int add_pins(client *self, owner who) {
            gate_transport_pin(self->transport, GATE_PIN_CHAIN, pins + 2 * GATE_PIN_LENGTH, 1);
 }
 
-// Whether the call was answered; one that is refused ends at once.
-static int is_answered(client *self, const char *path, int64_t pin_set, ending *found) {
+// Whether the call has completed; one that is refused ends at once.
+static int has_completed(client *self, const char *path, int64_t pin_set, ending *found) {
     request what = get_pinned("kept", path, pin_set, 1);
     what.method = "POST";
     what.body = (const uint8_t *)"grant_type=none";
@@ -38,24 +38,24 @@ static int is_answered(client *self, const char *path, int64_t pin_set, ending *
     return found->outcome == GATE_COMPLETED;
 }
 
-// A new connection, the same once more, and one that is not to be; how many calls were answered.
+// A new connection, the same once more, and one that must fail; how many calls have completed.
 static int attempt(owner who) {
-    int answered = 0;
+    int completed = 0;
     client *self = client_open(3);
     if (self->transport != NULL && add_pins(self, who) && gate_transport_start(self->transport)) {
         ending found;
-        if (is_answered(self, "/scarce", MATCHING, &found)) {
+        if (has_completed(self, "/scarce", MATCHING, &found)) {
             CHECK_EQUAL(found.pins, GATE_PIN_MATCHED);
-            answered += 1;
+            completed += 1;
         }
-        if (is_answered(self, "/scarce", MATCHING, &found)) {
+        if (has_completed(self, "/scarce", MATCHING, &found)) {
             CHECK(found.pins != GATE_PIN_MISMATCHED);
-            answered += 1;
+            completed += 1;
         }
-        CHECK(!is_answered(self, "/scarce-and-mismatched", MISMATCHING, &found));
+        CHECK(!has_completed(self, "/scarce-and-mismatched", MISMATCHING, &found));
     }
     client_close(self);
-    return answered;
+    return completed;
 }
 
 // What OpenSSL keeps for later differs with what has failed, so that only the leak check at the end knows of it.
@@ -73,10 +73,10 @@ static void fail_each(owner who, long step) {
     for (long which = 1; has_failed; which += step) {
         check_at("allocation", which);
         memory_fail(who, which);
-        int answered = attempt(who);
+        int completed = attempt(who);
         has_failed = memory_has_failed();
         memory_fail(who, 0);
-        CHECK(has_failed || answered == 2);
+        CHECK(has_failed || completed == 2);
         check_nothing_is_left(ours, libcurl);
     }
     CHECK_EQUAL(count_descriptors(), descriptors);

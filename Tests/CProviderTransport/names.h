@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of hosts, without a network: this getaddrinfo stands before the one of libc.
+// The names of hosts, without a network: this getaddrinfo replaces the one of libc.
 #ifndef GATEHOUSE_TEST_NAMES_H
 #define GATEHOUSE_TEST_NAMES_H
 
@@ -9,7 +9,7 @@
 // From now on stuck.test is not found for as long as it is held.
 void names_hold(void);
 
-// Waits until somebody looks for stuck.test.
+// Waits until a look-up of stuck.test has started.
 void names_wait(void);
 
 // Lets all go who look for stuck.test; they find nothing.

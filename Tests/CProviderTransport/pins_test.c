@@ -16,7 +16,7 @@ static client *pinned(gate_pin_match match, const char *names) {
     return self;
 }
 
-static void check_answered(ending found) {
+static void check_completed(ending found) {
     CHECK_EQUAL(found.outcome, GATE_COMPLETED);
     CHECK_EQUAL(found.status, 200);
     CHECK_EQUAL(found.body_length, 6);
@@ -28,7 +28,7 @@ static void check_match(gate_pin_match match, const char *names, const char *ser
     for (int enforced = 0; enforced <= 1; enforced += 1) {
         client *asking = enforced ? self : pinned(match, names);
         ending found = client_ask(asking, get_pinned(server, "/match", 0, enforced));
-        check_answered(found);
+        check_completed(found);
         CHECK_EQUAL(found.pins, GATE_PIN_MATCHED);
         CHECK_EQUAL(found.pin, pin);
         CHECK_EQUAL(found.pin_position, position);
@@ -59,7 +59,7 @@ static void check_mismatch(gate_pin_match match, const char *names, const char *
 static void check_report(gate_pin_match match, const char *names) {
     client *self = pinned(match, names);
     ending found = client_ask(self, get_pinned("kept", "/report", 0, 0));
-    check_answered(found);
+    check_completed(found);
     CHECK_EQUAL(found.pins, GATE_PIN_MISMATCHED);
     CHECK_EQUAL(found.certificate_count, 3);
     client_close(self);
@@ -79,7 +79,7 @@ static void test_chain(void) {
     check_match(GATE_PIN_CHAIN, "spare ec.key", "fresh", 1, 0);
     check_match(GATE_PIN_CHAIN, "middle.key", "fresh", 0, 1);
     check_match(GATE_PIN_CHAIN, "spare root.key", "rsa", 1, 2);
-    // The first pin of the set that matches is the one that is told, wherever its certificate stands.
+    // The first pin of the set that matches is reported, wherever its certificate is in the chain.
     check_match(GATE_PIN_CHAIN, "root.key middle.key ec.key", "fresh", 0, 2);
 }
 
@@ -174,7 +174,7 @@ static void test_names(void) {
     request what = get_from("provider.test", "fresh", "/name");
     what.terms.pin_set = 0;
     what.terms.enforces_pins = 1;
-    check_answered(client_ask(self, what));
+    check_completed(client_ask(self, what));
     client_close(self);
 }
 
@@ -185,7 +185,7 @@ static void test_kept(void) {
         request what = get_pinned("kept", "/kept", 0, 1);
         what.terms.wants_chain = round & 1;
         ending found = client_ask(self, what);
-        check_answered(found);
+        check_completed(found);
         CHECK_EQUAL(found.pins, GATE_PIN_UNASKED);
         CHECK_EQUAL(found.certificate_count, round & 1 ? 3 : 0);
     }
@@ -198,26 +198,26 @@ static void test_new_handshake(void) {
         request what = get_pinned("kept", "/new", 0, 1);
         what.terms.wants_handshake = 1;
         ending found = client_ask(self, what);
-        check_answered(found);
+        check_completed(found);
         CHECK_EQUAL(found.pins, GATE_PIN_MATCHED);
         CHECK_EQUAL(found.certificate_count, 3);
     }
     client_close(self);
 }
 
-// Two rules for one host, of which only the first matches: its connection is kept, and is none for the second.
+// Two rules for one host, of which only the first matches: its connection is kept, but not used for the second.
 static void check_strangers(gate_pin_match match, const char *right, int first_enforced) {
     long before = requests_of("/stranger");
     client *self = client_open(16);
     client_pin(self, match, first_enforced ? right : "spare");
     client_pin(self, match, "spare");
     client_start(self);
-    check_answered(client_ask(self, get_pinned("kept", "/first", 0, first_enforced)));
+    check_completed(client_ask(self, get_pinned("kept", "/first", 0, first_enforced)));
     for (int round = 0; round < 3; round += 1) {
         ending found = client_ask(self, get_pinned("kept", "/stranger", 1, 1));
         CHECK_EQUAL(found.outcome, GATE_TLS_FAILED);
         CHECK(found.failure == GATE_TLS_PIN || found.failure == GATE_TLS_UNPROVEN);
-        check_answered(client_ask(self, get_pinned("kept", "/first", 0, first_enforced)));
+        check_completed(client_ask(self, get_pinned("kept", "/first", 0, first_enforced)));
     }
     // The same rule, enforced now where it was not before.
     ending found = client_ask(self, get_pinned("kept", "/stranger", 0, 1));
@@ -257,7 +257,7 @@ static void test_chain_wanted(void) {
         request what = get(round == 3 ? "plain" : "kept", "/");
         what.terms.wants_chain = round > 0;
         ending found = client_ask(self, what);
-        check_answered(found);
+        check_completed(found);
         CHECK_EQUAL(found.pins, GATE_PIN_UNASKED);
         CHECK_EQUAL(found.certificate_count, round == 1 || round == 2 ? 3 : 0);
     }
@@ -285,9 +285,9 @@ const test pins_tests[] = {
     {"pins: a certificate matches", test_certificate},
     {"pins: leaf, intermediate and root of the chain match", test_chain},
     {"pins: a mismatch ends the call before a request is sent", test_mismatch},
-    {"pins: what is pinned of another kind is no match", test_other_kind},
-    {"pins: a certificate that was only sent along is no match", test_padded},
-    {"pins: a mismatch that is only reported is answered", test_report},
+    {"pins: a pin of another kind does not match", test_other_kind},
+    {"pins: a certificate that was only sent along does not match", test_padded},
+    {"pins: with a mismatch that is only reported, the call completes", test_report},
     {"pins: a set without pins matches nothing", test_no_pins},
     {"pins: the last of a thousand pins", test_many},
     {"pins: the right key does not make up for an untrusted or expired certificate", test_distrust},
@@ -296,7 +296,7 @@ const test pins_tests[] = {
     {"pins: a kept connection is left alone if a handshake is wanted", test_new_handshake},
     {"pins: a connection kept under other pins is never used", test_strangers},
     {"pins: enforced without TLS or without pins, nothing is sent", test_unproven},
-    {"pins: the chain of new and of kept connections is told if wanted", test_chain_wanted},
-    {"pins: who is told to trust what holds no certificates trusts nobody", test_no_authorities},
+    {"pins: the chain of new and of kept connections is reported on request", test_chain_wanted},
+    {"pins: a trust file without certificates trusts no server", test_no_authorities},
     {0},
 };

@@ -26,7 +26,7 @@ static void in_threads(void *(*work)(void *), client *self) {
     }
 }
 
-// All at once, so that the queue fills: who is refused waits for room.
+// All at once, so that the queue fills: a refused call is submitted again when others have ended.
 static void *submit_all(void *context) {
     client *self = context;
     request what = get_pinned("kept", "/threads", 0, 1);
@@ -36,7 +36,7 @@ static void *submit_all(void *context) {
         uint64_t id = 0;
         gate_outcome outcome;
         while ((outcome = client_submit(self, &what, &id)) == GATE_QUEUE_FULL) {
-            client_wait_for_room(self, THREADS);
+            client_wait_for_pending(self, THREADS);
         }
         CHECK_EQUAL(outcome, GATE_COMPLETED);
     }
@@ -46,9 +46,9 @@ static void *submit_all(void *context) {
 static void test_submit(void) {
     client *self = open_pinned(3 * THREADS * CALLS);
     in_threads(submit_all, self);
-    client_wait_for_room(self, 0);
+    client_wait_for_pending(self, 0);
     CHECK_EQUAL(self->ended, THREADS * CALLS);
-    // A number that was refused looks like one that was answered, but is not among those that have ended.
+    // A number that was refused looks like one that has completed, but is not among those that have ended.
     for (size_t index = 0; index < self->given; index += 1) {
         CHECK_EQUAL(self->endings[index].outcome, GATE_COMPLETED);
     }
@@ -87,7 +87,7 @@ static void *submit_until_stopped(void *context) {
             return NULL;
         }
         CHECK_EQUAL(outcome, GATE_COMPLETED);
-        client_wait_for_room(self, 4 * THREADS);
+        client_wait_for_pending(self, 4 * THREADS);
     }
 }
 

@@ -443,7 +443,7 @@ def test_running_out_of_descriptors_does_not_spin(make):
     eventually(lambda: gateway.metric("gatehouse_overload_stage") == 0, "the overload ends", 15)
 
 
-def overload_stage(gateway):
+def overload_level(gateway):
     return gateway.operation("/status").json()["overload"]["stage"]
 
 
@@ -477,7 +477,7 @@ def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
     assert ada.sign_in("mock", "/x").status == 200
     clients = grow(gateway)
     press(gateway, 87)
-    eventually(lambda: overload_stage(gateway) == "no_sign_ins", "the overload stage", 10)
+    eventually(lambda: overload_level(gateway) == "no_sign_ins", "the overload level", 10)
     response = Browser(gateway).send("GET", "/oauth2/start/mock?rd=/")
     assert response.status == 503 and 1 <= int(response.get("retry-after")) <= 10
     assert "signin.overloaded" in response.text
@@ -487,7 +487,7 @@ def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
     gateway.configuration["gateway"]["limits"] = {"memory": "16GiB"}
     gateway.write()
     gateway.reload()
-    eventually(lambda: overload_stage(gateway) == "normal", "the overload ends", 10)
+    eventually(lambda: overload_level(gateway) == "normal", "the overload ends", 10)
     assert Browser(gateway).sign_in("mock", "/x").status == 200
     for sock in clients:
         sock.close()
@@ -502,7 +502,7 @@ def test_when_hardly_any_memory_is_left_everything_but_operations_is_rejected(ma
         wire.send(GET)
         assert wire.response().get("connection") is None
         press(gateway, 105)
-        eventually(lambda: overload_stage(gateway) == "no_requests", "the overload stage", 10)
+        eventually(lambda: overload_level(gateway) == "no_requests", "the overload level", 10)
         wire.send(GET)
         response = wire.response()
         assert response.status == 503 and response.json["error"] == "gateway.overloaded"
@@ -528,7 +528,7 @@ def test_u_07_the_smallest_memory_limit_that_check_accepts_works(make, tmp_path)
     for _ in range(3):
         assert request(gateway.port, "/public/x").status == 200
     eventually(lambda: gateway.metric("gatehouse_memory_at_start_bytes") > 10 << 20, "it is known")
-    assert gateway.metric("gatehouse_overload_share") < 0.8 and overload_stage(gateway) == "normal"
+    assert gateway.metric("gatehouse_overload_share") < 0.8 and overload_level(gateway) == "normal"
     configuration = {**gateway.configuration}
     configuration["gateway"] = {**configuration["gateway"], "limits": {"memory": "48MiB"}}
     path = tmp_path / "small.yaml"
@@ -622,7 +622,7 @@ def test_twenty_thousand_idle_connections(make):
                 for one in idle[-500:]:
                     one.settimeout(30)
                     assert one.recv(4096).startswith(b"HTTP/1.1 200")
-        assert gateway.metric("gatehouse_connections") >= count and overload_stage(gateway) == "normal"
+        assert gateway.metric("gatehouse_connections") >= count and overload_level(gateway) == "normal"
         each = (gateway.memory_kib() - before) / count
         assert each < 16, f"{each:.1f} KiB for each"
         assert request(gateway.port, "/public/x").status == 200

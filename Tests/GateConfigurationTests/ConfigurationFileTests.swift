@@ -104,7 +104,7 @@ import Testing
         #expect(google.id == "google")
         #expect(google.type == .google)
         #expect(google.name == "Work account")
-        #expect(google.clientSecret == Secret(text: "tell-me-where"))
+        #expect(google.clientSecret == Secret(text: "sample-secret"))
         #expect(google.baseURL?.description == "https://127.0.0.1:9400/google")
         #expect(google.authorizationEndpoint?.description == "http://localhost:9401/auth?a=b")
         #expect(google.hostedDomains == ["example.com"])
@@ -180,7 +180,7 @@ import Testing
     @Test func `an error inside of an anchor is reported once`() {
         let text = Fixture.smallest(
             app:
-                "    headers: &h { X-A: nobody }\n"
+                "    headers: &h { X-A: b }\n"
                 + "  notes: { host: n.example.com, upstream: \"http://h\", allow: signed_in, headers: *h }"
         )
         #expect(Fixture.messages(text).count == 1)

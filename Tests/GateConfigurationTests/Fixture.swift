@@ -13,7 +13,7 @@ enum Fixture {
     static let brokenFiles = package.appendingPathComponent("Tests/Fixtures/configuration")
 
     static let environment = [
-        "CLIENT_SECRET": "tell-me-where",
+        "CLIENT_SECRET": "sample-secret",
         "GATE_SECRET": "0123456789abcdef0123456789abcdef",
         "EMPTY": "",
     ]

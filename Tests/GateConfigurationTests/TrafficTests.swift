@@ -35,7 +35,7 @@ import Testing
         wanted.stripsPrefix = true
         wanted.upstreamHost = "app.internal:8443"
         wanted.requestHeaders = HeaderEdits(
-            set: [HeaderValue(name: "X-Team", value: "blue"), HeaderValue(name: "X-Key", value: "tell-me-where")],
+            set: [HeaderValue(name: "X-Team", value: "blue"), HeaderValue(name: "X-Key", value: "sample-secret")],
             remove: ["X-Debug", "Cookie", "authorization"]
         )
         wanted.responseHeaders = HeaderEdits(

@@ -21,7 +21,7 @@ import Testing
         "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "12345::", "g::", "fe80::1%eth0", "[::1]",
         "1.2.3.4::", "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4", "\u{661}.2.3.4", "::1\n",
     ])
-    func `any other text is no address`(text: String) {
+    func `any other text is not an IP address`(text: String) {
         #expect(IPAddress(text) == nil)
     }
 
@@ -40,7 +40,7 @@ import Testing
         "", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/08", "10.0.0.1/8", "10.0.0.0/8/8",
         "::/129", "fe80::1/64", "ten/8", "10.0.0.0/99999999999999999999",
     ])
-    func `any other text is no network`(text: String) {
+    func `any other text is not a network`(text: String) {
         #expect(CIDRRange(text) == nil)
     }
 }
@@ -69,7 +69,7 @@ import Testing
             ("https", "a.example..", nil),
         ] as [(String, String, Int?)]
     )
-    func `anything else is no origin`(scheme: String, host: String, port: Int?) {
+    func `anything else is not an origin`(scheme: String, host: String, port: Int?) {
         #expect(Origin(scheme: scheme, host: host, port: port) == nil)
     }
 
@@ -100,7 +100,7 @@ import Testing
         "https://a:+80/", "https://a:8_0/", "https://a b/", "https://a\\b/", "https://a/\n", "https://\u{FC}.example/",
         "https://[::1/", "https://[::1]x/", "https://a/{x}", "https://a\t/", "https://a,b/", " https://a/",
     ])
-    func `anything else is no address`(text: String) {
+    func `anything else is not a URL`(text: String) {
         #expect(WebURL(text) == nil)
     }
 

@@ -11,7 +11,7 @@ import Testing
             ("2028-02-29", 1_835_395_200), ("2100-03-01", 4_107_542_400), ("9999-12-31", 253_402_214_400),
         ] as [(String, Int64)]
     )
-    func `a day is its first second in UTC, as date tells it`(text: String, seconds: Int64) {
+    func `a day is its first second in UTC, as the command date prints it`(text: String, seconds: Int64) {
         #expect(Instant(date: text)?.seconds == seconds)
         #expect(Instant(seconds: seconds).date == text)
         #expect(Instant(seconds: seconds + 86_399).date == text)
@@ -22,7 +22,7 @@ import Testing
         "2027-06-01T00:00:00Z", "2027-13-01", "2027-00-01", "2027-06-00", "2027-06-31", "2027-02-29", "2100-02-29",
         "1969-12-31", "+027-06-01", "-027-06-01", "2027--6-01", "2027-06-+1", "\u{0662}027-06-01",
     ])
-    func `what is no day of the calendar is refused`(text: String) {
+    func `a day that the calendar does not have is rejected`(text: String) {
         #expect(Instant(date: text) == nil)
     }
 

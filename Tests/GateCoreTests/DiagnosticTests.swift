@@ -8,7 +8,7 @@ import Testing
         Diagnostic.Location(file: "providers.yaml", line: 14, column: column)
     }
 
-    @Test func `a diagnostic says where, what, and shows it`() {
+    @Test func `a diagnostic reports the place and the error, and shows the line`() {
         let diagnostic = Diagnostic(.error, "unknown key 'acess'", at: self.location(5), source: "    acess: all")
         #expect(
             diagnostic.rendered == """

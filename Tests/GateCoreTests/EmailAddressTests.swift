@@ -19,7 +19,7 @@ import Testing
         "<a@b.example>", "a@b..example", "a@b.example,c@d.example", "a@b_.exa mple", "a@compan\u{443}.com",
         "a@wor\u{212A}.example", "a\u{FF20}b.example", "a@b\u{3002}example",
     ])
-    func `a text with no reading or several is no address`(text: String) {
+    func `a text with no reading or several is not an email address`(text: String) {
         #expect(EmailAddress(text) == nil)
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FailureCatalogTests {
     private static let shared = ["openid.issuer_mismatch": 2, "openid.metadata": 2, "demo.fetch": 2]
 
-    @Test func `each failure has a code of its own, except where one code stands for a failure of either side`() {
+    @Test func `each failure has a code of its own, except where one code is used for a failure of either side`() {
         let counts = Dictionary(grouping: Failure.Reason.allCases, by: \.code).mapValues(\.count)
         #expect(counts.filter { $0.value > 1 } == Self.shared)
     }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [0, 20, 31, 33, 64])
-    func `what has not 32 bytes is no pin`(count: Int) {
+    func `bytes are a pin only if there are 32 of them`(count: Int) {
         #expect(Pin([UInt8](repeating: 7, count: count)) == nil)
     }
 
@@ -44,7 +44,7 @@ import Testing
             (.report, .reject, -1, .report), (.report, .reject, 1, .refuse),
         ] as [(PinSet.Mode, PinSet.Expired, Int64, PinSet.Demand)]
     )
-    func `a set demands what its mode says until the instant at which it expires`(
+    func `a set demands what its mode requires until the instant at which it expires`(
         mode: PinSet.Mode,
         expired: PinSet.Expired,
         second: Int64,

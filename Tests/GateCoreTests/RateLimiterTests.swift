@@ -59,7 +59,7 @@ import Testing
         #expect(table.wait(of: ada, perMinute: 1, at: .seconds(60)) == nil)
     }
 
-    @Test func `no rate is no bound, and nothing is remembered for it`() throws {
+    @Test func `without a rate there is no limit, and nothing is remembered`() throws {
         var table = RateLimiter<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
         for _ in 0..<1000 {

@@ -31,7 +31,7 @@ import Testing
         // Fragments and broken escapes.
         "/a#b", "/%", "/%2", "/%zz", "/a?%zz", "/a?x=%00", "/a\u{0}",
     ])
-    func `anything else is no place on this site`(text: String) {
+    func `anything else is not a place on this site`(text: String) {
         #expect(ReturnPath(text) == nil)
     }
 

@@ -28,14 +28,14 @@ import Testing
 
 @Suite struct ProfileTests {
     @Test func `only a verified address with one reading counts`() {
-        var person = Profile(provider: "google", issuer: "https://accounts.google.com", subject: "1")
-        person.email = "ada@example.com"
-        #expect(person.verifiedEmail == nil)
-        person.emailVerified = true
-        #expect(person.verifiedEmail == EmailAddress("ada@example.com"))
-        person.email = "attacker@evil.com@company.com"
-        #expect(person.verifiedEmail == nil)
-        #expect(person.user == "google:1")
+        var profile = Profile(provider: "google", issuer: "https://accounts.google.com", subject: "1")
+        profile.email = "ada@example.com"
+        #expect(profile.verifiedEmail == nil)
+        profile.emailVerified = true
+        #expect(profile.verifiedEmail == EmailAddress("ada@example.com"))
+        profile.email = "attacker@evil.com@company.com"
+        #expect(profile.verifiedEmail == nil)
+        #expect(profile.user == "google:1")
     }
 }
 

@@ -83,7 +83,7 @@ final class Echo: Responder {
 
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
-    func response(to refusal: WireRejection) -> Response { .text(refusal.status, refusal.reason.code) }
+    func response(to rejection: WireRejection) -> Response { .text(rejection.status, rejection.reason.code) }
 
     private func start(_ framing: BodyFraming) {
         guard let exchange else { return }

@@ -51,7 +51,7 @@ enum UpstreamFuzzTarget {
             self.end()
         }
 
-        func upstreamFailed(_ problem: UpstreamFailure) { self.end() }
+        func upstreamFailed(_ failure: UpstreamFailure) { self.end() }
 
         func upstreamReadComplete() {}
 

@@ -76,7 +76,7 @@ import Testing
         #expect(!text.contains("Content-Length") && text.hasSuffix("\r\n\r\n"))
     }
 
-    @Test func `the gateway's own response is no-store by default`() {
+    @Test func `the gateway's own response has no-store by default`() {
         #expect(Response(200).head.headerFields[.cacheControl] == "no-store")
         #expect(Response(200, fields: [.cacheControl: "max-age=60"]).head.headerFields[.cacheControl] == "max-age=60")
     }

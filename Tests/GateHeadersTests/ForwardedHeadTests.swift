@@ -207,9 +207,9 @@ import Testing
     }
 }
 
-@Suite struct AnswerHeadTests {
+@Suite struct ResponseHeadTests {
     /// The lines a browser gets for an app's response.
-    private func answered(
+    private func received(
         _ status: String,
         _ lines: String,
         to method: String = "GET",
@@ -239,9 +239,9 @@ import Testing
     private let ownID = "X-Request-Id: 00000000000000010000000000000002"
 
     @Test func `Z-08 a response names its request, by the app's name for it if it has one`() throws {
-        let lines = try self.answered("200 OK", "X-Request-ID: of-the-app\r\nContent-Length: 0\r\n")
+        let lines = try self.received("200 OK", "X-Request-ID: of-the-app\r\nContent-Length: 0\r\n")
         #expect(lines.contains("X-Request-ID: of-the-app"))
-        let hopByHop = try self.answered(
+        let hopByHop = try self.received(
             "200 OK",
             "X-Request-ID: a\r\nConnection: X-Request-Id\r\nContent-Length: 0\r\n"
         )
@@ -249,30 +249,30 @@ import Testing
     }
 
     @Test func `status and lines come back with a reason of ours`() throws {
-        let lines = try self.answered("200 Fine by me", "Content-Type: text/plain\r\nContent-Length: 2\r\nX-A: 1\r\n")
+        let lines = try self.received("200 Fine by me", "Content-Type: text/plain\r\nContent-Length: 2\r\nX-A: 1\r\n")
         #expect(lines == ["HTTP/1.1 200 OK", "Content-Type: text/plain", "X-A: 1", "Content-Length: 2"])
     }
 
     @Test(arguments: [("HEAD", "200 OK"), ("GET", "304 Not Modified")])
     func `the length of a body that is not sent is passed on`(method: String, status: String) throws {
-        let lines = try self.answered(status, "Content-Length: 1234\r\n", to: method)
+        let lines = try self.received(status, "Content-Length: 1234\r\n", to: method)
         #expect(lines.filter { $0.hasPrefix("Content-Length") } == ["Content-Length: 1234"])
     }
 
     @Test(arguments: [("200 OK", ["Content-Length: 0"]), ("204 No Content", [])])
     func `a response without a body has the framing headers it needs`(status: String, expected: [String]) throws {
-        let lines = try self.answered(status, "Content-Length: 0\r\n")
+        let lines = try self.received(status, "Content-Length: 0\r\n")
         #expect(lines.filter { $0.hasPrefix("Content-Length") } == expected)
     }
 
     @Test func `the framing is ours`() throws {
-        let lines = try self.answered(
+        let lines = try self.received(
             "200 OK",
             "Transfer-Encoding: chunked\r\nTrailer: x\r\nKeep-Alive: 5\r\nConnection: close, x-drop\r\nX-Drop: 1\r\n",
             closes: true
         )
         #expect(lines == ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Connection: close"])
-        let old = try self.answered("200 OK", "Transfer-Encoding: chunked\r\n", framing: .untilClose, closes: true)
+        let old = try self.received("200 OK", "Transfer-Encoding: chunked\r\n", framing: .untilClose, closes: true)
         #expect(old == ["HTTP/1.1 200 OK", "Connection: close"])
     }
 
@@ -282,13 +282,13 @@ import Testing
         (" gatehouse =evil", false), ("theirs=1; Path=/", true), ("gatehouses=1", true),
     ])
     func `S-65 an app cannot set our cookies`(value: String, isKept: Bool) throws {
-        let lines = try self.answered("200 OK", "Set-Cookie: a=b\r\nset-cookie: \(value)\r\nContent-Length: 0\r\n")
+        let lines = try self.received("200 OK", "Set-Cookie: a=b\r\nset-cookie: \(value)\r\nContent-Length: 0\r\n")
         #expect(lines.contains("Set-Cookie: a=b"))
         #expect(lines.contains { $0.hasPrefix("set-cookie") } == isKept)
     }
 
     @Test func `S-65 an app cannot speak in the gateway's name`() throws {
-        let lines = try self.answered(
+        let lines = try self.received(
             "200 OK",
             "X-Gatehouse-Assertion: evil\r\nx-gatehouse-a: evil\r\nContent-Length: 0\r\n"
         )

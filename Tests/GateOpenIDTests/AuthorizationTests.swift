@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [(.oidc, 1), (.github, 0)] as [(ProviderType, Int)])
-    func `the browser goes where the operator says, whatever the metadata say`(
+    func `the browser goes to the URL of the file, whatever the metadata contain`(
         type: ProviderType,
         fetches: Int
     ) async throws {
@@ -51,7 +51,7 @@ import Testing
         #expect(fixture.transport.requests.count == fetches)
     }
 
-    @Test func `Google is asked to let the person choose, with the hosted domain as a hint`() async throws {
+    @Test func `Google is asked to let the user choose, with the hosted domain as a hint`() async throws {
         var google = ProviderFixture.settings(.google, id: "google")
         google.hostedDomains = ["example.org"]
         let fixture = try ProviderFixture(
@@ -114,7 +114,7 @@ import Testing
         #expect(!String(decoding: request.body ?? [], as: UTF8.self).contains("code_verifier"))
     }
 
-    @Test func `a provider that answers by a form is asked to`() async throws {
+    @Test func `the response by a form is requested if it is configured`() async throws {
         var settings = ProviderFixture.settings()
         settings.responseMode = .formPost
         #expect(try self.query(try await ProviderFixture(settings).begin().location)["response_mode"] == "form_post")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct CachedDocumentTests {
     private static let failure = Failure(.providerUnavailable, "down")
 
-    @Test func `all who come while a fetch is under way get its document`() async throws {
+    @Test func `callers during a fetch all get its document`() async throws {
         let gate = Latch()
         let fetches = Counter()
         let clock = TestClock()

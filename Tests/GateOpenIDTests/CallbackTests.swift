@@ -6,7 +6,7 @@ import GateProviders
 import Testing
 
 @Suite struct CallbackTests {
-    @Test func `a callback that is in order signs the person in`() async throws {
+    @Test func `a callback that is in order signs the user in`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, ["sid": "s-1"])
@@ -132,7 +132,7 @@ import Testing
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
-    @Test func `T-15 a provider that says it sends iss must send it`() async throws {
+    @Test func `T-15 a provider that announces iss must send it`() async throws {
         let metadata = ProviderFixture.metadata.with(["authorization_response_iss_parameter_supported": true])
         let fixture = try ProviderFixture(metadata: metadata)
         let (_, first) = try await fixture.begin()
@@ -142,7 +142,7 @@ import Testing
         #expect(await fixture.rejection(fixture.callback(second, ["iss": ProviderFixture.issuer]), second) == nil)
     }
 
-    @Test func `T-17 an error of another issuer is not believed either`() async throws {
+    @Test func `T-17 an error of another issuer is rejected, too`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         let form = fixture.callback(attempt, ["code": nil, "error": "access_denied", "iss": "https://evil.example"])
@@ -172,7 +172,7 @@ import Testing
         let form = fixture.callback(attempt, ["code": nil, "error": error, "error_description": description])
         do throws(Failure) {
             _ = try await fixture.party.signIn(callback: form, attempt: attempt)
-            Issue.record("nobody signed in")
+            Issue.record("no user signed in")
         } catch {
             #expect(error.kind == kind && error.reason == reason)
             #expect(error.detail.utf8.count < 2000)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `what beside an error says more is in the detail, on one line`() async throws {
+    @Test func `further parameters beside an error are in the detail, on one line`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         let form = fixture.callback(
@@ -209,7 +209,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func `a callback must name its issuer if the file says so`() async throws {
+    @Test func `a callback must name its issuer if the file requires it`() async throws {
         var settings = ProviderFixture.settings()
         settings.requiresIssuer = true
         let fixture = try ProviderFixture(settings)
@@ -242,7 +242,7 @@ import Testing
             (#"{"name":{"firstName":"Ada"},"x":"\#(String(repeating: "x", count: 4096))"}"#, nil),
         ] as [(String, String?)]
     )
-    func `the name that Apple's form brings is shown, whatever else it says counts for nothing`(
+    func `the name that Apple's form brings is shown, everything else in it is ignored`(
         user: String,
         name: String?
     ) async throws {

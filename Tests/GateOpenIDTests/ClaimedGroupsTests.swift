@@ -48,11 +48,11 @@ import Testing
 
     @Test func `too many groups are asked of Graph, never of the address in the token`() async throws {
         let fixture = try self.microsoft()
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.graph,
             ["value": ["g2", "g1"], "@odata.nextLink": .string("\(Self.graph)?$skip=2")]
         )
-        fixture.transport.answer("\(Self.graph)?$skip=2", ["value": ["g3"]])
+        fixture.transport.stub("\(Self.graph)?$skip=2", ["value": ["g3"]])
         let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups == ["g1", "g2", "g3"] && signIn.profile.groupsComplete)
         #expect(!fixture.transport.addresses.contains { $0.contains("graph.windows.net") })
@@ -64,22 +64,22 @@ import Testing
 
     @Test func `a next page of Graph on another host is never called`() async throws {
         let fixture = try self.microsoft()
-        fixture.transport.answer(Self.graph, ["value": ["g1"], "@odata.nextLink": "https://graph.windows.net/x"])
+        fixture.transport.stub(Self.graph, ["value": ["g1"], "@odata.nextLink": "https://graph.windows.net/x"])
         let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups == ["g1"] && !signIn.profile.groupsComplete)
         #expect(!fixture.transport.addresses.contains { $0.contains("graph.windows.net") })
     }
 
-    @Test func `Graph's rejection leaves the groups unknown and says why`() async throws {
+    @Test func `Graph's rejection leaves the groups unknown and is reported`() async throws {
         let fixture = try self.microsoft()
         let error: JSON = ["error": ["code": "Authorization_RequestDenied", "message": "Insufficient privileges"]]
-        fixture.transport.answer(Self.graph, error, status: 403, fields: [:])
+        fixture.transport.stub(Self.graph, error, status: 403, fields: [:])
         let signIn = try await self.signIn(fixture, Self.overage)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
         #expect(signIn.notes.first?.contains("Insufficient privileges") == true)
     }
 
-    @Test func `too many groups without a look-up are unknown, and somebody is told`() async throws {
+    @Test func `too many groups without a look-up are unknown, which is reported`() async throws {
         let fixture = try self.microsoft([])
         let signIn = try await self.signIn(fixture, Self.overage)
         #expect(!signIn.profile.groupsComplete && signIn.notes.count == 1)
@@ -108,21 +108,21 @@ import Testing
     @Test func `Google's groups come page by page, by a token`() async throws {
         let fixture = try self.google("Ada.L+x_y-z@example.org")
         let token = Form.Field("pageToken", "a&b=c/+")
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.query("Ada.L+x_y-z@example.org"),
             ["memberships": [["groupKey": ["id": "eng@example.org"]]], "nextPageToken": .string(token.value)]
         )
-        fixture.transport.answer(Self.query("Ada.L+x_y-z@example.org", [token]), [:])
+        fixture.transport.stub(Self.query("Ada.L+x_y-z@example.org", [token]), [:])
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["eng@example.org"] && signIn.profile.groupsComplete)
     }
 
-    @Test func `a page token that comes back, or is no text, ends the list unfinished`() async throws {
+    @Test func `a page token that comes back, or is not a string, ends the list unfinished`() async throws {
         for token in ["t", 1, .string(String(repeating: "t", count: 4097))] as [JSON] {
             let fixture = try self.google("ada@example.org")
             let page: JSON = ["memberships": [["groupKey": ["id": "e@example.org"]]], "nextPageToken": token]
-            fixture.transport.answer(Self.query("ada@example.org"), page)
-            fixture.transport.answer(Self.query("ada@example.org", [Form.Field("pageToken", "t")]), page)
+            fixture.transport.stub(Self.query("ada@example.org"), page)
+            fixture.transport.stub(Self.query("ada@example.org", [Form.Field("pageToken", "t")]), page)
             let signIn = try await self.signIn(fixture)
             #expect(signIn.profile.groups == ["e@example.org"] && !signIn.profile.groupsComplete)
             #expect(fixture.transport.requests.filter { $0.address.origin.host.hasPrefix("cloudidentity") }.count <= 2)
@@ -149,7 +149,7 @@ import Testing
     @Test func `Facebook's calls prove that we know the secret`() async throws {
         let fixture = try ProviderFixture(ProviderFixture.settings(.facebook, id: "facebook"))
         let token: JSON = ["access_token": "EAAB", "token_type": "bearer", "expires_in": 5_183_944]
-        fixture.transport.answer("https://graph.facebook.com/v23.0/oauth/access_token", token)
+        fixture.transport.stub("https://graph.facebook.com/v23.0/oauth/access_token", token)
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("EAAB".utf8),
             using: SymmetricKey(data: Array("s+c r/t".utf8))
@@ -157,12 +157,12 @@ import Testing
         let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let fields = "fields=id,name,first_name,last_name,email,picture.width(200)"
         let address = "https://graph.facebook.com/v23.0/me?\(fields)&appsecret_proof=\(digits)"
-        fixture.transport.answer(address, ["id": "10158", "name": "Ada Example"])
+        fixture.transport.stub(address, ["id": "10158", "name": "Ada Example"])
         let (_, attempt) = try await fixture.begin()
         let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
         #expect(signIn.profile.subject == "10158" && signIn.profile.name == "Ada Example")
         #expect(signIn.accessTokenLifetime == .seconds(5_183_944) && signIn.idTokenLifetime == nil)
-        fixture.transport.answer(
+        fixture.transport.stub(
             address,
             ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]]
         )
@@ -170,21 +170,21 @@ import Testing
         #expect(await fixture.rejection(fixture.callback(second), second) == "provider.api_refused")
     }
 
-    @Test func `an API that has too much to do says when to come back`() async throws {
+    @Test func `the retry time of an overloaded API is kept`() async throws {
         let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        fixture.transport.answer(
+        fixture.transport.stub(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "token_type": "bearer"]
         )
         for status in [403, 429] {
-            fixture.transport.answer("https://api.github.com/user", [:], status: status, fields: ["Retry-After": "60"])
+            fixture.transport.stub("https://api.github.com/user", [:], status: status, fields: ["Retry-After": "60"])
             let (_, attempt) = try await fixture.begin()
             let failure = await fixture.failure(fixture.callback(attempt), attempt)
             #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"60\"") == true)
         }
     }
 
-    @Test func `the lifetimes of the tokens are told`() async throws {
+    @Test func `the lifetimes of the tokens are reported`() async throws {
         let fixture = try ProviderFixture()
         let signIn = try await self.signIn(fixture)
         #expect(signIn.idTokenLifetime == .seconds(3600) && signIn.accessTokenLifetime == nil)
@@ -194,7 +194,7 @@ import Testing
     @Test func `what a provider repeats of our secrets does not reach the log`() async throws {
         let fixture = try ProviderFixture()
         let (_, first) = try await fixture.begin()
-        fixture.transport.answer(
+        fixture.transport.stub(
             "\(ProviderFixture.issuer)/token",
             400,
             #"{"error":"invalid_client","error_description":"got s+c r/t with \#(first.verifier) and code-4711"}"#
@@ -206,7 +206,7 @@ import Testing
         }
         let (_, second) = try await fixture.begin()
         try self.reissue(fixture, second)
-        fixture.transport.answer(
+        fixture.transport.stub(
             "\(ProviderFixture.issuer)/userinfo",
             401,
             #"{"error":"invalid_token","message":"at-secret-1"}"#
@@ -217,7 +217,7 @@ import Testing
 
     private func reissue(_ fixture: ProviderFixture, _ attempt: Attempt) throws {
         let text = try token(fixture.claims.with(["nonce": .string(attempt.nonce)]), by: .rs256)
-        fixture.transport.answer(
+        fixture.transport.stub(
             "\(ProviderFixture.issuer)/token",
             ["access_token": "at-secret-1", "token_type": "Bearer", "id_token": .string(text)]
         )

@@ -133,7 +133,7 @@ import Testing
         if pem?.contains("ENCRYPTED") == true { #expect(failure?.detail.contains("pass phrase") == true) }
     }
 
-    @Test func `a short RSA key, a curve that nobody takes and another key's certificate end the start`() throws {
+    @Test func `a short RSA key, an unsupported curve and another key's certificate end the start`() throws {
         let short = try _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: 1024))
         #expect(throws: Failure.self) { try ProviderFixture(self.settings(short.pemRepresentation)) }
         #expect(throws: Failure.self) {
@@ -148,7 +148,7 @@ import Testing
         #expect(throws: Never.self) { try ProviderFixture(settings) }
     }
 
-    @Test func `Apple gets a secret that we sign: for Apple, from the team, for five minutes, anew each time`()
+    @Test func `Apple gets a secret that we sign: for Apple, from the team, for five minutes, another each time`()
         async throws
     {
         var settings = ProviderFixture.settings(.apple, id: "apple")

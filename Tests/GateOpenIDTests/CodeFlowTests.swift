@@ -56,15 +56,15 @@ import Testing
     @Test func `a provider of OpenID Connect must give an ID token`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
-        fixture.transport.answer("\(ProviderFixture.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
+        fixture.transport.stub("\(ProviderFixture.issuer)/token", ["access_token": "at-1", "token_type": "Bearer"])
         #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.id_token_missing")
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
     @Test(arguments: [["sub": "eve"], ["name": "Ada"], ["sub": 1], []] as [JSON])
-    func `userinfo about anybody else ends the sign-in`(userinfo: JSON) async throws {
+    func `userinfo about another user ends the sign-in`(userinfo: JSON) async throws {
         let fixture = try ProviderFixture()
-        fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", userinfo)
+        fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", userinfo)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
         #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.userinfo_subject")
@@ -80,23 +80,23 @@ import Testing
         #expect(self.header("Authorization", request) == "Bearer at-1" && request.body == nil)
     }
 
-    @Test func `userinfo that is no JSON, or a redirect, ends the sign-in`() async throws {
+    @Test func `userinfo that is not JSON, or a redirect, ends the sign-in`() async throws {
         for (status, type, code) in [
             (200, "text/html", "provider.content_type"), (302, "application/json", "provider.redirected"),
             (401, "text/html", "provider.api_refused"), (403, "text/html", "provider.api_refused"),
             (200, "application/jwt", "openid.userinfo_token"),
         ] {
             let fixture = try ProviderFixture()
-            fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
+            fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
             let (_, attempt) = try await fixture.begin()
             try fixture.issue(for: attempt)
             #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
         }
     }
 
-    @Test func `GitHub signs a person in by two calls with its headers`() async throws {
+    @Test func `GitHub signs a user in by two calls with its headers`() async throws {
         let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        self.answerAsGitHub(fixture.transport)
+        self.stubGitHub(fixture.transport)
         let (_, attempt) = try await fixture.begin()
         let callback = fixture.callback(attempt, ["iss": "https://github.com/login/oauth"])
         let signIn = try await fixture.party.signIn(callback: callback, attempt: attempt)
@@ -116,11 +116,11 @@ import Testing
         }
     }
 
-    @Test func `GitHub without the right to read addresses gives a person without one`() async throws {
+    @Test func `GitHub without the right to read email addresses signs the user in without one`() async throws {
         for status in [401, 403, 404] {
             let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-            self.answerAsGitHub(fixture.transport)
-            fixture.transport.answer("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
+            self.stubGitHub(fixture.transport)
+            fixture.transport.stub("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
             let (_, attempt) = try await fixture.begin()
             let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
             #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
@@ -128,10 +128,10 @@ import Testing
         }
     }
 
-    @Test func `GitHub's person cannot be missing, and its issuer must be its own`() async throws {
+    @Test func `GitHub's user cannot be missing, and its issuer must be its own`() async throws {
         let fixture = try ProviderFixture(ProviderFixture.settings(.github, id: "github"))
-        self.answerAsGitHub(fixture.transport)
-        fixture.transport.answer("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
+        self.stubGitHub(fixture.transport)
+        fixture.transport.stub("https://api.github.com/user", 401, #"{"message":"Bad credentials"}"#)
         let (_, first) = try await fixture.begin()
         #expect(await fixture.rejection(fixture.callback(first), first) == "provider.api_refused")
         let (_, second) = try await fixture.begin()
@@ -139,7 +139,7 @@ import Testing
         #expect(await fixture.rejection(foreign, second) == "openid.issuer_mismatch")
     }
 
-    @Test func `Google signs a person in with either spelling of its issuer and without userinfo`() async throws {
+    @Test func `Google signs a user in with either spelling of its issuer and without userinfo`() async throws {
         for issuer in ["https://accounts.google.com", "accounts.google.com"] {
             let metadata = ProviderFixture.metadata.with(["issuer": "https://accounts.google.com"])
             let fixture = try ProviderFixture(ProviderFixture.settings(.google, id: "google"), metadata: metadata)
@@ -156,18 +156,18 @@ import Testing
         }
     }
 
-    private func answerAsGitHub(_ transport: FakeTransport) {
-        transport.answer(
+    private func stubGitHub(_ transport: FakeTransport) {
+        transport.stub(
             "https://github.com/login/oauth/access_token",
             200,
             #"{"access_token":"gho_INVENTED0123456789abcdefABCDEF012345","scope":"user:email","token_type":"bearer"}"#
         )
-        transport.answer(
+        transport.stub(
             "https://api.github.com/user",
             200,
             #"{"login":"ada-example","id":73205511,"name":null}"#
         )
-        transport.answer(
+        transport.stub(
             "https://api.github.com/user/emails?per_page=100",
             200,
             #"[{"email":"ada@example.org","primary":true,"verified":true,"visibility":"private"}]"#

@@ -58,7 +58,7 @@ import Testing
         let (_, attempt) = try await fixture.begin()
         let claims = fixture.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
         let text = try token(claims, by: .rs256, header: header)
-        fixture.transport.answer(
+        fixture.transport.stub(
             "\(ProviderFixture.issuer)/token",
             ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         )
@@ -149,7 +149,7 @@ import Testing
             (0, 1, "id_token.expired"), (0, 0, "id_token.expired"), (1, 0, nil),
         ] as [(Int64?, Int64, String?)]
     )
-    func `the clocks may differ by as much as the file says`(leeway: Int64?, late: Int64, code: String?) async throws {
+    func `clocks may differ by as much as the file allows`(leeway: Int64?, late: Int64, code: String?) async throws {
         var settings = ProviderFixture.settings()
         settings.clockLeeway = leeway.map { .seconds($0) }
         let fixture = try ProviderFixture(settings)
@@ -164,7 +164,7 @@ import Testing
         var settings = ProviderFixture.settings()
         settings.signatureAlgorithms = [.es256]
         let fixture = try ProviderFixture(settings)
-        fixture.transport.answer(
+        fixture.transport.stub(
             "\(ProviderFixture.issuer)/keys",
             ["keys": [TestKey.rs256.named("k1"), TestKey.es256.named("k2")]]
         )

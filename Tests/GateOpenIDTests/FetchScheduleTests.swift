@@ -27,7 +27,7 @@ import Testing
         #expect(cycle.documentWanted(at: self.start) == .use)
     }
 
-    @Test func `at four fifths of its lifetime a document is fetched anew while it is used`() {
+    @Test func `at four fifths of its lifetime a document is fetched again while it is used`() {
         var cycle = self.loaded()
         #expect(cycle.documentWanted(at: self.at(2879)) == .use)
         #expect(cycle.documentWanted(at: self.at(2880)) == .useAndFetch)

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct FloodTests {
-    /// A provider that answers each code with a token of its own, and its documents only when the test lets it.
+    /// A provider that returns another token for each code, and its documents only when the test lets it.
     private final class Provider: ProviderTransport {
         private let counts = Mutex<[String: Int]>([:])
         private let gates: [String: Latch]
@@ -26,14 +26,14 @@ import Testing
             self.counts.withLock { $0[path, default: 0] += 1 }
             await self.gates[path]?.pass()
             switch path {
-            case "/.well-known/openid-configuration": return self.answer(ProviderFixture.metadata)
-            case "/keys": return self.answer(["keys": [TestKey.edDSA.named("k1")]])
-            case "/token": return self.answer(try self.tokens(request.body ?? []))
-            default: return self.answer(["sub": "ada"])
+            case "/.well-known/openid-configuration": return self.response(ProviderFixture.metadata)
+            case "/keys": return self.response(["keys": [TestKey.edDSA.named("k1")]])
+            case "/token": return self.response(try self.tokens(request.body ?? []))
+            default: return self.response(["sub": "ada"])
             }
         }
 
-        private func answer(_ json: JSON) -> ProviderResponse {
+        private func response(_ json: JSON) -> ProviderResponse {
             ProviderResponse(
                 status: 200,
                 headers: [(name: "Content-Type", value: "application/json")],
@@ -113,7 +113,7 @@ import Testing
         #expect(refused == 10_000)
         #expect(provider.count("/token") == 10_001)
         #expect(provider.count("/keys") <= 2, "the first one and one for all the unknown names")
-        #expect(await self.outcome(party) == nil, "whoever has a good token is not kept out")
+        #expect(await self.outcome(party) == nil, "a good token is still accepted")
     }
 
     @Test func `unknown key names that come to a fresh gateway first lead to no more fetches`() async throws {
@@ -135,7 +135,7 @@ import Testing
         let provider = Provider(self.clock, holding: gates)
         let party = try self.party(provider)
         let begun = Counter()
-        let people = (0..<1000).map { _ in
+        let attempts = (0..<1000).map { _ in
             Task {
                 _ = begun.next()
                 return await self.outcome(party)
@@ -145,7 +145,7 @@ import Testing
         gates[Self.discovery]?.open()
         await self.until { provider.count("/keys") == 1 }
         gates["/keys"]?.open()
-        for person in people { #expect(await person.value == nil) }
+        for attempt in attempts { #expect(await attempt.value == nil) }
         #expect(provider.count(Self.discovery) == 1 && provider.count("/keys") == 1)
     }
 }

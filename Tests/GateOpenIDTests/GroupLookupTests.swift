@@ -20,12 +20,12 @@ import Testing
         var settings = ProviderFixture.settings(.github, id: "github")
         settings.groups = groups
         let fixture = try ProviderFixture(settings)
-        fixture.transport.answer(
+        fixture.transport.stub(
             "https://github.com/login/oauth/access_token",
             ["access_token": "gho_INVENTED", "scope": "read:org,user:email", "token_type": "bearer"]
         )
-        fixture.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
-        fixture.transport.answer(
+        fixture.transport.stub("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
+        fixture.transport.stub(
             "https://api.github.com/user/emails?per_page=100",
             [["email": "ada@example.org", "primary": true, "verified": true]]
         )
@@ -43,17 +43,17 @@ import Testing
 
     @Test func `three pages of teams are one list, asked for with the token and the API's own fields`() async throws {
         let fixture = try self.gitHub()
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.teams,
             [Self.team("example-org", "platform-eng")],
             fields: ["Link": "<\(Self.link(2))>; rel=\"next\", <\(Self.link(3))>; rel=\"last\""]
         )
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.link(2),
             [Self.team("b", "x")],
             fields: ["Link": "<?per_page=100&page=3>; rel=next"]
         )
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.link(3),
             [Self.team("a", "y")],
             fields: ["Link": "<\(Self.teams)>; rel=\"first\""]
@@ -86,20 +86,20 @@ import Testing
         settings.groups = ["teams"]
         settings.clientID = clientID
         let fixture = try ProviderFixture(settings)
-        let answer: JSON = ["access_token": "gho_INVENTED", "token_type": "bearer"]
-        fixture.transport.answer(
+        let response: JSON = ["access_token": "gho_INVENTED", "token_type": "bearer"]
+        fixture.transport.stub(
             "https://github.com/login/oauth/access_token",
-            answer.with(["scope": scope.map(JSON.string)])
+            response.with(["scope": scope.map(JSON.string)])
         )
-        fixture.transport.answer("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
-        fixture.transport.answer("https://api.github.com/user/emails?per_page=100", [])
-        fixture.transport.answer(Self.teams, [Self.team("a", "x")])
+        fixture.transport.stub("https://api.github.com/user", ["login": "ada-example", "id": 73_205_511])
+        fixture.transport.stub("https://api.github.com/user/emails?per_page=100", [])
+        fixture.transport.stub(Self.teams, [Self.team("a", "x")])
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && signIn.profile.groupsComplete == isComplete)
         #expect(signIn.notes.contains { $0.contains("read:org") } != isComplete)
     }
 
-    @Test func `nobody is asked for groups that nobody looks at, and then they are unknown`() async throws {
+    @Test func `groups that no rule or app needs are not looked up, and then they are unknown`() async throws {
         let fixture = try self.gitHub()
         let signIn = try await self.signIn(fixture, looksUp: false)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
@@ -108,8 +108,8 @@ import Testing
 
     @Test func `organizations and teams are joined, and one that fails leaves the other`() async throws {
         let fixture = try self.gitHub(["organizations", "teams"])
-        fixture.transport.answer(Self.orgs, [["login": "example-org"], ["login": "second"]])
-        fixture.transport.answer(Self.teams, 403, #"{"message":"Resource not accessible by integration"}"#)
+        fixture.transport.stub(Self.orgs, [["login": "example-org"], ["login": "second"]])
+        fixture.transport.stub(Self.teams, 403, #"{"message":"Resource not accessible by integration"}"#)
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["example-org", "second"] && !signIn.profile.groupsComplete)
         #expect(signIn.notes.count == 1)
@@ -132,7 +132,7 @@ import Testing
         link: String
     ) async throws {
         let fixture = try self.gitHub()
-        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": link])
+        fixture.transport.stub(Self.teams, [Self.team("a", "x")], fields: ["Link": link])
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && !signIn.profile.groupsComplete && signIn.notes.count == 1)
         #expect(fixture.transport.requests.last?.address.description == Self.teams)
@@ -159,7 +159,7 @@ import Testing
     @Test func `organizations that single sign-on hides are missing, and that is known`() async throws {
         let fixture = try self.gitHub(["organizations"])
         let fields = ["X-GitHub-SSO": "partial-results; organizations=21955855,20582480"]
-        fixture.transport.answer(Self.orgs, [["login": "example-org"]], fields: fields)
+        fixture.transport.stub(Self.orgs, [["login": "example-org"]], fields: fields)
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["example-org"] && !signIn.profile.groupsComplete)
         #expect(signIn.notes.first?.contains("partial-results") == true)
@@ -171,13 +171,13 @@ import Testing
             (200, #"{"error":{"code":"x","message":"y"}}"#),
         ] as [(Int, String)]
     )
-    func `a second page that fails leaves the first, unfinished, and signs the person in`(
+    func `a second page that fails leaves the first, unfinished, and signs the user in`(
         status: Int,
         body: String
     ) async throws {
         let fixture = try self.gitHub()
-        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
-        fixture.transport.answer(Self.link(2), status, body)
+        fixture.transport.stub(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
+        fixture.transport.stub(Self.link(2), status, body)
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.subject == "73205511" && signIn.profile.groups == ["a/x"])
         #expect(!signIn.profile.groupsComplete && signIn.notes.count == 1)
@@ -194,14 +194,14 @@ import Testing
         element: JSON
     ) async throws {
         let fixture = try self.gitHub()
-        fixture.transport.answer(Self.teams, [element, Self.team("a", "x")])
+        fixture.transport.stub(Self.teams, [element, Self.team("a", "x")])
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/x"] && !signIn.profile.groupsComplete)
     }
 
     @Test func `an organization with a slash in its login forges no team`() async throws {
         let fixture = try self.gitHub(["organizations"])
-        fixture.transport.answer(Self.orgs, [["login": "example-org/admins"]])
+        fixture.transport.stub(Self.orgs, [["login": "example-org/admins"]])
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups.isEmpty && !signIn.profile.groupsComplete)
     }
@@ -211,13 +211,13 @@ import Testing
         for page in 1...60 {
             let address = page == 1 ? Self.teams : Self.link(page)
             let fields = ["Link": "<\(Self.link(page + 1))>; rel=next"]
-            endless.transport.answer(address, [Self.team("a", "t\(page)")], fields: fields)
+            endless.transport.stub(address, [Self.team("a", "t\(page)")], fields: fields)
         }
         let signIn = try await self.signIn(endless)
         #expect(signIn.profile.groups.count == 50 && !signIn.profile.groupsComplete)
         #expect(endless.transport.requests.filter { $0.address.path == "/user/teams" }.count == 50)
         let huge = try self.gitHub(["organizations"])
-        huge.transport.answer(Self.orgs, .array((0..<5001).map { ["login": .string("o\($0)")] }))
+        huge.transport.stub(Self.orgs, .array((0..<5001).map { ["login": .string("o\($0)")] }))
         let many = try await self.signIn(huge)
         #expect(many.profile.groups.count == 5000 && !many.profile.groupsComplete)
     }
@@ -225,21 +225,21 @@ import Testing
     @Test func `a page over its bound is not read`() async throws {
         let fixture = try self.gitHub()
         let filler = String(repeating: " ", count: 262_144)
-        fixture.transport.answer(Self.teams, 200, "[\(filler)]")
+        fixture.transport.stub(Self.teams, 200, "[\(filler)]")
         #expect(try await self.signIn(fixture).profile.groupsComplete == false)
     }
 
     @Test func `all look-ups together have ten seconds`() async throws {
         let fixture = try self.gitHub()
-        fixture.transport.answer(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
-        fixture.transport.answer(Self.link(2), [Self.team("a", "y")])
+        fixture.transport.stub(Self.teams, [Self.team("a", "x")], fields: ["Link": "<\(Self.link(2))>; rel=next"])
+        fixture.transport.stub(Self.link(2), [Self.team("a", "y")])
         let call = ProviderCall(provider: "github", transport: fixture.transport)
         let access = APIAccess(fixture.party.definition, accessToken: "t", secret: Secret(text: "s"))
         var search = GroupResolver(definition: fixture.party.definition, call: call, access: access)
         let asked = Counter()
         search.elapsed = { asked.next() == 1 ? .seconds(7) : .seconds(10) }
-        let person = Profile(provider: "github", issuer: "x", subject: "1")
-        let found = await search.found(for: person, ProviderPayloads(), granted: nil)
+        let profile = Profile(provider: "github", issuer: "x", subject: "1")
+        let found = await search.found(for: profile, ProviderPayloads(), granted: nil)
         #expect(found?.names == LookedUpNames(["a/x"], isComplete: false))
         #expect(fixture.transport.requests.last?.timeout == .seconds(3))
         #expect(fixture.transport.count(Self.link(2)) == 0)

@@ -90,7 +90,7 @@ import Testing
         #expect(try await self.rejection(unsigned) == "id_token.unsigned")
     }
 
-    @Test func `T-31 a public key is no secret of an HMAC, and a key fits its own algorithm only`() async throws {
+    @Test func `T-31 a public key is not the secret of an HMAC, and a key fits its own algorithm only`() async throws {
         let modulus = try #require(TestKey.rs256.jwk["n"]?.string)
         let secret = SymmetricKey(data: Array(modulus.utf8))
         let hmac = TestKey(algorithm: "HS256", jwk: [:]) { bytes in
@@ -105,7 +105,7 @@ import Testing
         #expect(try await self.rejection(relabelled) == "id_token.signature")
     }
 
-    @Test func `T-32 a signature of zeros, in DER or of another length is none`() async throws {
+    @Test func `T-32 a signature of zeros, in DER or of another length is rejected`() async throws {
         let zeros = TestKey(algorithm: "ES256", jwk: [:]) { _ in [UInt8](repeating: 0, count: 64) }
         let der = TestKey(algorithm: "ES256", jwk: [:]) { try TestKey.es256DER(over: $0) }
         let long = TestKey(algorithm: "ES256", jwk: [:]) { try TestKey.es256.sign($0) + [0] }
@@ -183,7 +183,7 @@ import Testing
             .number("9007199254740993000"),
         ] as [JSON?]
     )
-    func `T-38 an end that is no number, out of range or past is refused`(value: JSON?) async throws {
+    func `T-38 an expiry that is not a number, out of range or past is rejected`(value: JSON?) async throws {
         #expect(try await self.rejection(claims: ["exp": value]) == "id_token.expired")
     }
 
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: ["logout+jwt", "at+jwt", "application/at+jwt", "JWE", ""])
-    func `T-42 a token of another type is no ID token`(type: String) async throws {
+    func `T-42 a token of another type is not an ID token`(type: String) async throws {
         let text = try token(Self.claims, by: .rs256, header: ["typ": .string(type)])
         #expect(try await self.rejection(text) == "id_token.type")
         #expect(try await self.rejection(try token(Self.claims, by: .rs256, header: ["typ": nil])) == nil)
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(arguments: [["a"], "text", 1, .null, true] as [JSON])
-    func `T-44 claims that are no object are refused`(claims: JSON) async throws {
+    func `T-44 claims that are not an object are rejected`(claims: JSON) async throws {
         #expect(try await self.rejection(try token(claims, by: .rs256)) == "id_token.malformed")
     }
 
@@ -365,7 +365,7 @@ import Testing
         #expect(hmac.detail.contains("\"HS512\"") && hmac.detail.contains("id_token_signed_response_alg"))
     }
 
-    // MARK: What the log says
+    // MARK: Log
 
     @Test(
         arguments: [
@@ -381,7 +381,7 @@ import Testing
             (["nonce": nil], ["nonce is absent"]), (["sub": 7], ["sub is 7"]),
         ] as [([String: JSON?], [String])]
     )
-    func `W-02: a rejection says what was received and what was expected`(
+    func `W-02: a rejection names what was received and what was expected`(
         changes: [String: JSON?],
         texts: [String]
     ) async throws {
@@ -422,7 +422,7 @@ import Testing
             (["client", 1], "client", .idTokenAudience), ([], "client", .idTokenAudience),
         ] as [(JSON, JSON?, Failure.Reason?)]
     )
-    func `W-04: audiences that are trusted may stand beside ours in a token that was issued to us`(
+    func `W-04: a token that was issued to us may have trusted audiences beside ours`(
         audience: JSON,
         party: JSON?,
         reason: Failure.Reason?
@@ -432,7 +432,7 @@ import Testing
         #expect(failure?.reason == reason)
     }
 
-    @Test func `W-05: a token may live as long as the file says, and not a second longer`() async throws {
+    @Test func `W-05: a token may live as long as the file allows, and not a second longer`() async throws {
         let year = Int64(365 * 86_400)
         let text = try token(Self.claims.with(["exp": .int(1_790_000_000 + year)]), by: .rs256)
         #expect(try await self.failure(text)?.code == "id_token.lifetime")
@@ -441,7 +441,7 @@ import Testing
         #expect(shorter?.code == "id_token.lifetime")
     }
 
-    @Test func `W-07: an encrypted token has a code of its own, which says what to turn off`() async throws {
+    @Test func `W-07: an encrypted token has a code of its own, and the detail names what to turn off`() async throws {
         let header = Base64URL.encode(Array(#"{"alg":"RSA-OAEP","enc":"A256GCM"}"#.utf8))
         let failure = try await self.failure("\(header).AAAA.AAAA.AAAA.AAAA")
         #expect(failure?.reason == .idTokenEncrypted)

@@ -35,7 +35,7 @@ import Testing
         #expect(JSONWebKey(TestKey.rs256.named("k1", ["n": .string(Base64URL.encode([0] + modulus))])) != nil)
     }
 
-    @Test func `W-09: an RSA key of the faulty generator is not used, and said to be such`() throws {
+    @Test func `W-09: an RSA key of the faulty generator is not used, and reported as such`() throws {
         let key = TestKey.rs256.named("k1", ["n": .string(Self.roca)])
         #expect(JSONWebKey(key) == nil)
         let definition = try ProviderDefinition(ProviderFixture.settings())
@@ -68,7 +68,7 @@ import Testing
         + "aJnwB5Z9wgcuEVfUIZXqVn79vTV6ddARVwO5636x_xCWxHFhvfxxNwQVltkf6Tw49qJNNOmjPBJT2Us5C-n8ZwuImfVKDcIllt3fqmIWU0Kf"
         + "kmSPDuQsASJVQw"
 
-    @Test func `T-33 a point that is not on the curve is no key`() throws {
+    @Test func `T-33 a point that is not on the curve is not a key`() throws {
         let y = try #require(TestKey.es256.jwk["y"]?.string.flatMap(Base64URL.decode))
         var off = y
         off[5] ^= 1
@@ -79,7 +79,7 @@ import Testing
         #expect(JSONWebKey(TestKey.es256.named("k1", ["crv": "secp256k1"])) == nil)
     }
 
-    @Test func `T-33 an Ed25519 point of small order is no key`() {
+    @Test func `T-33 an Ed25519 point of small order is not a key`() {
         let zeros = [UInt8](repeating: 0, count: 31)
         let ones = [UInt8](repeating: 0xFF, count: 30)
         for y in [

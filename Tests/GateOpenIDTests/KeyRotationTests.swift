@@ -23,7 +23,7 @@ import Testing
     @Test func `a key that is new since the last fetch is found by one more`() async throws {
         let fixture = try ProviderFixture()
         #expect(try await self.outcome(fixture) == nil)
-        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
+        fixture.transport.stub(self.keys, ["keys": [TestKey.es256.named("k2")]])
         #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
         #expect(fixture.transport.count(self.keys) == 2)
         #expect(try await self.outcome(fixture) == nil)
@@ -41,13 +41,13 @@ import Testing
     @Test func `T-51 a rotation during the cooldown signs in after thirty seconds`() async throws {
         let fixture = try ProviderFixture()
         #expect(try await self.outcome(fixture, kid: "bogus") == "id_token.key_unknown")
-        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]])
+        fixture.transport.stub(self.keys, ["keys": [TestKey.es256.named("k2")]])
         #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == "id_token.key_unknown")
         fixture.clock.advance(by: 30)
         #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
     }
 
-    @Test func `T-52 with the provider's documents gone for hours people still sign in`() async throws {
+    @Test func `T-52 with the provider's documents gone for hours users still sign in`() async throws {
         let fixture = try ProviderFixture()
         #expect(try await self.outcome(fixture) == nil)
         fixture.transport.fail(self.keys)
@@ -59,20 +59,20 @@ import Testing
         #expect(fixture.failures.count >= 2)
     }
 
-    @Test func `T-53 a key set that is a redirect is none`() async throws {
+    @Test func `T-53 a redirect in place of a key set is rejected`() async throws {
         let fixture = try ProviderFixture()
-        fixture.transport.answer(self.keys, 302, "")
+        fixture.transport.stub(self.keys, 302, "")
         #expect(try await self.outcome(fixture) == "provider.redirected")
         #expect(Set(fixture.transport.addresses).count == 2)
     }
 
-    @Test func `T-54 discovery that changes its issuer is not believed, the old one stays`() async throws {
+    @Test func `T-54 discovery that changes its issuer is rejected, the old one stays`() async throws {
         let fixture = try ProviderFixture()
         #expect(try await self.outcome(fixture) == nil)
         let evil = ProviderFixture.metadata.with([
             "issuer": "https://evil.example", "token_endpoint": "https://evil.example/token",
         ])
-        fixture.transport.answer(self.discovery, evil)
+        fixture.transport.stub(self.discovery, evil)
         fixture.clock.advance(by: 7200)
         #expect(try await self.outcome(fixture) == nil)
         #expect(fixture.failures.count >= 1)
@@ -81,16 +81,16 @@ import Testing
 
     @Test func `two servers of a provider that know different keys do no harm`() async throws {
         let fixture = try ProviderFixture()
-        fixture.transport.answer(self.keys, ["keys": [TestKey.rs256.named("k1")]], age: "300")
+        fixture.transport.stub(self.keys, ["keys": [TestKey.rs256.named("k1")]], age: "300")
         #expect(try await self.outcome(fixture) == nil)
-        fixture.transport.answer(self.keys, ["keys": [TestKey.es256.named("k2")]], age: "300")
+        fixture.transport.stub(self.keys, ["keys": [TestKey.es256.named("k2")]], age: "300")
         fixture.clock.advance(by: 300)
         #expect(try await self.outcome(fixture) == nil)
         #expect(try await self.outcome(fixture, by: .es256, kid: "k2") == nil)
         #expect(fixture.transport.count(self.keys) == 2)
     }
 
-    @Test func `a key set over its bounds is none`() async throws {
+    @Test func `a key set over its limits is rejected`() async throws {
         let many = Array(repeating: TestKey.es256.named("k"), count: 101)
         let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
         let big = "{\"keys\":[],\"x\":\"" + String(repeating: "x", count: 524_288) + "\"}"
@@ -99,7 +99,7 @@ import Testing
             (big, "provider.too_large"), (#"{"keys":[],"keys":[]}"#, "provider.malformed_json"),
         ] {
             let fixture = try ProviderFixture()
-            fixture.transport.answer(self.keys, 200, body)
+            fixture.transport.stub(self.keys, 200, body)
             #expect(try await self.outcome(fixture) == code)
         }
     }

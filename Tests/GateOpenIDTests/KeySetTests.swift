@@ -11,7 +11,7 @@ import Testing
 
     private func set(_ keys: [JSON]) throws -> KeySet { try KeySet(["keys": .array(keys)], at: self.start) }
 
-    @Test func `an encryption key of the same name is no candidate`() throws {
+    @Test func `an encryption key of the same name is not a candidate`() throws {
         let keys = try self.set([
             TestKey.otherRS256.named("k", ["use": "enc", "alg": "RSA-OAEP"]), TestKey.rs256.named("k", ["use": "sig"]),
         ])
@@ -98,10 +98,10 @@ import Testing
         #expect(await strict.rejection(strict.callback(attempt), attempt) == "id_token.nonce")
     }
 
-    @Test func `a key set is fetched anew before it is old, and nobody waits for that`() async throws {
+    @Test func `a key set is fetched again before it is old, and no sign-in waits for that`() async throws {
         let fixture = try ProviderFixture()
         let address = "\(ProviderFixture.issuer)/keys"
-        fixture.transport.answer(address, ["keys": [TestKey.rs256.named("k1")]], age: "1000")
+        fixture.transport.stub(address, ["keys": [TestKey.rs256.named("k1")]], age: "1000")
         try await fixture.party.prepare()
         fixture.clock.advance(by: 799)
         try await fixture.party.prepare()
@@ -112,17 +112,17 @@ import Testing
         #expect(fixture.transport.count(address) == 2)
     }
 
-    @Test func `with the key set answering 500 the keys at hand are good for a day beyond their time`() async throws {
+    @Test func `if the key set responds with 500, the cached keys are good for a day beyond their time`() async throws {
         let fixture = try ProviderFixture()
         try await fixture.party.prepare()
-        fixture.transport.answer("\(ProviderFixture.issuer)/keys", 500, "")
+        fixture.transport.stub("\(ProviderFixture.issuer)/keys", 500, "")
         fixture.clock.advance(by: 3600 + 86_399)
         try await fixture.party.prepare()
         fixture.clock.advance(by: 11)
         await #expect(throws: Failure.self) { try await fixture.party.prepare() }
     }
 
-    @Test func `X-20: a withdrawn key is believed no longer than the file says while the key set cannot be fetched`()
+    @Test func `X-20: while the key set cannot be fetched, a withdrawn key is trusted no longer than the file allows`()
         async throws
     {
         for (limit, delay, code) in [
@@ -134,7 +134,7 @@ import Testing
             let fixture = try ProviderFixture(settings)
             try await fixture.party.prepare()
             #expect(fixture.party.keyAge?.isStale == false)
-            fixture.transport.answer("\(ProviderFixture.issuer)/keys", 503, "")
+            fixture.transport.stub("\(ProviderFixture.issuer)/keys", 503, "")
             fixture.clock.advance(by: delay)
             let isRefused = (try? await fixture.party.prepare()) == nil
             #expect(isRefused == (code != nil))
@@ -152,10 +152,10 @@ import Testing
             try fixture.issue(for: attempt, by: key, kid: nil)
             return await fixture.rejection(fixture.callback(attempt), attempt)
         }
-        fixture.transport.answer(address, ["keys": [TestKey.rs256.named(nil)]])
+        fixture.transport.stub(address, ["keys": [TestKey.rs256.named(nil)]])
         #expect(try await outcome(.rs256) == nil)
         #expect(fixture.transport.count(address) == 1)
-        fixture.transport.answer(address, ["keys": [TestKey.otherRS256.named(nil)]])
+        fixture.transport.stub(address, ["keys": [TestKey.otherRS256.named(nil)]])
         #expect(try await outcome(.otherRS256) == nil)
         #expect(fixture.transport.count(address) == 2)
         for _ in 0..<5 { #expect(try await outcome(.rs256) == "id_token.signature") }

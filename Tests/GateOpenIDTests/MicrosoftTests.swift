@@ -24,7 +24,7 @@ import Testing
         let fixture = try ProviderFixture(settings, metadata: metadata)
         var more: [String: JSON] = ["use": "sig", "x5t": "k1", "cloud_instance_name": "microsoftonline.com"]
         more["issuer"] = keyIssuer.map(JSON.string)
-        fixture.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.rs256.named("k1", more)]])
+        fixture.transport.stub("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.rs256.named("k1", more)]])
         return fixture
     }
 
@@ -40,7 +40,7 @@ import Testing
         return await fixture.rejection(fixture.callback(attempt, ["iss": iss]), attempt)
     }
 
-    @Test func `every tenant may sign in with common, whose metadata say nothing of S256`() async throws {
+    @Test func `every tenant may sign in with common, whose metadata do not mention S256`() async throws {
         let template = "\(Self.base)/{tenantid}/v2.0"
         #expect(try await self.outcome(try self.fixture(keyIssuer: template), tenant: Self.tenant) == nil)
         #expect(try await self.outcome(try self.fixture(keyIssuer: template), tenant: Self.consumers) == nil)
@@ -60,7 +60,7 @@ import Testing
         #expect(try await self.outcome(fixture, tenant: Self.consumers) == nil)
     }
 
-    @Test func `a tenant id that is no GUID is nobody's`() async throws {
+    @Test func `a tenant id that is not a GUID is rejected`() async throws {
         #expect(try await self.outcome(try self.fixture(), tenant: "common") == "id_token.issuer")
     }
 
@@ -75,7 +75,7 @@ import Testing
         )
     }
 
-    @Test func `where many tenants may sign in, a key that names no issuer vouches for nobody`() async throws {
+    @Test func `where many tenants may sign in, a key that names no issuer verifies no token`() async throws {
         let silent = try self.fixture(keyIssuer: nil)
         #expect(try await self.outcome(silent, tenant: Self.tenant) == "id_token.key_issuer")
         #expect(try await self.outcome(try self.fixture(Self.tenant, keyIssuer: nil), tenant: Self.tenant) == nil)

@@ -88,7 +88,7 @@ import Testing
             (true, "http://id.example.com/par", nil, false), (false, nil, false, true),
         ] as [(Bool, JSON?, JSON?, Bool)]
     )
-    func `pushed requests are made if file and provider agree, and the failure says what to change`(
+    func `pushed requests are made if file and provider agree, and the failure names what to change`(
         wanted: Bool,
         endpoint: JSON?,
         required: JSON?,

@@ -16,7 +16,7 @@ import Testing
         change(&settings)
         let metadata = ProviderFixture.metadata.with(["pushed_authorization_request_endpoint": .string(Self.endpoint)])
         let fixture = try ProviderFixture(settings, metadata: metadata)
-        fixture.transport.answer(
+        fixture.transport.stub(
             Self.endpoint,
             201,
             #"{"request_uri":"urn:example:bwc4JK-ESC0w8acc191e-Y1LTC2","expires_in":60}"#
@@ -78,13 +78,13 @@ import Testing
             (302, "", .providerRedirected),
         ] as [(Int, String, Failure.Reason?)]
     )
-    func `an answer is a reference or a failure that says whose it is`(
+    func `a response is a reference or a failure with the code of its cause`(
         status: Int,
         body: String,
         reason: Failure.Reason?
     ) async throws {
         let fixture = try self.fixture()
-        fixture.transport.answer(Self.endpoint, status, body)
+        fixture.transport.stub(Self.endpoint, status, body)
         do throws(Failure) {
             _ = try await fixture.party.authorization(returnPath: .root, replacedTicket: nil)
             #expect(reason == nil)

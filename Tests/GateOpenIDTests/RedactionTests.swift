@@ -21,7 +21,7 @@ import Testing
         for secret in ["t-long", "T-LONG", "Z2F0"] { #expect(!shown.contains(secret)) }
     }
 
-    @Test func `what is no secret stays, and what is too long is not shown`() {
+    @Test func `what is not a secret stays, and what is too long is not shown`() {
         #expect(Self.redaction.applied(to: "a short word") == "a short word")
         #expect(Self.redaction.applied(to: String(repeating: "x", count: 65_537)) == "<too long>")
     }
@@ -32,20 +32,20 @@ import Testing
 
     @Test(arguments: [ProviderDefinition.ClientAuthentication.secretPost, .secretBasic])
     func `what was sent to the token endpoint does not come into the log`(
-        way: ProviderDefinition.ClientAuthentication
+        method: ProviderDefinition.ClientAuthentication
     ) async throws {
         var settings = ProviderFixture.settings()
-        settings.clientAuthentication = way
+        settings.clientAuthentication = method
         settings.clientSecret = Secret(text: "s+c r/t-long")
         let fixture = try ProviderFixture(settings)
         let (_, attempt) = try await fixture.begin()
-        fixture.transport.answer("\(ProviderFixture.issuer)/token", 401, #"{"error":"invalid_client"}"#)
+        fixture.transport.stub("\(ProviderFixture.issuer)/token", 401, #"{"error":"invalid_client"}"#)
         _ = await fixture.failure(fixture.callback(attempt, ["code": "4/0AbCdEf"]), attempt)
         let sent = try #require(fixture.transport.requests.last)
         let body = String(decoding: sent.body ?? [], as: UTF8.self)
         let field = sent.headers.first { $0.name == "Authorization" }?.value ?? ""
         let repeated: JSON = ["error": "invalid_client", "error_description": .string("\(body) \(field)")]
-        fixture.transport.answer("\(ProviderFixture.issuer)/token", 401, repeated.text)
+        fixture.transport.stub("\(ProviderFixture.issuer)/token", 401, repeated.text)
         let (_, other) = try await fixture.begin()
         let detail = await fixture.failure(fixture.callback(other, ["code": "4/0AbCdEf"]), other)?.detail ?? ""
         #expect(detail.contains("<secret>"))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the token endpoint is told who asks and that JSON is wanted`() async throws {
+    @Test func `the token endpoint gets User-Agent and the wish for JSON`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
@@ -81,7 +81,7 @@ import Testing
     )
     func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String?) async throws {
         let fixture = try ProviderFixture()
-        fixture.transport.answer("\(ProviderFixture.issuer)/userinfo", status, body)
+        fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", status, body)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
         #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
@@ -110,7 +110,7 @@ import Testing
         let (_, first) = try await fixture.begin()
         try fixture.issue(for: first)
         #expect(await fixture.rejection(fixture.callback(first), first) == nil)
-        fixture.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
+        fixture.transport.stub("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.es256.named("k1")]])
         let (_, second) = try await fixture.begin()
         try fixture.issue(for: second, by: .es256)
         #expect(await fixture.rejection(fixture.callback(second), second) == nil)

@@ -73,7 +73,7 @@ import Testing
         #expect(later == 0)
     }
 
-    @Test func `U-04: within its capacity nobody is rejected and nobody waits long`() {
+    @Test func `U-04: within its capacity no call is rejected and none waits long`() {
         var simulation = Simulation()
         simulation.run(rate: 2.5, held: 6, seconds: 120)
         #expect(simulation.rejectedAfter.isEmpty && simulation.served.count == 300)
@@ -220,7 +220,7 @@ import Testing
         fixture.transport.fail(keys)
         #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "provider.unavailable")
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
-        fixture.transport.answer(keys, ["keys": [TestKey.rs256.named("k1")]])
+        fixture.transport.stub(keys, ["keys": [TestKey.rs256.named("k1")]])
         fixture.clock.advance(by: 10)
         #expect(await fixture.rejection(fixture.callback(attempt), attempt) == nil)
     }

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `Google's answer is read`() throws {
+    @Test func `Google's response is read`() throws {
         let response = try self.response(
             """
             {"access_token": "ya29.a0EXAMPLEinventedtoken", "expires_in": 3599, "scope": "openid",
@@ -42,7 +42,7 @@ import Testing
         #expect(response.idToken == "a.b.c" && response.lifetime == .seconds(3599))
     }
 
-    @Test func `GitHub's answer is read as JSON and as a form`() throws {
+    @Test func `GitHub's response is read as JSON and as a form`() throws {
         let json = #"{"access_token":"gho_INVENTED","scope":"read:org,user:email","token_type":"bearer"}"#
         let form = "access_token=gho_INVENTED&scope=read%3Aorg%2Cuser%3Aemail&token_type=bearer"
         for body in [json, form] {
@@ -77,7 +77,7 @@ import Testing
         #"{"access_token":"a","access_token":"b","token_type":"bearer"}"#,
         "access_token=a&access_token=b&token_type=bearer", "access_token=%FF&token_type=bearer",
     ])
-    func `an answer without one usable bearer token is refused`(body: String) {
+    func `a response without one usable bearer token is rejected`(body: String) {
         #expect(self.failure(body)?.kind == .providerFailed)
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(self.failure(body, status: status)?.code == code)
     }
 
-    @Test func `what the provider says of an error stays one short line`() {
+    @Test func `the provider's description of an error stays one short line`() {
         let description = #"AADSTS70008: expired.\r\nTrace ID: 1\r\n"# + String(repeating: "x", count: 5000)
         let failure = self.failure(#"{"error":"invalid_grant","error_description":"\#(description)"}"#, status: 400)
         #expect(failure?.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) } == true)
@@ -141,12 +141,12 @@ import Testing
     }
 
     @Test(arguments: ["null", "false", #""""#])
-    func `an error that is none does no harm`(error: String) throws {
+    func `an empty error does no harm`(error: String) throws {
         let body = #"{"access_token":"a","token_type":"bearer","ok":true,"error":\#(error)}"#
         #expect(try self.response(body).accessToken == "a")
     }
 
-    @Test func `a byte order mark and white space before an answer do no harm, XML is named`() throws {
+    @Test func `a byte order mark and white space before a response do no harm, XML is named`() throws {
         #expect(try self.response("\u{FEFF} \n{\"access_token\":\"a\",\"token_type\":\"bearer\"}").accessToken == "a")
         let failure = self.failure("<OAuth><access_token>a</access_token></OAuth>")
         #expect(failure?.reason == .openIDTokenResponse && failure?.detail.contains("XML") == true)
@@ -207,7 +207,7 @@ import Testing
         #expect(!grant.contains("client_secret") && grant.contains("code flow"))
     }
 
-    @Test func `a rejection of the gateway itself says what to look at`() {
+    @Test func `a rejection of the gateway itself names what to check`() {
         let secret = self.failure(#"{"error":"invalid_client"}"#, status: 401)
         #expect(secret?.detail.contains("client_secret (client_secret_post)") == true)
         let redirect = self.failure(#"{"error":"redirect_uri_mismatch"}"#)
@@ -218,7 +218,7 @@ import Testing
         #expect(challenge?.code == "openid.client_refused" && challenge?.detail.contains("realm") == true)
     }
 
-    @Test func `a provider that has too much to do says when to come back`() {
+    @Test func `the retry time of an overloaded provider is kept`() {
         let failure = self.failure("", status: 429, [(name: "Retry-After", value: "30\r\nX: y")])
         #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"30") == true)
         #expect(failure?.detail.contains("\n") == false)

@@ -12,7 +12,7 @@ import Testing
         "email": "ada@example.net", "email_verified": true, "groups": ["platform"],
     ]
 
-    /// An ID token that says nothing but who it is.
+    /// An ID token with no claims of the profile but the subject.
     private static let bare: [String: JSON?] = ["email": nil, "email_verified": nil]
 
     private func signIn(
@@ -35,13 +35,13 @@ import Testing
 
     // MARK: Signed
 
-    private func answer(_ fixture: ProviderFixture, _ text: String) {
-        fixture.transport.answer(Self.address, 200, text, type: "application/jwt; charset=utf-8")
+    private func stubUserinfo(_ fixture: ProviderFixture, _ text: String) {
+        fixture.transport.stub(Self.address, 200, text, type: "application/jwt; charset=utf-8")
     }
 
     @Test func `W-07: userinfo that is signed is verified and read`() async throws {
         let fixture = try ProviderFixture()
-        self.answer(fixture, try token(Self.signed, by: .rs256, header: ["typ": nil]))
+        self.stubUserinfo(fixture, try token(Self.signed, by: .rs256, header: ["typ": nil]))
         let profile = try await self.signIn(fixture).get().profile
         #expect(profile.name == "Ada Signed" && profile.verifiedEmail?.description == "ada@example.net")
         #expect(profile.groups == ["platform"])
@@ -56,7 +56,7 @@ import Testing
     )
     func `W-07: signed userinfo follows the rules of ID tokens`(changes: [String: JSON?]) async throws {
         let fixture = try ProviderFixture()
-        self.answer(fixture, try token(Self.signed.with(changes), by: .rs256))
+        self.stubUserinfo(fixture, try token(Self.signed.with(changes), by: .rs256))
         #expect(self.code(try await self.signIn(fixture)) == "openid.userinfo_token")
     }
 
@@ -73,11 +73,11 @@ import Testing
             (try token(Self.signed, by: .rs256, header: ["typ": "logout+jwt"]), "openid.userinfo_token"),
         ] {
             let fixture = try ProviderFixture()
-            self.answer(fixture, text)
+            self.stubUserinfo(fixture, text)
             #expect(self.code(try await self.signIn(fixture)) == code)
         }
         let fixture = try ProviderFixture()
-        self.answer(fixture, encrypted)
+        self.stubUserinfo(fixture, encrypted)
         guard case .failure(let failure) = try await self.signIn(fixture) else { return }
         #expect(
             failure.detail.contains("id_token.encrypted") && failure.detail.contains("userinfo_encrypted_response_alg")
@@ -88,11 +88,11 @@ import Testing
 
     private func down(_ fixture: ProviderFixture, _ status: Int?) {
         guard let status else { return fixture.transport.fail(Self.address) }
-        fixture.transport.answer(Self.address, status, "<html>", type: "text/html")
+        fixture.transport.stub(Self.address, status, "<html>", type: "text/html")
     }
 
     @Test(arguments: [nil, 500, 502, 503, 429] as [Int?])
-    func `W-11: userinfo that is down does not end a sign-in, and what only it says is unknown`(
+    func `W-11: userinfo that is down does not end a sign-in, and what only it contains is unknown`(
         status: Int?
     ) async throws {
         let fixture = try ProviderFixture()
@@ -106,11 +106,11 @@ import Testing
         #expect(signIn.notes.count == 1)
     }
 
-    @Test func `W-11: what the ID token says stays known`() async throws {
+    @Test func `W-11: the claims of the ID token stay known`() async throws {
         let fixture = try ProviderFixture()
         self.down(fixture, 503)
-        let said: [String: JSON?] = ["name": "Ada Token", "groups": ["platform"]]
-        let profile = try await self.signIn(fixture, said).get().profile
+        let changes: [String: JSON?] = ["name": "Ada Token", "groups": ["platform"]]
+        let profile = try await self.signIn(fixture, changes).get().profile
         #expect(profile.name == "Ada Token" && profile.verifiedEmail?.description == "ada@example.org")
         #expect(profile.groups == ["platform"] && profile.groupsComplete)
         // Userinfo would have been asked for the username before the next claim.
@@ -128,17 +128,17 @@ import Testing
         #expect(profile.email == nil && profile.groups.isEmpty && !profile.groupsComplete)
     }
 
-    @Test func `W-11: a sign-in ends where userinfo that is down would have said who it is`() async throws {
+    @Test func `W-11: a sign-in fails if the subject comes from userinfo that is down`() async throws {
         var settings = ProviderFixture.settings()
         settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
         let fixture = try ProviderFixture(settings)
         self.down(fixture, 503)
         #expect(self.code(try await self.signIn(fixture)) == "provider.unavailable")
-        fixture.transport.answer(Self.address, ["sub": "ada", "employee": "4711"])
+        fixture.transport.stub(Self.address, ["sub": "ada", "employee": "4711"])
         #expect(try await self.signIn(fixture).get().profile.user == "staff:4711")
     }
 
-    @Test func `W-11: a response that must not be believed still ends a sign-in`() async throws {
+    @Test func `W-11: a response that must not be trusted still ends a sign-in`() async throws {
         for (status, body, type, code) in [
             (200, #"{"sub":"eve"}"#, "application/json", "openid.userinfo_subject"),
             (200, #"{"name":"Ada"}"#, "application/json", "openid.userinfo_subject"),
@@ -148,7 +148,7 @@ import Testing
             (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
         ] {
             let fixture = try ProviderFixture()
-            fixture.transport.answer(Self.address, status, body, type: type)
+            fixture.transport.stub(Self.address, status, body, type: type)
             #expect(self.code(try await self.signIn(fixture)) == code)
         }
     }

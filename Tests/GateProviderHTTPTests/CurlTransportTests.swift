@@ -19,7 +19,7 @@ import Testing
         ])
     }
 
-    private func answer(
+    private func response(
         _ target: String,
         port: String = "tls",
         provider: String = "id",
@@ -47,18 +47,18 @@ import Testing
         timeout: Duration = .seconds(10),
     ) async throws -> Failure {
         let failure = await #expect(throws: Failure.self) {
-            try await self.answer(target, port: port, provider: provider, limit: limit, timeout: timeout)
+            try await self.response(target, port: port, provider: provider, limit: limit, timeout: timeout)
         }
         return try #require(failure)
     }
 
     @Test func `a request arrives as it was described, without cookies, encodings or expectations`() async throws {
         let field = (name: "Accept", value: "application/json")
-        let answer = try await self.answer("/echo?a=%2F", body: "code=4%2F0", headers: [field])
-        let seen = try JSON(parsing: answer.body)
+        let response = try await self.response("/echo?a=%2F", body: "code=4%2F0", headers: [field])
+        let seen = try JSON(parsing: response.body)
         let names = (seen["fields"]?.array ?? []).compactMap { $0.array?.first?.string?.lowercased() }
-        #expect(answer.status == 200)
-        #expect(answer.header("content-type") == "application/json")
+        #expect(response.status == 200)
+        #expect(response.header("content-type") == "application/json")
         #expect(seen["method"] == "POST")
         #expect(seen["target"] == "/echo?a=%2F")
         #expect(seen["body"] == "code=4%2F0")
@@ -67,34 +67,34 @@ import Testing
     }
 
     @Test func `plain http on this machine works`() async throws {
-        #expect(try await self.answer("/echo", port: "plain").status == 200)
+        #expect(try await self.response("/echo", port: "plain").status == 200)
     }
 
-    @Test func `a redirect is an answer and is not followed`() async throws {
-        let answer = try await self.answer("/redirect")
-        #expect(answer.status == 302)
-        #expect(answer.header("location") == "/landed")
+    @Test func `a redirect is a response and is not followed`() async throws {
+        let response = try await self.response("/redirect")
+        #expect(response.status == 302)
+        #expect(response.header("location") == "/landed")
         #expect(try self.server.count("landed") == 0)
     }
 
-    @Test func `an error status is an answer`() async throws {
-        let answer = try await self.answer("/unauthorized")
-        #expect(answer.status == 401)
-        #expect(answer.header("content-type") == "text/html")
+    @Test func `an error status is a response`() async throws {
+        let response = try await self.response("/unauthorized")
+        #expect(response.status == 401)
+        #expect(response.header("content-type") == "text/html")
     }
 
     @Test func `a cookie is not kept`() async throws {
-        _ = try await self.answer("/cookie")
-        let seen = try JSON(parsing: try await self.answer("/echo").body)
+        _ = try await self.response("/cookie")
+        let seen = try JSON(parsing: try await self.response("/echo").body)
         #expect(!seen.text.lowercased().contains("cookie"))
     }
 
     @Test func `a compressed body is not inflated`() async throws {
-        #expect(try await self.answer("/gzip").body.starts(with: [0x1F, 0x8B]))
+        #expect(try await self.response("/gzip").body.starts(with: [0x1F, 0x8B]))
     }
 
     @Test func `a body may be as long as the limit and not a byte longer`() async throws {
-        #expect(try await self.answer("/exact", limit: 1000).body.count == 1000)
+        #expect(try await self.response("/exact", limit: 1000).body.count == 1000)
         #expect(try await self.failure("/exact", limit: 999).code == "provider.answer_too_large")
         #expect(try await self.failure("/exact", limit: 0).code == "provider.answer_too_large")
     }
@@ -119,9 +119,9 @@ import Testing
     }
 
     @Test func `connections that one provider's trust opened do not serve another provider`() async throws {
-        #expect(try await self.answer("/echo").status == 200)
+        #expect(try await self.response("/echo").status == 200)
         #expect(try await self.failure("/echo", provider: "stranger").code == "provider.tls")
-        #expect(try await self.answer("/echo").status == 200)
+        #expect(try await self.response("/echo").status == 200)
     }
 
     @Test(arguments: ["wrong_name", "expired", "old_tls"])
@@ -133,7 +133,7 @@ import Testing
         #expect(!failure.detail.contains("secret"))
     }
 
-    @Test func `a file of authorities without a certificate trusts nobody`() async throws {
+    @Test func `a file of authorities without a certificate trusts no server`() async throws {
         #expect(try await self.failure("/echo", provider: "lost").code == "provider.tls")
     }
 
@@ -141,11 +141,11 @@ import Testing
         #expect(try await self.failure("/echo", port: "closed").code == "provider.unreachable")
     }
 
-    @Test func `an answer that breaks off is lost`() async throws {
+    @Test func `a response that breaks off is lost`() async throws {
         #expect(try await self.failure("/half").code == "provider.connection_lost")
     }
 
-    @Test func `an answer that is not HTTP is malformed`() async throws {
+    @Test func `a response that is not HTTP is malformed`() async throws {
         #expect(try await self.failure("/", port: "raw").code == "provider.answer_malformed")
     }
 
@@ -155,8 +155,8 @@ import Testing
 
     @Test func `the environment's proxy is not asked`() async throws {
         #expect(ProcessInfo.processInfo.environment["https_proxy"]?.hasPrefix("http://127.0.0.1:") == true)
-        #expect(try await self.answer("/echo").status == 200)
-        #expect(try await self.answer("/echo", port: "plain").status == 200)
+        #expect(try await self.response("/echo").status == 200)
+        #expect(try await self.response("/echo", port: "plain").status == 200)
     }
 
     @Test func `a cancelled task is resumed at once`() async throws {
@@ -180,7 +180,7 @@ import Testing
             for _ in 0..<400 {
                 group.addTask {
                     do {
-                        return "\(try await self.answer("/exact").status)"
+                        return "\(try await self.response("/exact").status)"
                     } catch {
                         return (error as? Failure)?.code ?? "?"
                     }
@@ -190,7 +190,7 @@ import Testing
         }
         #expect(codes.isSubset(of: ["200", "provider.queue_full"]))
         #expect(codes.contains("200"))
-        #expect(try await self.answer("/exact").status == 200)
+        #expect(try await self.response("/exact").status == 200)
     }
 
     @Test func `calls that wait in the queue of a dead provider end in time and hinder no other`() async throws {

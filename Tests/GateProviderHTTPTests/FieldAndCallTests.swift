@@ -16,13 +16,13 @@ import Testing
     @Test(arguments: [
         "no colon\r\n", ": no name\r\n", "Na me: x\r\n", " folded: x\r\n", "A: x\u{0}y\r\n", "A: x\rB: y\n",
     ])
-    func `a line that is no field spoils the answer`(head: String) {
+    func `a line that is not a field makes the response malformed`(head: String) {
         #expect(ResponseFields.read(Array(head.utf8)) == nil)
     }
 }
 
 @Suite struct OutgoingCallTests {
-    private func refusal(
+    private func rejection(
         method: String = "GET",
         address: String = "https://id.example/",
         headers: [(name: String, value: String)] = [],
@@ -47,26 +47,26 @@ import Testing
     }
 
     @Test func `plain http leaves for this machine only`() throws {
-        #expect(try self.refusal(address: "http://id.example/") == "provider.insecure_address")
-        #expect(try self.refusal(address: "http://127.0.0.1:8080/") == nil)
-        #expect(try self.refusal(address: "http://localhost/") == nil)
+        #expect(try self.rejection(address: "http://id.example/") == "provider.insecure_address")
+        #expect(try self.rejection(address: "http://127.0.0.1:8080/") == nil)
+        #expect(try self.rejection(address: "http://localhost/") == nil)
     }
 
     @Test(arguments: ["a\r\nB: c", "a\nb", "a\u{0}b", "a\u{7F}"])
     func `a value that is not one line never leaves`(value: String) throws {
-        #expect(try self.refusal(headers: [(name: "Accept", value: value)]) == "provider.bad_request")
+        #expect(try self.rejection(headers: [(name: "Accept", value: value)]) == "provider.bad_request")
     }
 
     @Test(arguments: ["", "a b", "a:", "a\n"])
-    func `a name that is no token never leaves`(name: String) throws {
-        #expect(try self.refusal(headers: [(name: name, value: "x")]) == "provider.bad_request")
+    func `a name that is not a token never leaves`(name: String) throws {
+        #expect(try self.rejection(headers: [(name: name, value: "x")]) == "provider.bad_request")
     }
 
     @Test func `only GET and POST, with a bound on bytes and time, are sent`() throws {
-        #expect(try self.refusal(method: "CONNECT") == "provider.bad_request")
-        #expect(try self.refusal(limit: -1) == "provider.bad_request")
-        #expect(try self.refusal(limit: OutgoingCall.largestLimit + 1) == "provider.bad_request")
-        #expect(try self.refusal(timeout: .zero) == "provider.bad_request")
+        #expect(try self.rejection(method: "CONNECT") == "provider.bad_request")
+        #expect(try self.rejection(limit: -1) == "provider.bad_request")
+        #expect(try self.rejection(limit: OutgoingCall.largestLimit + 1) == "provider.bad_request")
+        #expect(try self.rejection(timeout: .zero) == "provider.bad_request")
     }
 
     @Test func `less than a millisecond still counts as one`() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GateProviderHTTP
 
-/// Who answers, shown by real certificates.
+/// Which host responds, shown by real certificates.
 @Suite struct HostProbeTests {
     private let server: LocalProvider
     private let transport: ProviderTransports
@@ -30,7 +30,7 @@ import Testing
         #expect(chain.first?.certificatePin?.description == openssl.certificatePin)
     }
 
-    @Test func `a certificate says from when until when it is valid`() async throws {
+    @Test func `a certificate has the time from which and until which it is valid`() async throws {
         let chain = try await self.transport.transport(to: "id").chain(at: try self.origin("tls"))
         let leaf = try #require(chain.first)
         let now = Int64(Date().timeIntervalSince1970)
@@ -38,12 +38,12 @@ import Testing
         #expect(leaf.notBefore.seconds <= now && leaf.notBefore.seconds > now - 3600)
     }
 
-    @Test func `the head of the answer comes without its body, however long that is`() async throws {
+    @Test func `the head of the response comes without its body, however long that is`() async throws {
         let probe = try await self.transport.transport(to: "id").probe(at: try self.origin("tls"))
-        let answer = try #require(probe.response)
-        #expect(answer.status == 200)
-        #expect(answer.header("date")?.isEmpty == false)
-        #expect(answer.body.isEmpty)
+        let response = try #require(probe.response)
+        #expect(response.status == 200)
+        #expect(response.header("date")?.isEmpty == false)
+        #expect(response.body.isEmpty)
     }
 
     @Test func `the chain comes again over a connection that was kept`() async throws {
@@ -70,7 +70,7 @@ import Testing
         ("old_tls", "id", "no TLS newer than 1.1"), ("tls", "stranger", "unknown issuer"),
         ("tls", "lost", "tls.ca_file holds no certificate"), ("deep", "id", "more than 10 certificates"),
     ])
-    func `a chain that is not believed is not shown, and the refusal says why`(
+    func `a chain that is not trusted is not shown, and the failure names the reason`(
         port: String,
         provider: String,
         words: String,
@@ -83,7 +83,7 @@ import Testing
         #expect(failure?.detail.contains(words) == true, "\(failure?.detail ?? "")")
     }
 
-    @Test func `https at a port without TLS is told apart from a bad certificate`() async throws {
+    @Test func `https at a port without TLS is distinguished from a bad certificate`() async throws {
         let port = try self.origin("plain").port
         let origin = try #require(Origin(scheme: "https", host: "localhost", port: port))
         let failure = await #expect(throws: Failure.self) {

@@ -44,8 +44,8 @@ final class LocalProvider: Sendable {
 
     /// An address on one of its ports.
     ///
-    /// `plain`, `raw` and `closed` are without TLS. `tls` is good; `deep` has a chain of 12, and nobody should believe
-    /// `wrong_name`, `expired`, `self_signed`, `weak` and `old_tls`.
+    /// `plain`, `raw` and `closed` are without TLS. `tls` is good; `deep` has a chain of 12, and no client should
+    /// trust `wrong_name`, `expired`, `self_signed`, `weak` and `old_tls`.
     func address(_ port: String, _ target: String) -> WebURL? {
         let scheme = port == "plain" || port == "raw" ? "http" : "https"
         return self.ports[port].flatMap { WebURL("\(scheme)://localhost:\($0)\(target)") }
@@ -57,7 +57,7 @@ final class LocalProvider: Sendable {
     /// A certificate authority that signed none of them.
     var otherCA: String { self.folder + "/other.pem" }
 
-    /// What openssl says of the good certificate: SHA-256 in base64 over its public key and over itself.
+    /// What openssl computes for the good certificate: SHA-256 in base64 over its public key and over itself.
     func openssl() throws -> (pin: String, certificatePin: String) {
         (try self.pin("good"), try self.text("good.certificate"))
     }
@@ -88,7 +88,7 @@ extension ProviderTransports {
     }
 }
 
-/// The server's program: certificates by openssl, answers by path.
+/// The server's program: certificates by openssl, responses by path.
 private let localServer = #"""
     import base64, hashlib, http.server, json, os, shutil, socket, ssl, subprocess, sys, threading, time
     folder = sys.argv[1]
@@ -142,7 +142,7 @@ private let localServer = #"""
         def setup(self):
             super().setup()
             tally("connections")
-        def answer(self, status, body=b"", fields=()):
+        def respond(self, status, body=b"", fields=()):
             self.send_response(status)
             for name, value in fields:
                 self.send_header(name, value)
@@ -167,22 +167,22 @@ private let localServer = #"""
             if path == "/echo":
                 seen = {"method": self.command, "target": self.path, "body": sent,
                         "fields": [[k, v] for k, v in self.headers.items()]}
-                self.answer(200, json.dumps(seen).encode(), [("Content-Type", "application/json")])
+                self.respond(200, json.dumps(seen).encode(), [("Content-Type", "application/json")])
             elif path == "/redirect":
-                self.answer(302, b"", [("Location", "/landed")])
+                self.respond(302, b"", [("Location", "/landed")])
             elif path == "/landed":
                 tally("landed")
-                self.answer(200, b"landed")
+                self.respond(200, b"landed")
             elif path == "/unauthorized":
-                self.answer(401, b"<html>no</html>", [("Content-Type", "text/html"), ("WWW-Authenticate", "Basic")])
+                self.respond(401, b"<html>no</html>", [("Content-Type", "text/html"), ("WWW-Authenticate", "Basic")])
             elif path == "/cookie":
-                self.answer(200, b"", [("Set-Cookie", "a=b")])
+                self.respond(200, b"", [("Set-Cookie", "a=b")])
             elif path == "/big":
-                self.answer(200, b"x" * 100000)
+                self.respond(200, b"x" * 100000)
             elif path == "/exact":
-                self.answer(200, b"x" * 1000)
+                self.respond(200, b"x" * 1000)
             elif path == "/gzip":
-                self.answer(200, b"\x1f\x8b not inflated", [("Content-Encoding", "gzip")])
+                self.respond(200, b"\x1f\x8b not inflated", [("Content-Encoding", "gzip")])
             elif path == "/endless":
                 self.send_response(200); self.send_header("Transfer-Encoding", "chunked"); self.end_headers()
                 while True:
@@ -206,7 +206,7 @@ private let localServer = #"""
                     tally("gone")
                 self.close_connection = True
             else:
-                self.answer(404)
+                self.respond(404)
 
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True

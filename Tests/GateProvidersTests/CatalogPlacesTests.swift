@@ -141,7 +141,7 @@ import Testing
     ]
 
     @Test(arguments: places)
-    func `a provider is where its documents say, or below the address of the file`(place: Place) throws {
+    func `a provider has the URLs of its documentation, or URLs below that of the file`(place: Place) throws {
         var provider = settings(place.type)
         provider.baseURL = place.base.flatMap { WebURL($0) }
         provider.issuer = place.issuer ?? provider.issuer

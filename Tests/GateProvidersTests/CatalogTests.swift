@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: ProfileSheet.all)
-    func `without the claims of the id nobody is signed in`(sheet: ProfileSheet) throws {
+    func `without the claims of the id no user is signed in`(sheet: ProfileSheet) throws {
         let definition = try ProviderDefinition(sheet.provider)
         for source in definition.mapping.steps(.subject).flatMap(\.sources) {
             for wrong in [nil, .null, "", .object([:]), .bool(true), .number("1.0")] as [JSON?] {

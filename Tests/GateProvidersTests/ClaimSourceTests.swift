@@ -31,7 +31,7 @@ import Testing
         "const:", "const:a\nb", "id_token:/a\u{0}",
         " id_token:/sub", "id_token:/" + String(repeating: "a", count: 2000),
     ])
-    func `what cannot be read in one way is no source`(text: String) {
+    func `an ambiguous text is not a source`(text: String) {
         #expect(ClaimSource(text) == nil)
     }
 
@@ -54,7 +54,7 @@ import Testing
         "id_token:/a[[b]]/c", "id_token:/a[=b]/c", "id_token:/a[b]c", "id_token:a[b]/c",
         "id_token:/a[b&&c&&d&&e&&f&&g&&h&&i&&j]/x", "id_token:/a[b\u{7}]/c", "id_token:/a[b]/~", "const:",
     ])
-    func `a filter that cannot be read in one way is none`(text: String) {
+    func `an ambiguous filter is rejected`(text: String) {
         #expect(ClaimSource(text) == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GateProviders
 
-/// Who somebody is, whose address is believed, and whose people may sign in.
+/// The identity of a user, the trust in an email address, and the tenants whose users may sign in.
 @Suite struct IdentityRuleTests {
     private func profile(_ settings: ProviderSettings, _ payloads: ProviderPayloads) throws(Failure) -> Profile {
         try ProviderDefinition(settings).profile(from: payloads).profile
@@ -69,7 +69,7 @@ import Testing
         #expect(rule.verdict(on: Payloads.microsoft, discovered: template) != .tenantRefused)
     }
 
-    @Test func `addresses that GitHub made up count only as long as nobody minds`() throws {
+    @Test func `addresses that GitHub made up count unless the file excludes them`() throws {
         let emails = Payloads.json(
             """
             [{"email":"1+ada@users.noreply.github.com","primary":true,"verified":true},
@@ -97,19 +97,19 @@ import Testing
             ("T0R7GR", true), ("T0OTHER", true), ("t0r7gr", false), ("T0R7GRX", false), (nil, false), ("", false),
         ] as [(String?, Bool)]
     )
-    func `only the claim says of which Slack workspace somebody is`(team: String?, admitted: Bool) throws {
+    func `only the claim names the Slack workspace of a user`(team: String?, admitted: Bool) throws {
         var slack = settings(.slack)
         slack.workspaces = ["T0R7GR", "T0OTHER"]
         let claims = Payloads.slack.with(["https://slack.com/team_id": team.map(JSON.string)])
-        let refusal = Failure(.providerWorkspace, "the account is in none of the workspaces")
+        let failure = Failure(.providerWorkspace, "the account is in none of the workspaces")
         guard admitted else {
-            #expect(throws: refusal) { try self.profile(slack, ProviderPayloads(idToken: claims)) }
+            #expect(throws: failure) { try self.profile(slack, ProviderPayloads(idToken: claims)) }
             return
         }
         #expect(try self.profile(slack, ProviderPayloads(idToken: claims)).tenant == team)
     }
 
-    @Test func `the same member number in two workspaces is two people`() throws {
+    @Test func `the same member number in two workspaces is two users`() throws {
         let here = try self.profile(settings(.slack), ProviderPayloads(idToken: Payloads.slack))
         let claims = Payloads.slack.with(["https://slack.com/team_id": "T0OTHER"])
         let there = try self.profile(settings(.slack), ProviderPayloads(idToken: claims))
@@ -170,7 +170,7 @@ import Testing
     @Test(
         arguments: [
             ("[primary&&verified]", "c@x.example"), ("[verified]", "b@x.example"), ("[type=work]", "d@x.example"),
-            ("[rank=2]", "b@x.example"), ("[verified=true]", "c@x.example"), ("[type=nobody]", nil),
+            ("[rank=2]", "b@x.example"), ("[verified=true]", "c@x.example"), ("[type=other]", nil),
             ("[*]", "a@x.example"),
         ] as [(String, String?)]
     )
@@ -200,7 +200,7 @@ import Testing
         #expect(try !self.profile(google, ProviderPayloads(idToken: claims)).emailAuthoritative)
     }
 
-    @Test func `a flag in another answer than the address says nothing of it, whoever chose it`() throws {
+    @Test func `a flag in another response than the email address does not verify it, unless a constant does`() throws {
         var staff = settings(.oidc)
         staff.profile = ["email_verified": ["userinfo:/email_verified"]]
         let claims: JSON = ["sub": "1", "email": "ceo@victim.example", "email_verified": false]
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: [("[primary]/verified", false), ("[verified]/verified", true)])
-    func `a flag of another element than the address says nothing of it`(flag: String, isAnother: Bool) throws {
+    func `a flag of another element than the email address does not verify it`(flag: String, isAnother: Bool) throws {
         var staff = settings(.oidc)
         staff.profile = [
             "email": ["id_token:/emails[primary]/value"], "email_verified": ["id_token:/emails\(flag)"],
@@ -230,7 +230,7 @@ import Testing
         #expect(try !self.profile(staff, ProviderPayloads(idToken: claims)).emailVerified)
     }
 
-    @Test func `trust in the administrators is no match for the provider's own no`() throws {
+    @Test func `trust in the administrators does not override the provider's own no`() throws {
         var microsoft = settings(.microsoft)
         microsoft.tenant = "8eae0000-2b34-4da1-9baa-8bc8c9d6a490"
         microsoft.trustsEmail = true
@@ -240,13 +240,13 @@ import Testing
         #expect(try self.profile(microsoft, silent).emailVerified)
     }
 
-    @Test func `a list in an answer of an API may go on on another page`() throws {
+    @Test func `a list in a response of an API may continue on another page`() throws {
         var forge = settings(.github)
         forge.profile = ["groups": ["api:/user/orgs#/items"]]
         let user: JSON = ["id": 1, "login": "ada"]
         for (items, isComplete) in [(#"["a"]"#, false), ("[]", true)] {
-            let answers: [String: JSON] = ["/user": user, "/user/orgs": ["items": Payloads.json(items)]]
-            #expect(try self.profile(forge, ProviderPayloads(api: answers)).groupsComplete == isComplete)
+            let responses: [String: JSON] = ["/user": user, "/user/orgs": ["items": Payloads.json(items)]]
+            #expect(try self.profile(forge, ProviderPayloads(api: responses)).groupsComplete == isComplete)
         }
     }
 }

@@ -34,7 +34,7 @@ import Testing
         #expect(!rule.admits(callback: kelvin, discovered: kelvin) && !rule.admits(discovered: kelvin))
     }
 
-    @Test func `an issuer that is no text is nobody's`() {
+    @Test func `an issuer that is not a string is foreign`() {
         #expect(IssuerRule.exact("1").verdict(on: ["iss": 1], discovered: "1") == .foreign)
         #expect(IssuerRule.exact("1").verdict(on: [:], discovered: "1") == .foreign)
     }
@@ -52,7 +52,7 @@ import Testing
         "{tenantid}", "8eae0000", "8eae0000-2b34-4da1-9baa-8bc8c9d6a49", "8eae0000-2b34-4da1-9baa-8bc8c9d6a49g", "",
         "common", "../x",
     ])
-    func `a tenant id that is no GUID belongs to nobody`(tenant: String) {
+    func `a tenant id that is not a GUID is rejected`(tenant: String) {
         let rule = IssuerRule.tenanted(template: Self.template, .any)
         #expect(rule.verdict(on: Self.claims(tenant), discovered: Self.template) == .foreign)
     }
@@ -71,7 +71,7 @@ import Testing
         (.only(tenant), true, false, false),
         (.only(IssuerRule.consumerTenant), false, false, true),
     ])
-    func `a tenant rule says whose people may sign in`(
+    func `a tenant rule decides whose users may sign in`(
         rule: IssuerRule.TenantRule,
         tenant: Bool,
         other: Bool,

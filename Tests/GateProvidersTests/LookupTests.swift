@@ -10,7 +10,7 @@ import Testing
     private static let transitive =
         "member_key_id == '{email}' && 'cloudidentity.googleapis.com/groups.discussion_forum' in labels"
 
-    @Test func `GitHub lists organizations and teams page by page, and says what it leaves out`() throws {
+    @Test func `GitHub lists organizations and teams page by page, and reports what it leaves out`() throws {
         var gitHub = settings(.github)
         gitHub.groups = ["organizations", "teams"]
         let definition = try ProviderDefinition(gitHub)
@@ -64,7 +64,7 @@ import Testing
         #expect(definition.scopes.last == "https://www.googleapis.com/auth/cloud-identity.groups.readonly")
     }
 
-    @Test func `Microsoft is asked at Graph's own address, and only if the token does not list the groups`() throws {
+    @Test func `Microsoft's groups are looked up at Graph's URL, and only if the token does not list them`() throws {
         var microsoft = settings(.microsoft)
         #expect(try ProviderDefinition(microsoft).lookups.isEmpty)
         microsoft.groups = ["graph"]
@@ -95,10 +95,10 @@ import Testing
         #expect(try !definition.profile(from: both).profile.groupsComplete)
     }
 
-    @Test func `what nobody reads is not looked up`() throws {
+    @Test func `groups that have a constant as their source are not looked up`() throws {
         var gitHub = settings(.github)
         gitHub.groups = ["teams"]
-        gitHub.profile = ["groups": ["const:everybody"]]
+        gitHub.profile = ["groups": ["const:x"]]
         #expect(try ProviderDefinition(gitHub).lookups.isEmpty)
     }
 
@@ -137,9 +137,9 @@ import Testing
             ("roles", .string("admin"), false), ("tenant", .number("7"), false),
         ] as [(String, JSON, Bool)]
     )
-    func `a later source is called only when those before it said nothing`(
+    func `a later source is called only when those before it have no value`(
         field: String,
-        said: JSON,
+        value: JSON,
         isCalled: Bool
     ) throws {
         var other = settings(.oauth2)
@@ -147,7 +147,7 @@ import Testing
         let definition = try ProviderDefinition(other)
         var payloads = ProviderPayloads()
         #expect(definition.wantedCalls(for: payloads, made: []).map(\.path) == ["/a", "/b"])
-        payloads.api = ["/a": ["id": 1], "/b": ["x": said]]
+        payloads.api = ["/a": ["id": 1], "/b": ["x": value]]
         let next = definition.wantedCalls(for: payloads, made: ["/a", "/b"]).map(\.path)
         #expect(next == (isCalled ? ["/c"] : []))
         #expect(definition.wantedCalls(for: payloads, made: ["/a", "/b", "/c"]).isEmpty)

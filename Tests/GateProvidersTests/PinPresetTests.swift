@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: PinPreset.allCases)
-    func `a preset says when it was compiled`(preset: PinPreset) {
+    func `a preset has the date on which it was compiled`(preset: PinPreset) {
         #expect(Instant(date: preset.date) != nil)
     }
 

@@ -19,7 +19,7 @@ import Testing
         #expect(expected == found, "docs/profile.md is stale")
     }
 
-    @Test func `the table says what fills a field, and what nothing fills`() throws {
+    @Test func `the table shows what fills a field, and which fields stay empty`() throws {
         let section = try ProfileTable.section(.discord)
         #expect(section.hasPrefix("### `discord`\n\n| field | sources, the first with a value wins |\n|---|---|\n"))
         #expect(section.contains("\n| `name` | `api:/users/@me#/global_name`, `api:/users/@me#/username` |\n"))

@@ -60,7 +60,7 @@ import Testing
             (nil, false),
         ] as [(String?, Bool)]
     )
-    func `only the hd claim says that an account is of a hosted domain`(domain: String?, admitted: Bool) throws {
+    func `only the hd claim shows that an account is of a hosted domain`(domain: String?, admitted: Bool) throws {
         var google = settings(.google)
         google.hostedDomains = ["example.com", "example.org"]
         let claims = Payloads.google.with(["hd": domain.map(JSON.string)])
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `GitHub's person is the number, and the address is the primary verified one`() throws {
+    @Test func `GitHub's subject is the number, and the email address is the primary verified one`() throws {
         let payloads = ProviderPayloads(api: ["/user": Payloads.gitHubUser, "/user/emails": Payloads.gitHubEmails])
         let profile = try self.profile(settings(.github), payloads)
         var expected = Profile(provider: "github", issuer: "https://github.com/login/oauth", subject: "73205511")
@@ -102,7 +102,7 @@ import Testing
             (#"[]"#, nil), (#"{"email":"a@example.org"}"#, nil),
         ] as [(String, String?)]
     )
-    func `an address that GitHub has not verified is none`(emails: String, expected: String?) throws {
+    func `an email address that GitHub has not verified is dropped`(emails: String, expected: String?) throws {
         let user = Payloads.gitHubUser.with(["email": "public@example.net"])
         let payloads = ProviderPayloads(api: ["/user": user, "/user/emails": Payloads.json(emails)])
         let profile = try self.profile(settings(.github), payloads)
@@ -110,7 +110,7 @@ import Testing
         #expect(profile.emailVerified == (expected != nil))
     }
 
-    @Test func `Microsoft's person is tenant and object, with groups and roles from the token`() throws {
+    @Test func `Microsoft's subject is tenant and object, with groups and roles from the token`() throws {
         let payloads = ProviderPayloads(idToken: Payloads.microsoft, userinfo: Payloads.microsoftUserinfo)
         let profile = try self.profile(settings(.microsoft), payloads)
         var expected = Profile(
@@ -131,7 +131,7 @@ import Testing
         #expect(profile == expected)
     }
 
-    @Test func `Microsoft's sub is nobody, since a visitor could choose between it and the object id`() throws {
+    @Test func `Microsoft's sub is not a subject, since a user could choose between it and the object id`() throws {
         let payloads = ProviderPayloads(idToken: Payloads.microsoft.with(["oid": nil]))
         #expect(throws: Failure.self) { try self.profile(settings(.microsoft), payloads) }
     }
@@ -161,7 +161,7 @@ import Testing
     @Test(arguments: [
         ("ada@outlook.com", true), ("ada@contoso.example", false), ("ada@outlook.com.evil.example", false),
     ])
-    func `X-05: of personal Microsoft accounts only Microsoft's own addresses are authoritative`(
+    func `X-05: of personal Microsoft accounts only addresses at Microsoft's domains are authoritative`(
         address: String,
         isAuthoritative: Bool
     ) throws {
@@ -172,7 +172,7 @@ import Testing
         #expect(profile.emailVerified && profile.emailAuthoritative == isAuthoritative)
     }
 
-    @Test func `X-05: only Google and Microsoft tell which addresses they are the authority for`() throws {
+    @Test func `X-05: only Google and Microsoft report which email addresses they are the authority for`() throws {
         let knowing = try ProviderType.all.filter { try ProviderDefinition(settings($0)).knowsEmailAuthority }
         #expect(knowing.map(\.name) == ["google", "microsoft"])
         var own = settings(.google)
@@ -228,7 +228,7 @@ import Testing
         #expect(profile == expected)
     }
 
-    @Test func `T-18 two providers with the same address are two people`() throws {
+    @Test func `T-18 the same email address at two providers is two users`() throws {
         let google = try self.profile(settings(.google), ProviderPayloads(idToken: Payloads.google))
         let claims: JSON = ["sub": "104729384756102938475", "email": "ada@example.org", "email_verified": true]
         let staff = try self.profile(settings(.oidc, id: "staff"), ProviderPayloads(idToken: claims))

@@ -53,7 +53,7 @@ import Testing
         #expect(definition.scopes == ["user:email"])
     }
 
-    @Test func `GitHub Enterprise Server answers below its own address`() throws {
+    @Test func `GitHub Enterprise Server has its endpoints below its own URL`() throws {
         var gitHub = settings(.github)
         gitHub.baseURL = WebURL("https://git.example.com")
         let definition = try ProviderDefinition(gitHub)
@@ -132,7 +132,7 @@ import Testing
         #expect(try ProviderDefinition(settings(type, id: "staff")).buttonText == text)
     }
 
-    @Test func `the button says what the operator wants`() throws {
+    @Test func `the button has the text that the operator configured`() throws {
         var staff = settings(.oidc)
         staff.name = "Staff directory"
         #expect(try ProviderDefinition(staff).buttonText == "Staff directory")

@@ -19,7 +19,7 @@ import Testing
             (.oauth2, "http://gate", true), (.discord, "http://localhost:1", true),
         ] as [(ProviderType, String, Bool)]
     )
-    func `a provider refuses a callback where its documents say so`(
+    func `a provider rejects a callback if its documentation states it`(
         type: ProviderType,
         address: String,
         isAccepted: Bool

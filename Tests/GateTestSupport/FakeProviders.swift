@@ -26,7 +26,7 @@ package final class FakeProviders: ProviderTransport {
     package var requests: [String] { self.state.withLock(\.requests) }
 
     /// The claims of the next ID tokens beside issuer, audience and times.
-    package func says(_ claims: [String: JSON]) {
+    package func setClaims(_ claims: [String: JSON]) {
         self.state.withLock { $0.claims = claims }
     }
 

@@ -152,7 +152,7 @@ extension Failure {
         case wireTooManyFields
         case wireTargetTooLong
         case wireFieldSpace
-        case wireFieldBlock
+        case wireFieldBytes
         case wirePseudoField
         case wireConnectionField
         case requestScheme
@@ -204,7 +204,7 @@ extension Failure {
         case upstreamPinMismatch
         case upstreamRefusedStream
         case upstreamClosed
-        case upstreamCut
+        case upstreamClosedInResponse
         case upstreamRefused
         case upstreamWebSocket
         case upstreamStartLine
@@ -1395,7 +1395,7 @@ extension Failure.Reason {
                     A field over HTTP/2 has white space around its value, or bytes that no field may have.
                     """
             )
-        case .wireFieldBlock:
+        case .wireFieldBytes:
             Entry("wire.field_block", .malformedRequest, .wire, page: .unreadable)
         case .wirePseudoField:
             Entry(
@@ -1671,7 +1671,7 @@ extension Failure.Reason {
                 .upstream,
                 documentation: "The app closed the connection before or during its response."
             )
-        case .upstreamCut:
+        case .upstreamClosedInResponse:
             Entry("upstream.cut", .upstreamFailed, .upstream)
         case .upstreamRefused:
             Entry(
@@ -2043,7 +2043,7 @@ extension Failure.Page {
     fileprivate static let tooMany = Self("Too many requests", "Please wait a minute and try again.", [.retry])
     fileprivate static let providerFailed = Self(
         "The sign-in service does not respond properly",
-        "This is not your fault. Try again in a minute, or choose another way to sign in.",
+        "You are not the cause. Try again in a minute, or choose another way to sign in.",
         [.signInAgain]
     )
     fileprivate static let providerNotVerified = Self(
@@ -2122,7 +2122,7 @@ extension Failure.Page {
     fileprivate static let accessDenied = Self(
         "You may not open {app}",
         """
-        This account has no access. If you have another account, sign in with that one. Otherwise ask the people who run \
+        This account has no access. If you have another account, sign in with that one. Otherwise ask the operators of \
         {app} for access.
         """,
         [.otherAccount, .signOut, .apps],

@@ -384,7 +384,7 @@ extension HTTP2Connection {
     func headRejected(_ id: Int32) {
         self.headDeadline = .distantFuture
         self.closedEarly.insert(id)
-        self.count(.malformed(.wireFieldBlock))
+        self.count(.malformed(.wireFieldBytes))
     }
 
     /// Counts a rejection that has no response.

@@ -35,7 +35,7 @@ final class GatewayResponder: Responder {
     private var held: [ByteBuffer] = []
     private var heldBytes = 0
     private var isRequestComplete = false
-    private var isOwnEndpoint = false
+    private var isForEndpoint = false
 
     init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
         self.loop = loop
@@ -100,7 +100,7 @@ extension GatewayResponder {
     private func carryOut(_ verdict: Verdict) {
         guard let request, let connection else { return }
         switch verdict {
-        case .respond where request.isExtendedConnect, .ownEndpoint where request.isExtendedConnect:
+        case .respond where request.isExtendedConnect, .endpoint where request.isExtendedConnect:
             self.refuseWebSocket()
         case .refused(let failure): self.refuse(failure, request)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
@@ -109,8 +109,8 @@ extension GatewayResponder {
         case .needsSession(let ticket):
             self.holdBody()
             self.lookUp(ticket)
-        case .ownEndpoint:
-            self.isOwnEndpoint = true
+        case .endpoint:
+            self.isForEndpoint = true
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             if self.isRequestComplete { self.respondFromEndpoint() }
         case .forwarded(let route, let identity):
@@ -130,7 +130,7 @@ extension GatewayResponder {
     private func refuseMethod(of request: RequestHead, on route: RuntimeRoute) {
         let failure = Failure(
             .routeMethod,
-            "\(request.method.rawValue) is none of the 'methods' of \(route.name)"
+            "\(request.method.rawValue) is not one of the 'methods' of \(route.name)"
         )
         var response = self.runtime.rendering.response(to: failure, for: ClientKind(request))
         response.head.headerFields[.allow] = route.methods?.sorted().joined(separator: ", ")
@@ -151,7 +151,7 @@ extension GatewayResponder {
         }
         guard self.connection != nil else { return }
         self.heldBytes += body.readableBytes
-        guard !self.isOwnEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
+        guard !self.isForEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
             let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
             self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
             return
@@ -163,7 +163,7 @@ extension GatewayResponder {
         self.isRequestComplete = true
         if let exchange {
             exchange.finishRequest()
-        } else if self.isOwnEndpoint {
+        } else if self.isForEndpoint {
             self.respondFromEndpoint()
         }
     }
@@ -225,7 +225,7 @@ extension GatewayResponder {
         self.exchange = nil
         self.request = nil
         self.connection = nil
-        self.isOwnEndpoint = false
+        self.isForEndpoint = false
         self.heldBytes = 0
         if !self.held.isEmpty { self.held.removeAll() }
         self.turn += 1

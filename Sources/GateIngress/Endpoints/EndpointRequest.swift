@@ -29,7 +29,7 @@ struct EndpointRequest: Sendable {
     let isNavigation: Bool
     /// The ticket in the one well-formed session cookie of ours, or nil.
     let ticket: Ticket?
-    private let fetchSite: String?
+    private let secFetchSite: String?
     private let fromOrigin: String?
 
     init(
@@ -63,7 +63,7 @@ struct EndpointRequest: Sendable {
             ticket = runtime.sessions.ticket(text, host: self.origin.host)
         }
         self.ticket = ticket
-        self.fetchSite = request.message.value(.secFetchSite)
+        self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }
 
@@ -75,7 +75,7 @@ struct EndpointRequest: Sendable {
 
     /// Whether a page of the gateway sent it, as far as the browser reports.
     var comesFromOurPages: Bool {
-        switch self.fetchSite {
+        switch self.secFetchSite {
         case "same-origin", "none": return true
         case nil where self.fromOrigin == nil: return true
         default: return self.fromOrigin == "\(self.origin)"

@@ -24,7 +24,7 @@ extension Failure {
         case .closedBeforeResponse:
             self.init(.upstreamClosed, "\(place) closed the connection without a response")
         case .closedInResponse:
-            self.init(.upstreamCut, "\(place) closed the connection in the middle of a response")
+            self.init(.upstreamClosedInResponse, "\(place) closed the connection in the middle of a response")
         case .timedOut:
             self.init(.upstreamTimedOut, "\(place) did not respond in time")
         case .clientDeadlineExceeded:

@@ -123,8 +123,8 @@ package final class RuntimeConfiguration: Sendable {
     func keepGroups(of profile: inout Profile) {
         let dropped = self.demands[profile.provider]?.keep(in: &profile) ?? 0
         guard dropped > 0 else { return }
-        self.metrics.groupsCut(profile.provider, count: dropped)
-        self.log.groupsCut(profile, count: dropped)
+        self.metrics.groupsDropped(profile.provider, count: dropped)
+        self.log.groupsDropped(profile, count: dropped)
     }
 
     /// The providers that a route accepts, in the order of the file; all if there is no route.

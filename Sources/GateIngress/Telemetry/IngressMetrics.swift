@@ -39,7 +39,7 @@ package struct IngressMetrics: Sendable {
         unit: "sign-outs",
         help: "Sessions that ended because the user signed out"
     )
-    private static let cutGroups = MetricSeries.counter(
+    private static let droppedGroups = MetricSeries.counter(
         "gatehouse_groups_cut_total",
         labels: ["provider"],
         unit: "groups",
@@ -54,7 +54,7 @@ package struct IngressMetrics: Sendable {
 
     /// All metrics of this module.
     package static let all = [
-        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, cutGroups, suppressedLines,
+        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, droppedGroups, suppressedLines,
     ]
 
     /// The counters of the process.
@@ -81,8 +81,8 @@ package struct IngressMetrics: Sendable {
     }
 
     /// A user has more groups than a session keeps.
-    func groupsCut(_ provider: String, count: Int) {
-        IngressMetrics.cutGroups.counter(provider).increment(by: count)
+    func groupsDropped(_ provider: String, count: Int) {
+        IngressMetrics.droppedGroups.counter(provider).increment(by: count)
     }
 
     /// A log line about a rejection was left out.

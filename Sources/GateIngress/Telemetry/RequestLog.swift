@@ -84,7 +84,7 @@ package struct RequestLog: Sendable {
     }
 
     /// A user is in more groups than a session keeps.
-    func groupsCut(_ profile: Profile, count: Int) {
+    func groupsDropped(_ profile: Profile, count: Int) {
         self.logger.warning(
             "groups cut",
             metadata: [

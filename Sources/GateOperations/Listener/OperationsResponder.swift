@@ -69,5 +69,7 @@ package final class OperationsResponder: Responder {
     package func downstreamWritabilityChanged(isWritable: Bool) {}
 
     /// Implements `Responder`.
-    package func response(to refusal: WireRejection) -> Response { .text(refusal.status, "\(refusal.reason.code)\n") }
+    package func response(to rejection: WireRejection) -> Response {
+        .text(rejection.status, "\(rejection.reason.code)\n")
+    }
 }

@@ -60,7 +60,7 @@ package enum OperationsMetrics {
         "gatehouse_listener_certificate_findings",
         labels: ["listener", "finding"],
         unit: "findings",
-        help: "Problems with the certificates of a listener, by the name of the problem"
+        help: "Findings on the certificates of a listener, by the name of the finding"
     )
 
     /// All metrics of this module.

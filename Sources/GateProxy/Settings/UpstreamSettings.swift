@@ -56,7 +56,7 @@ package enum ConnectionReuse: String, Sendable, CaseIterable {
     /// None, for apps that tie an identity to the connection.
     case never
 
-    /// Whether the connection closes after a request, and the request says so to the app.
+    /// Whether the connection closes after a request, and the request has `Connection: close`.
     ///
     /// - Parameters:
     ///   - method: Its method; apps that read all other bodies leave the bodies of safe methods unread.

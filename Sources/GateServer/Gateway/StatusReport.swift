@@ -45,7 +45,7 @@ final class StatusReport: OperationsSource {
         ServerMetrics.requestsInFlight.gauge().record(await self.gateway.loops.requestsInFlight())
         self.recordOverload()
         if let sessions = await self.sessionCount() { ServerMetrics.sessions.gauge().record(sessions) }
-        ServerMetrics.storeFault.gauge().record(self.gateway.storeFailure() == nil ? 0 : 1)
+        ServerMetrics.storeFailed.gauge().record(self.gateway.storeFailure() == nil ? 0 : 1)
         self.gateway.pinWatch.record()
         for provider in self.gateway.state.withLock({ $0.runtime.providers }) { self.record(provider) }
         self.gateway.certificates.record()

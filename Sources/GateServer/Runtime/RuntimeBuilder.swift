@@ -180,7 +180,7 @@ actor RuntimeBuilder {
         }
     }
 
-    /// Puts a store into use; the previous one is closed after the requests in flight have had time to end.
+    /// Puts a store into use; the previous one is closed later, so that the requests in flight can still use it.
     private func keep(store made: any SessionStore, for settings: StoreSettings) {
         let old = self.store
         guard old?.settings != settings else { return }
@@ -280,7 +280,7 @@ actor RuntimeBuilder {
         for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
     }
 
-    /// Runs something after half a minute, when what is in progress has had time to end.
+    /// Runs something after half a minute, so that what is in progress can end first.
     private static func later(_ body: @escaping @Sendable () async -> Void) {
         Task {
             try? await Task.sleep(for: .seconds(30))

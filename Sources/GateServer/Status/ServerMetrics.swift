@@ -44,7 +44,7 @@ enum ServerMetrics {
         unit: "sessions",
         help: "Sessions in the store"
     )
-    static let storeFault = MetricSeries.gauge(
+    static let storeFailed = MetricSeries.gauge(
         "gatehouse_session_store_fault",
         unit: "boolean",
         help: "1 while the file of the session store is deleted, replaced, truncated or damaged"
@@ -174,7 +174,7 @@ enum ServerMetrics {
 
     /// All metrics of this module.
     static let all = [
-        connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFault,
+        connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFailed,
         revocationsPending, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
         descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
         providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,

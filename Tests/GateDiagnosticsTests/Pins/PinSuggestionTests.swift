@@ -55,7 +55,7 @@ import Testing
             bytes: Array(file.utf8),
             name: "providers.yaml",
             folder: "/",
-            environment: ["CLIENT_SECRET": "tell-me-where"]
+            environment: ["CLIENT_SECRET": "sample-secret"]
         )
         #expect(result.diagnostics.map(\.message) == [])
         return try #require(result.configuration?.providers.first?.pins)

@@ -13,7 +13,7 @@ import Testing
     ]
 
     private func line(_ keys: JSON, _ changes: [String: JSON?] = [:]) async throws -> ProviderFinding {
-        let provider = try await StubProvider.examined(
+        let provider = try await StubProvider.checks(
             document: StubProvider.json(StubProvider.document(changes)),
             keys: StubProvider.json(["keys": keys]),
         )
@@ -70,7 +70,7 @@ import Testing
 
     @Test func `a key set that cannot be had is a failure of the keys, not of the document`() async throws {
         let document = StubProvider.json(StubProvider.document())
-        let provider = try await StubProvider.examined(document: document, keys: ProviderResponse(status: 500))
+        let provider = try await StubProvider.checks(document: document, keys: ProviderResponse(status: 500))
         #expect(provider.discovery.verdict == .good)
         #expect(provider.keys.verdict == .failure)
         #expect(provider.keys.text.contains("https://keys.example.com/jwks"), "\(provider.keys.text)")

@@ -18,11 +18,11 @@ import Testing
 
     private func line(_ topic: Topic, _ changes: [String: JSON?]) async throws -> ProviderFinding {
         let document = StubProvider.json(StubProvider.document(changes))
-        return try self.line(topic, of: try await StubProvider.examined(document: document))
+        return try self.line(topic, of: try await StubProvider.checks(document: document))
     }
 
     @Test func `a proper provider has a good line for each topic that needs no socket`() async throws {
-        let provider = try await StubProvider.examined(document: StubProvider.json(StubProvider.document()))
+        let provider = try await StubProvider.checks(document: StubProvider.json(StubProvider.document()))
         let topics: [Topic] = [.discovery, .keys, .clock, .redirect, .scopes, .pkce, .iss, .clientAuthentication]
         #expect(provider.lines.map(\.topic) == topics)
         #expect(provider.lines.filter { $0.topic != .clock }.allSatisfy { $0.verdict == .good })
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `the redirect URI is always printed`() async throws {
-        let broken = try await StubProvider.examined(document: ProviderResponse(status: 500))
+        let broken = try await StubProvider.checks(document: ProviderResponse(status: 500))
         #expect(
             try self.line(.redirect, of: broken)
                 == ProviderFinding("staff", .redirect, .good, "register https://gate.example.com/oauth2/callback/staff")
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a document that cannot be had leaves nothing guessed`() async throws {
-        let provider = try await StubProvider.examined(document: ProviderResponse(status: 503))
+        let provider = try await StubProvider.checks(document: ProviderResponse(status: 503))
         #expect(try self.line(.discovery, of: provider).verdict == .failure)
         #expect(try self.line(.discovery, of: provider).text.contains("responded 503"))
         for topic in [Topic.keys, .pkce, .iss, .clientAuthentication] {
@@ -92,7 +92,7 @@ import Testing
         async throws
     {
         let document = StubProvider.json(StubProvider.document())
-        let provider = try await StubProvider.examined(document: document) { $0.clientAuthentication = .secretPost }
+        let provider = try await StubProvider.checks(document: document) { $0.clientAuthentication = .secretPost }
         let line = try self.line(.clientAuthentication, of: provider)
         #expect(line.verdict == .warning)
         #expect(line.text.contains("client_secret_post is used, it lists client_secret_basic"))
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `a challenge that is turned off is not asked about`() async throws {
         let document = StubProvider.json(StubProvider.document(["code_challenge_methods_supported": ["plain"]]))
-        let provider = try await StubProvider.examined(document: document) { $0.pkce = .off }
+        let provider = try await StubProvider.checks(document: document) { $0.pkce = .off }
         #expect(try self.line(.pkce, of: provider).verdict == .unasked)
     }
 
@@ -149,7 +149,7 @@ import Testing
         {
             let changes: [String: JSON?] = ["id_token_signing_alg_values_supported": listed, "jwks_uri": nil]
             let document = StubProvider.json(StubProvider.document(changes))
-            let provider = try await StubProvider.examined(document: document) {
+            let provider = try await StubProvider.checks(document: document) {
                 $0.clientSecret = Secret(text: "0123456789abcdef0123456789abcdef")
                 $0.signatureAlgorithms = [.hs512]
             }
@@ -165,7 +165,7 @@ import Testing
         let keys = StubProvider.json([
             "keys": [StubProvider.key, .object(members), ["kty": "RSA", "n": "AQAB", "e": "Aw"]]
         ])
-        let provider = try await StubProvider.examined(document: StubProvider.json(StubProvider.document()), keys: keys)
+        let provider = try await StubProvider.checks(document: StubProvider.json(StubProvider.document()), keys: keys)
         let line = try self.line(.keys, of: provider)
         #expect(line.verdict == .warning)
         #expect(line.text.contains("several keys are called") && line.text.contains("RSA of 17 bits"), "\(line.text)")
@@ -177,7 +177,7 @@ import Testing
         let document = StubProvider.json(StubProvider.document())
         let keys = StubProvider.json(["keys": [StubProvider.key]])
         let transport = StubProvider(["/.well-known/openid-configuration": document, "/jwks": keys])
-        _ = try await StubProvider.examined(settings, over: transport)
+        _ = try await StubProvider.checks(settings, over: transport)
         #expect(transport.requests.map(\.address.path) == ["/.well-known/openid-configuration", "/jwks"])
         for request in transport.requests {
             #expect(request.method == "GET" && request.body == nil)
@@ -188,7 +188,7 @@ import Testing
     @Test func `a provider without documents reports what cannot be checked`() async throws {
         let settings = ProviderSettings(id: "hub", type: .github, clientID: "me", clientSecret: Secret(text: "hush"))
         let transport = StubProvider([:])
-        let provider = try await StubProvider.examined(settings, over: transport)
+        let provider = try await StubProvider.checks(settings, over: transport)
         #expect(transport.requests.isEmpty)
         #expect(try self.line(.discovery, of: provider).verdict == .unasked)
         #expect(try self.line(.discovery, of: provider).text.contains("https://github.com/login/oauth/access_token"))
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test func `every host that the gateway calls is met once`() async throws {
-        let provider = try await StubProvider.examined(document: StubProvider.json(StubProvider.document()))
+        let provider = try await StubProvider.checks(document: StubProvider.json(StubProvider.document()))
         let hosts = ProviderHosts.called(provider.findings, provider.definition).map(\.description)
         #expect(hosts == ["https://id.example.com", "https://keys.example.com"])
     }

@@ -64,12 +64,12 @@ import Testing
     }
 }
 
-@Suite struct ExaminationTransportTests {
-    private func way(_ stub: StubProvider, left: Duration) -> DiagnosticTransport {
+@Suite struct DiagnosticTransportTests {
+    private func transport(_ stub: StubProvider, left: Duration) -> DiagnosticTransport {
         DiagnosticTransport(stub, clock: .fixed(StubProvider.now), deadline: .now + left, maxDuration: .seconds(4))
     }
 
-    private func ask(_ way: DiagnosticTransport) async throws {
+    private func ask(_ transport: DiagnosticTransport) async throws {
         let request = ProviderRequest(
             method: "GET",
             address: try #require(WebURL("https://id.example.com/x")),
@@ -78,28 +78,29 @@ import Testing
             limit: 1,
             timeout: .seconds(10),
         )
-        _ = try await way.response(to: request, provider: "staff")
+        _ = try await transport.response(to: request, provider: "staff")
     }
 
     @Test func `a call gets what is left of the time and never more than its share`() async throws {
         let stub = StubProvider([:])
-        try await self.ask(self.way(stub, left: .seconds(100)))
-        try await self.ask(self.way(stub, left: .seconds(2)))
+        try await self.ask(self.transport(stub, left: .seconds(100)))
+        try await self.ask(self.transport(stub, left: .seconds(2)))
         #expect(stub.requests.map(\.timeout).first == .seconds(4))
         #expect(stub.requests.last.map { $0.timeout <= .seconds(2) } == true)
     }
 
     @Test func `after the deadline no provider is called`() async throws {
         let stub = StubProvider([:])
-        let failure = await #expect(throws: Failure.self) { try await self.ask(self.way(stub, left: .zero)) }
+        let failure = await #expect(throws: Failure.self) { try await self.ask(self.transport(stub, left: .zero)) }
         #expect(failure?.reason == .providerTimeout)
         #expect(stub.requests.isEmpty)
     }
 
     @Test func `the clock of each response with a date is noted`() async throws {
         let date = (name: "Date", value: "Fri, 15 Jan 2027 08:00:45 GMT")
-        let way = self.way(StubProvider(["/x": ProviderResponse(status: 404, headers: [date])]), left: .seconds(9))
-        try await self.ask(way)
-        #expect(way.clockDifferences == [.seconds(45)])
+        let stub = StubProvider(["/x": ProviderResponse(status: 404, headers: [date])])
+        let transport = self.transport(stub, left: .seconds(9))
+        try await self.ask(transport)
+        #expect(transport.clockDifferences == [.seconds(45)])
     }
 }

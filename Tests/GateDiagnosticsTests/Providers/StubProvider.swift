@@ -14,18 +14,18 @@ final class StubProvider: ProviderTransport {
     static let issuer = "https://id.example.com"
     static let now = Instant(seconds: 1_800_000_000)
 
-    private let answers: [String: ProviderResponse]
+    private let responses: [String: ProviderResponse]
     private let seen = Mutex<[ProviderRequest]>([])
 
-    init(_ answers: [String: ProviderResponse]) {
-        self.answers = answers
+    init(_ responses: [String: ProviderResponse]) {
+        self.responses = responses
     }
 
     var requests: [ProviderRequest] { self.seen.withLock { $0 } }
 
     func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
         self.seen.withLock { $0.append(request) }
-        return self.answers[request.address.path] ?? ProviderResponse(status: 404)
+        return self.responses[request.address.path] ?? ProviderResponse(status: 404)
     }
 
     /// The document of a correct provider, with changes; a change to nil removes a member.
@@ -54,7 +54,7 @@ final class StubProvider: ProviderTransport {
     }
 
     /// The diagnostics of a provider with this document and key set.
-    static func examined(
+    static func checks(
         document: ProviderResponse,
         keys: ProviderResponse = StubProvider.json(["keys": [StubProvider.key]]),
         changing change: (inout ProviderSettings) -> Void = { _ in },
@@ -63,10 +63,10 @@ final class StubProvider: ProviderTransport {
         settings.issuer = StubProvider.issuer
         change(&settings)
         let transport = StubProvider(["/.well-known/openid-configuration": document, "/jwks": keys])
-        return try await self.examined(settings, over: transport)
+        return try await self.checks(settings, over: transport)
     }
 
-    static func examined(
+    static func checks(
         _ settings: ProviderSettings,
         over transport: StubProvider,
         clockDifferences: [Duration] = [],

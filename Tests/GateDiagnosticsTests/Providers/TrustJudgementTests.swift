@@ -15,7 +15,7 @@ import Testing
         hosts: [ProviderChecks.Host] = [],
     ) async throws -> ProviderChecks {
         let settings = ProviderSettings(id: "hub", type: .github, clientID: "me", clientSecret: Secret(text: "hush"))
-        return try await StubProvider.examined(settings, over: StubProvider([:]), clockDifferences: clock, hosts: hosts)
+        return try await StubProvider.checks(settings, over: StubProvider([:]), clockDifferences: clock, hosts: hosts)
     }
 
     private func certificate(_ subject: String, lifetime days: Int64, left: Int64) -> ProviderCertificate {

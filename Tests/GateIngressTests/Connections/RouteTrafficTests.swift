@@ -36,12 +36,12 @@ import Testing
     /// The lines that a browser gets for a response of the wiki, without those that the gateway adds to each.
     private func respond(_ lines: String, on gateway: GatewayFixture, isDated: Bool = true) throws -> [String] {
         let ours = ["Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Request-Id: 00000000000000010000000000000002"]
-        let bytes = try self.answeredBytes(Array(lines.utf8), on: gateway)
+        let bytes = try self.responseBytes(Array(lines.utf8), on: gateway)
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map(String.init)
         return lines.filter { !ours.contains($0) || (!isDated && $0 == ours[0]) }
     }
 
-    private func answeredBytes(_ lines: [UInt8], on gateway: GatewayFixture) throws -> [UInt8] {
+    private func responseBytes(_ lines: [UInt8], on gateway: GatewayFixture) throws -> [UInt8] {
         let request = try gateway.head("GET /wiki")
         var buffer = ByteBuffer(bytes: Array("HTTP/1.1 200 OK\r\n".utf8) + lines + Array("\r\n".utf8))
         let head = try #require(try ResponseParser(names: .response).head(from: &buffer, for: .get))
@@ -88,7 +88,7 @@ extension RouteTrafficTests {
             $0.route.path = "/wiki"
         }
         let cookie: [UInt8] = Array("Set-Cookie: lang=caf".utf8) + [0xE9]
-        let bytes = try self.answeredBytes(cookie + Array("\r\nContent-Length: 0\r\n".utf8), on: gateway)
+        let bytes = try self.responseBytes(cookie + Array("\r\nContent-Length: 0\r\n".utf8), on: gateway)
         #expect(bytes.contains(cookie))
     }
 
@@ -292,7 +292,7 @@ extension RouteTrafficTests {
                     == "refused route.maintenance"
             )
         }
-        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in")) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in")) == "endpoint")
         #expect(gateway.verdict(try gateway.head("GET /")) == "sign in for front")
         let text = try gateway.received("GET /wiki HTTP/1.1\r\nHost: gate.example.com\r\n\r\n")
         #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("\r\nretry-after: 120\r\n"))

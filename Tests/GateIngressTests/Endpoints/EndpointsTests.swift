@@ -66,7 +66,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(single.status == 303 && single.location == "\(gate)/oauth2/start/staff?rd=%2Fwiki%2Fa")
     }
 
-    @Test(arguments: ["nobody", "staff/x", "STAFF"])
+    @Test(arguments: ["missing", "staff/x", "STAFF"])
     func `a provider that there is not cannot be started`(id: String) async throws {
         let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/start/\(id)", "Accept: */*\r\n")
         #expect(response.status == 404 && response.code == "provider.none")
@@ -224,7 +224,7 @@ private let sessionCookie = "__Host-gatehouse"
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
-        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.setClaims(Browser.ada.merging(["nonce": "another"]) { $1 })
         let response = try await browser.open(callback, "Accept: */*\r\n")
         #expect(response.code == "id_token.nonce" && browser.jar[GatewayFixture.gate]?[sessionCookie] == nil)
         #expect(!gateway.store.calls.contains("insert"))
@@ -324,7 +324,7 @@ private let sessionCookie = "__Host-gatehouse"
     }
 }
 
-@Suite struct HandoverEndpointTests {
+@Suite struct SessionTransferEndpointTests {
     /// A stranger opens an app on a host of its own; the address is where it is sent.
     private func knock(
         _ gateway: GatewayFixture,
@@ -343,15 +343,15 @@ private let sessionCookie = "__Host-gatehouse"
     @Test func `a stranger on an app's host signs in at the gate and gets a session of that host`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
-        let toGate = try self.knock(gateway, browser)
-        let chooser = try #require(try await browser.open(toGate).location)
+        let toGateway = try self.knock(gateway, browser)
+        let chooser = try #require(try await browser.open(toGateway).location)
         #expect(chooser.hasPrefix("\(gate)/oauth2/sign_in?rd=%2Foauth2%2Fhandover"))
         let page = try await browser.open(chooser)
         #expect(page.text.contains("shop") && page.text.contains("start/guests"))
         let start = chooser.replacing("/sign_in?", with: "/start/staff?")
         let callback = try browser.callback(to: try #require(try await browser.open(start).location), provider: "staff")
         let back = try #require(try await browser.open(callback).location)
-        #expect(back == toGate)
+        #expect(back == toGateway)
         let withCode = try #require(try await browser.open(back).location)
         #expect(withCode.hasPrefix("https://shop.example.com/oauth2/handover?code="))
         let final = try await browser.open(withCode)
@@ -403,8 +403,8 @@ private let sessionCookie = "__Host-gatehouse"
     /// A user who is signed in on the gateway's host, and the URL with the code for the shop.
     private func withCode(_ gateway: GatewayFixture, _ browser: Browser) async throws -> String {
         try await browser.open(try await browser.begin("staff"))
-        let toGate = try self.knock(gateway, browser)
-        return try #require(try await browser.open(toGate).location)
+        let toGateway = try self.knock(gateway, browser)
+        return try #require(try await browser.open(toGateway).location)
     }
 
     @Test func `a code works once`() async throws {
@@ -441,8 +441,8 @@ private let sessionCookie = "__Host-gatehouse"
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("guests"))
-        let toGate = try self.knock(gateway, browser, path: "/", app: "desk")
-        let location = try await browser.open(toGate).location
+        let toGateway = try self.knock(gateway, browser, path: "/", app: "desk")
+        let location = try await browser.open(toGateway).location
         #expect(location?.hasPrefix("\(gate)/oauth2/start/staff?rd=%2Foauth2%2Fhandover") == true)
     }
 

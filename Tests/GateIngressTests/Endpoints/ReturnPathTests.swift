@@ -70,9 +70,9 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
-        let toGate = try self.invited(gateway, browser, self.long, app: "shop", host: "shop.example.com")
-        #expect(toGate.utf8.count < 1000)
-        let code = try #require(try await browser.open(toGate).location)
+        let toGateway = try self.invited(gateway, browser, self.long, app: "shop", host: "shop.example.com")
+        #expect(toGateway.utf8.count < 1000)
+        let code = try #require(try await browser.open(toGateway).location)
         let back = try #require(try await browser.open(code).location)
         #expect(try await browser.open(back).location == "https://shop.example.com\(self.long)")
     }
@@ -173,15 +173,15 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
         let head = try gateway.head("GET /cart", "shop.example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let toGate = try #require(
+        let toGateway = try #require(
             SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route("shop")).location
         )
         // More than the limit, since a slow machine earns some while it goes through them.
-        var response = try await browser.open(toGate, "Accept: */*\r\n")
+        var response = try await browser.open(toGateway, "Accept: */*\r\n")
         var admitted = 0
         while response.status == 303, admitted < 10 * TransferLimiter.perMinute {
             admitted += 1
-            response = try await browser.open(toGate, "Accept: */*\r\n")
+            response = try await browser.open(toGateway, "Accept: */*\r\n")
         }
         #expect(
             response.status == 429 && response.code == "handover.too_often" && admitted >= TransferLimiter.perMinute
@@ -189,7 +189,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         // Others are not concerned.
         let other = Browser(gateway)
         try await other.open(try await other.begin("staff"))
-        #expect(try await other.open(toGate).status == 303)
+        #expect(try await other.open(toGateway).status == 303)
     }
 }
 

@@ -77,8 +77,8 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let browser = Browser(gateway)
         try await browser.open(try await browser.begin("staff"))
         let other = "https://shop.example.com/oauth2/sign_in?rd=%2Fcart&prompt=select_account"
-        let toGate = try #require(try await browser.open(other).location)
-        let chooser = try #require(try await browser.open(toGate).location)
+        let toGateway = try #require(try await browser.open(other).location)
+        let chooser = try #require(try await browser.open(toGateway).location)
         #expect(chooser.hasPrefix("\(gate)/oauth2/sign_in?rd=%2Foauth2%2Fhandover"))
         #expect(chooser.hasSuffix("&prompt=select_account") && !chooser.contains("prompt%3D"))
         let page = try await browser.open(chooser)
@@ -90,7 +90,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/wiki/a?x=1")
-        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.setClaims(Browser.ada.merging(["nonce": "another"]) { $1 })
         let page = try await browser.open(callback)
         #expect(page.status == 502)
         // With two providers the other one is offered; with one, the same again.
@@ -169,7 +169,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
 
     @Test func `Z-03: the front page is the list only where no app has it`() throws {
         let gateway = try GatewayFixture(without: ["front"])
-        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "own endpoint")
+        #expect(gateway.verdict(try gateway.head("GET /", GatewayFixture.gate)) == "endpoint")
         #expect(gateway.verdict(try gateway.head("POST /", GatewayFixture.gate)) == "refused route.none")
         #expect(gateway.verdict(try gateway.head("GET /x", GatewayFixture.gate)) == "refused route.none")
         #expect(gateway.verdict(try gateway.head("GET /", "elsewhere.example.com")) == "refused route.none")

@@ -79,7 +79,7 @@ import Testing
         cache.insert(first.session, for: try self.key(first.ticket), freshFor: .seconds(30), now: .now())
         #expect(
             cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil,
-            "by a look-up under way"
+            "by a look-up in progress"
         )
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GateIngress
 
-@Suite struct VisitorTests {
+@Suite struct ClientKindTests {
     @Test(arguments: [
         ("Sec-Fetch-Mode: navigate\r\nAccept: */*", true), ("Sec-Fetch-Mode: cors\r\nAccept: text/html", false),
         ("Accept: text/html,application/xhtml+xml", true), ("Accept: TEXT/HTML", true), ("Accept: */*", false),

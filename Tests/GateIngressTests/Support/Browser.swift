@@ -87,7 +87,7 @@ final class Browser {
         let form = try #require(Form(encoded: address.query ?? ""))
         var all = claims
         all["nonce"] = .string(try #require(form["nonce"]))
-        self.gateway.providers.says(all)
+        self.gateway.providers.setClaims(all)
         let response = Form([Form.Field("code", "c1"), Form.Field("state", try #require(form["state"]))])
         return "\(try #require(form["redirect_uri"]))?\(response.encoded)"
     }

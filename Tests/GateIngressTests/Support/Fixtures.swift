@@ -23,7 +23,7 @@ final class SwitchedStore: SessionStore {
             state.calls.append(call)
             return state.isDown
         }
-        guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test says so") }
+        guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test simulates it") }
     }
 
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {

@@ -95,7 +95,7 @@ struct GatewayFixture {
             changing: change
         )
         let watch = PinWatch(
-            logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() },
+            logger: Logger(label: "fixture") { _ in SwiftLogNoOpLogHandler() },
             clock: clock
         )
         let reach = ProviderReachability(of: id, watch: watch, transports: ProviderTransports())
@@ -164,8 +164,8 @@ struct GatewayFixture {
         switch RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
         case .refused(let failure): "refused \(failure.code)"
         case .wrongMethod(let route): "method of \(route.name)"
-        case .ownEndpoint: "own endpoint"
-        case .respond(let status): "answered \(status)"
+        case .endpoint: "endpoint"
+        case .respond(let status): "response \(status)"
         case .needsSession: "needs session"
         case .signInNeeded(let route): "sign in for \(route.name)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"

@@ -4,7 +4,7 @@ import GateCore
 import GateOpenID
 import Synchronization
 
-/// Answers by address and records what was asked for.
+/// Responds by URL and records what was requested.
 final class FakeTransport: ProviderTransport {
     private struct State: Sendable {
         var routes: [String: Result<ProviderResponse, Failure>] = [:]
@@ -21,21 +21,20 @@ final class FakeTransport: ProviderTransport {
 
     func count(_ address: String) -> Int { self.addresses.filter { $0 == address }.count }
 
-    /// Sets what an address answers from now on.
-    func answer(_ address: String, _ status: Int, _ body: String, type: String = "application/json", age: String? = nil)
-    {
+    /// Sets the response of a URL from now on.
+    func stub(_ address: String, _ status: Int, _ body: String, type: String = "application/json", age: String? = nil) {
         var headers = [(name: "Content-Type", value: type)]
         if let age { headers.append((name: "Cache-Control", value: "max-age=\(age)")) }
         let response = ProviderResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.routes[address] = .success(response) }
     }
 
-    func answer(_ address: String, _ body: JSON, age: String? = nil) {
-        self.answer(address, 200, body.text, age: age)
+    func stub(_ address: String, _ body: JSON, age: String? = nil) {
+        self.stub(address, 200, body.text, age: age)
     }
 
-    /// Sets what an address answers from now on, with fields of its own.
-    func answer(_ address: String, _ body: JSON, status: Int = 200, fields: [String: String]) {
+    /// Sets the response of a URL from now on, with fields of its own.
+    func stub(_ address: String, _ body: JSON, status: Int = 200, fields: [String: String]) {
         let headers =
             [(name: "Content-Type", value: "application/json")] + fields.map { (name: $0.key, value: $0.value) }
         let response = ProviderResponse(status: status, headers: headers, body: body.encoded)

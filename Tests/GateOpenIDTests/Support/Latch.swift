@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Lets everybody wait until the test opens it.
+/// Lets every caller wait until the test opens it.
 final class Latch: Sendable {
     private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 

@@ -57,10 +57,10 @@ struct ProviderFixture {
             "exp": 1_790_003_600, "email": "ada@example.org", "email_verified": true,
         ]
         if case .openID(let discovery) = definition.signIn {
-            self.transport.answer(discovery.description, metadata)
+            self.transport.stub(discovery.description, metadata)
         }
-        self.transport.answer("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.rs256.named("k1")]])
-        self.transport.answer("\(ProviderFixture.issuer)/userinfo", ["sub": "ada", "name": "Ada"])
+        self.transport.stub("\(ProviderFixture.issuer)/keys", ["keys": [TestKey.rs256.named("k1")]])
+        self.transport.stub("\(ProviderFixture.issuer)/userinfo", ["sub": "ada", "name": "Ada"])
     }
 
     static let metadata: JSON = [
@@ -84,7 +84,7 @@ struct ProviderFixture {
         return Form(fields.sorted { $0.key < $1.key }.map { Form.Field($0.key, $0.value) })
     }
 
-    /// Lets the token endpoint answer with an ID token for the attempt.
+    /// Lets the token endpoint respond with an ID token for the attempt.
     func issue(
         for attempt: Attempt,
         _ changes: [String: JSON?] = [:],
@@ -93,7 +93,7 @@ struct ProviderFixture {
     ) throws {
         let claims = self.claims.with(["nonce": .string(attempt.nonce)]).with(changes)
         let text = try token(claims, by: key, kid: kid)
-        self.transport.answer(
+        self.transport.stub(
             "\(ProviderFixture.issuer)/token",
             ["access_token": "at-1", "token_type": "Bearer", "id_token": .string(text)]
         )

@@ -9,7 +9,7 @@ import Testing
 
 private let day: Int64 = 86_400
 
-@Suite struct ExpiryStageTests {
+@Suite struct ExpirySeverityTests {
     @Test(
         arguments: [
             (30 * day + 1, nil), (30 * day, .notice), (30 * day - 1, .notice), (14 * day + 1, .notice),

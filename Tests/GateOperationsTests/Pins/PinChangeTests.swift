@@ -18,7 +18,7 @@ import Testing
         case enforcedWithOthers
         case reported
         case expiredIntoReport
-        case expiredIntoRefusal
+        case expiredIntoRejection
         case hostEnforced
         case hostReported
         case hostEnforcedOthersReported
@@ -34,7 +34,7 @@ import Testing
         case .enforcedWithOthers: PinPolicy(standard: try PinSet.stub(2, 3, match: .chain))
         case .reported: PinPolicy(standard: reported)
         case .expiredIntoReport: PinPolicy(standard: try PinSet.stub(1, expires: Self.past))
-        case .expiredIntoRefusal: PinPolicy(standard: try PinSet.stub(1, expires: Self.past, expired: .reject))
+        case .expiredIntoRejection: PinPolicy(standard: try PinSet.stub(1, expires: Self.past, expired: .reject))
         case .hostEnforced: PinPolicy(standard: enforced, hosts: [Self.host: try PinSet.stub(4)])
         case .hostReported: PinPolicy(standard: enforced, hosts: [Self.host: reported])
         case .hostEnforcedOthersReported: PinPolicy(standard: reported, hosts: [Self.host: enforced])
@@ -49,7 +49,7 @@ import Testing
     @Test(
         arguments: [
             (.enforced, .reported), (.enforced, .none), (.enforced, .expiredIntoReport),
-            (.expiredIntoRefusal, .reported), (.expiredIntoRefusal, .none), (.hostEnforced, .reported),
+            (.expiredIntoRejection, .reported), (.expiredIntoRejection, .none), (.hostEnforced, .reported),
             (.hostEnforced, .none), (.hostsOnly, .reported), (.hostsOnly, .none),
         ] as [(Pins, Pins)]
     )
@@ -75,7 +75,7 @@ import Testing
         arguments: [
             (.reported, .reported), (.reported, .none), (.reported, .enforced), (.none, .none), (.none, .reported),
             (.none, .enforced), (.enforced, .enforced), (.enforced, .enforcedWithOthers), (.enforced, .hostsOnly),
-            (.enforced, .expiredIntoRefusal), (.enforced, .hostEnforced), (.hostEnforced, .enforced),
+            (.enforced, .expiredIntoRejection), (.enforced, .hostEnforced), (.hostEnforced, .enforced),
             (.hostReported, .enforced), (.hostReported, .hostReported), (.expiredIntoReport, .reported),
             (.expiredIntoReport, .none), (.hostEnforcedOthersReported, .enforced),
         ] as [(Pins, Pins)]
@@ -92,9 +92,9 @@ import Testing
     @Test(arguments: Pins.allCases)
     func `a provider that is removed does not count, since no user can sign in with it`(pins: Pins) throws {
         let fixture = PinFixture(["staff": try self.policy(pins)])
-        let told = fixture.lines.events.count
+        let before = fixture.lines.events.count
         fixture.watch.adopt([:])
-        #expect(fixture.lines.events.count == told)
+        #expect(fixture.lines.events.count == before)
     }
 
     @Test func `each reload that disables pins is reported, however soon after the last`() throws {

@@ -13,9 +13,9 @@ import Testing
         let set = try PinSet.stub(1, 2)
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, showing: 9)
-        let refusal = try #require(fixture.watch.rejectedHosts(of: "staff", among: [PinFixture.origin()]).first)
-        #expect(try refusal.origin == PinFixture.origin())
-        #expect(refusal.failure.kind == .providerFailed && refusal.failure.reason == .providerPinMismatch)
+        let rejected = try #require(fixture.watch.rejectedHosts(of: "staff", among: [PinFixture.origin()]).first)
+        #expect(try rejected.origin == PinFixture.origin())
+        #expect(rejected.failure.kind == .providerFailed && rejected.failure.reason == .providerPinMismatch)
     }
 
     @Test func `a host without a pinned key is not rejected where pins only report`() throws {
@@ -95,8 +95,8 @@ import Testing
     @Test func `reports about an unknown provider are ignored`() throws {
         let set = try PinSet.stub(1)
         let fixture = PinFixture(set)
-        try fixture.observe(.mismatched, set, of: "nobody", showing: 9)
-        try fixture.survey([.stub(9, left: .days(1))], of: "nobody")
+        try fixture.observe(.mismatched, set, of: "missing", showing: 9)
+        try fixture.survey([.stub(9, left: .days(1))], of: "missing")
         #expect(fixture.hosts.isEmpty && fixture.events.isEmpty && fixture.lines.all.isEmpty)
     }
 
@@ -167,15 +167,15 @@ import Testing
     }
 
     @Test(arguments: [(0, nil, false), (1, nil, true), (1, "google-roots", false)] as [(Int, String?, Bool)])
-    func `a backup that is in use is reported once a day`(pin: Int, preset: String?, isTold: Bool) throws {
+    func `a backup that is in use is reported once a day`(pin: Int, preset: String?, isReported: Bool) throws {
         let set = try PinSet.stub(1, 2, preset: preset)
         let fixture = PinFixture(set)
         try fixture.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1))
         for _ in 0..<3 { fixture.watch.surveyed("staff", [try PinFixture.origin()]) }
-        #expect(fixture.events.map(\.name) == (isTold ? [.backupMatched] : []))
+        #expect(fixture.events.map(\.name) == (isReported ? [.backupMatched] : []))
         fixture.clock.advance(by: 86_400)
         fixture.watch.surveyed("staff", [try PinFixture.origin()])
-        #expect(fixture.events.count == (isTold ? 2 : 0))
+        #expect(fixture.events.count == (isReported ? 2 : 0))
     }
 
     @Test func `of pins that several hosts share each may use its own`() throws {

@@ -13,7 +13,7 @@ import Testing
 @Suite struct ProviderReachabilityTests {
     private static let host = "id.staff.example"
     /// The failure of a sign-in at `staff` with these pins.
-    private func refusal(
+    private func rejection(
         _ fixture: PinFixture,
         _ pins: PinPolicy?,
         of provider: String = "staff"
@@ -35,8 +35,8 @@ import Testing
 
     @Test func `a provider that nothing is known of may be used, with pins and without`() async throws {
         let pins = PinPolicy(standard: try PinSet.stub(1))
-        #expect(try await self.refusal(PinFixture(["staff": pins]), pins) == nil)
-        #expect(try await self.refusal(PinFixture(["staff": nil]), nil) == nil)
+        #expect(try await self.rejection(PinFixture(["staff": pins]), pins) == nil)
+        #expect(try await self.rejection(PinFixture(["staff": nil]), nil) == nil)
     }
 
     @Test func `no user is sent to a provider while one of its hosts shows no pinned key`() async throws {
@@ -44,10 +44,10 @@ import Testing
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins, "guests": pins])
         try fixture.observe(.mismatched, set, at: Self.host, showing: 9)
-        #expect(try await self.refusal(fixture, pins) == "provider.pin_mismatch")
-        #expect(try await self.refusal(fixture, pins, of: "guests") == nil)
+        #expect(try await self.rejection(fixture, pins) == "provider.pin_mismatch")
+        #expect(try await self.rejection(fixture, pins, of: "guests") == nil)
         try fixture.observe(.matched(pin: 0, position: 0), set, at: Self.host, showing: 1)
-        #expect(try await self.refusal(fixture, pins) == nil)
+        #expect(try await self.rejection(fixture, pins) == nil)
     }
 
     @Test func `a host that the provider does not call stops no sign-in`() async throws {
@@ -55,7 +55,7 @@ import Testing
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins])
         try fixture.observe(.mismatched, set, at: "old.staff.example", showing: 9)
-        #expect(try await self.refusal(fixture, pins) == nil)
+        #expect(try await self.rejection(fixture, pins) == nil)
     }
 
     @Test func `where pins only report a mismatch stops no sign-in`() async throws {
@@ -63,7 +63,7 @@ import Testing
         let pins = PinPolicy(standard: set)
         let fixture = PinFixture(["staff": pins])
         try fixture.observe(.mismatched, set, at: Self.host, showing: 9)
-        #expect(try await self.refusal(fixture, pins) == nil)
+        #expect(try await self.rejection(fixture, pins) == nil)
     }
 
     @Test(
@@ -79,12 +79,12 @@ import Testing
         let pins = PinPolicy(standard: try PinSet.stub(1, expires: end, expired: expired))
         let fixture = PinFixture(["staff": pins])
         fixture.clock.advance(by: 40 * 86_400 + second)
-        #expect(try await self.refusal(fixture, pins) == code)
+        #expect(try await self.rejection(fixture, pins) == code)
     }
 
     @Test func `no user is sent to a provider one of whose hosts has no pins while pins are enforced`() async throws {
         let pins = PinPolicy(standard: PinSet(pins: []), hosts: ["other.example": try PinSet.stub(1)])
-        #expect(try await self.refusal(PinFixture(["staff": pins]), pins) == "provider.pin_missing")
+        #expect(try await self.rejection(PinFixture(["staff": pins]), pins) == "provider.pin_missing")
     }
 }
 

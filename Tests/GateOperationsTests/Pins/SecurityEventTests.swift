@@ -41,12 +41,12 @@ import Testing
     func `a host that switches to a later pin is reported, unless the pins are of a list without order`(
         pins: [Int],
         preset: String?,
-        isTold: Bool
+        isReported: Bool
     ) throws {
         let set = try PinSet.stub(1, 2, 3, preset: preset)
         let fixture = PinFixture(set)
         for pin in pins { try fixture.observe(.matched(pin: pin, position: 0), set, showing: UInt8(pin + 1)) }
-        #expect(fixture.events.map(\.name) == (isTold ? [.backupMatched] : []))
+        #expect(fixture.events.map(\.name) == (isReported ? [.backupMatched] : []))
         let words = "pin \((pins.last ?? 0) + 1) of 3"
         #expect(fixture.events.allSatisfy { $0.severity == .warning && $0.detail.contains(words) })
     }

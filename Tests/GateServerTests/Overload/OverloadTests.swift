@@ -106,9 +106,9 @@ import Testing
         var limits = GatewayLimits()
         #expect(monitor.look(at: [], within: limits).reading.level == .normal)
         limits.memory = 100 << 20
-        let pulse = LoopLagProbe()
-        pulse.tick(at: .now(), requests: 7)
-        let (before, reading) = monitor.look(at: [pulse], within: limits)
+        let probe = LoopLagProbe()
+        probe.tick(at: .now(), requests: 7)
+        let (before, reading) = monitor.look(at: [probe], within: limits)
         #expect(before == .normal && reading.level == .noAccept && monitor.reading.level == .noAccept)
         #expect(reading.usage.requests == 7)
     }
@@ -163,40 +163,40 @@ import Testing
     }
 }
 
-@Suite struct LoopPulseTests {
+@Suite struct LoopLagProbeTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     @Test func `a loop that ticks in time has no lag`() {
-        let pulse = LoopLagProbe()
-        pulse.begin(at: Self.start)
-        for tick in 1...200 { pulse.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
-        #expect(pulse.lag(at: Self.start + .milliseconds(20_050)) == .zero && pulse.alarms == 0)
+        let probe = LoopLagProbe()
+        probe.begin(at: Self.start)
+        for tick in 1...200 { probe.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
+        #expect(probe.lag(at: Self.start + .milliseconds(20_050)) == .zero && probe.alarms == 0)
     }
 
     @Test func `a turn of 200 ms is counted, but alone is not overload`() {
-        let pulse = LoopLagProbe()
-        pulse.begin(at: Self.start)
-        for tick in 1...99 { pulse.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
-        #expect(pulse.tick(at: Self.start + .milliseconds(10_200)) == .milliseconds(200))
-        #expect(pulse.alarms == 1)
-        #expect(pulse.lag(at: Self.start + .milliseconds(10_200)) == .zero)
+        let probe = LoopLagProbe()
+        probe.begin(at: Self.start)
+        for tick in 1...99 { probe.tick(at: Self.start + .milliseconds(Int64(tick) * 100)) }
+        #expect(probe.tick(at: Self.start + .milliseconds(10_200)) == .milliseconds(200))
+        #expect(probe.alarms == 1)
+        #expect(probe.lag(at: Self.start + .milliseconds(10_200)) == .zero)
     }
 
     @Test func `a loop whose turns are all too long is late`() {
-        let pulse = LoopLagProbe()
-        pulse.begin(at: Self.start)
+        let probe = LoopLagProbe()
+        probe.begin(at: Self.start)
         var now = Self.start
         for _ in 1...100 {
             now = now + .milliseconds(400)
-            pulse.tick(at: now)
+            probe.tick(at: now)
         }
-        #expect(pulse.lag(at: now) == .milliseconds(300))
+        #expect(probe.lag(at: now) == .milliseconds(300))
     }
 
     @Test func `a loop that hangs counts as late although it does not tick`() {
-        let pulse = LoopLagProbe()
-        pulse.begin(at: Self.start)
-        pulse.tick(at: Self.start + .milliseconds(100))
-        #expect(pulse.lag(at: Self.start + .milliseconds(5200)) == .seconds(5))
+        let probe = LoopLagProbe()
+        probe.begin(at: Self.start)
+        probe.tick(at: Self.start + .milliseconds(100))
+        #expect(probe.lag(at: Self.start + .milliseconds(5200)) == .seconds(5))
     }
 }

@@ -13,13 +13,13 @@ import Testing
 private let gate = "https://\(GatewayFixture.gate)"
 
 /// What a page offers when the provider that a user chose fails.
-@Suite struct OtherWaysTests {
+@Suite struct OtherProvidersTests {
     private static let failure = Failure(.providerPinMismatch, "")
 
     /// Where the page's buttons lead.
-    private func ways(
+    private func others(
         _ target: String,
-        after failure: Failure = OtherWaysTests.failure,
+        after failure: Failure = OtherProvidersTests.failure,
         _ gateway: GatewayFixture? = nil
     ) throws -> [String] {
         let gateway = try gateway ?? GatewayFixture()
@@ -44,16 +44,16 @@ private let gate = "https://\(GatewayFixture.gate)"
         ]
     )
     func `the other providers are offered, with the return path`(target: String, path: String) throws {
-        #expect(try self.ways(target) == ["\(gate)/oauth2\(path)"])
+        #expect(try self.others(target) == ["\(gate)/oauth2\(path)"])
     }
 
     @Test(arguments: [("/wiki/a", "staff"), ("/lounge", "guests")])
     func `a provider that the app does not accept is not offered`(path: String, provider: String) throws {
-        #expect(try self.ways("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
+        #expect(try self.others("/oauth2/start/\(provider)?rd=\(path)").isEmpty)
     }
 
     @Test func `a user who chose a provider that the app does not accept is offered one that it does`() throws {
-        #expect(try self.ways("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
+        #expect(try self.others("/oauth2/start/guests?rd=/wiki") == ["\(gate)/oauth2/start/staff?rd=%2Fwiki"])
     }
 
     @Test(
@@ -62,8 +62,8 @@ private let gate = "https://\(GatewayFixture.gate)"
             Failure(.providerBusy, ""),
         ]
     )
-    func `there are other ways whatever is wrong with the provider`(failure: Failure) throws {
-        #expect(try self.ways("/oauth2/start/staff", after: failure).count == 1)
+    func `the other providers are offered for any failure of the provider`(failure: Failure) throws {
+        #expect(try self.others("/oauth2/start/staff", after: failure).count == 1)
     }
 
     @Test(
@@ -73,32 +73,32 @@ private let gate = "https://\(GatewayFixture.gate)"
             Failure(.sessionStoreUnavailable, ""), Failure(.providerNone, ""),
         ]
     )
-    func `there are none if it is not the provider that failed`(failure: Failure) throws {
-        #expect(try self.ways("/oauth2/start/staff", after: failure).isEmpty)
+    func `no provider is offered if another failure ended the sign-in`(failure: Failure) throws {
+        #expect(try self.others("/oauth2/start/staff", after: failure).isEmpty)
     }
 
     @Test(arguments: ["/oauth2/sign_in?rd=%2F", "/oauth2/userinfo", "/oauth2/handover?request=x", "/oauth2"])
-    func `there are none where no provider was chosen`(target: String) throws {
-        #expect(try self.ways(target).isEmpty)
+    func `no provider is offered where none was chosen`(target: String) throws {
+        #expect(try self.others(target).isEmpty)
     }
 
     @Test(arguments: [("shop", ["guests"]), ("desk", [])])
-    func `on the way to an app's host the ways are those of that app`(app: String, providers: [String]) throws {
+    func `a session transfer to an app's host offers that app's providers`(app: String, providers: [String]) throws {
         let gateway = try GatewayFixture()
         let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
-        let toGate = try #require(
+        let toGateway = try #require(
             SignInRedirect(runtime: gateway.runtime).response(for: head, route: try gateway.route(app)).location
         )
-        let back = try #require(ReturnPath(String(toGate.dropFirst(gate.count))))
+        let back = try #require(ReturnPath(String(toGateway.dropFirst(gate.count))))
         let query = Form([Form.Field("rd", back.value)]).encoded
-        let ways = try self.ways("/oauth2/start/staff?\(query)", gateway)
-        #expect(ways == providers.map { "\(gate)/oauth2/start/\($0)?\(query)" })
+        let others = try self.others("/oauth2/start/staff?\(query)", gateway)
+        #expect(others == providers.map { "\(gate)/oauth2/start/\($0)?\(query)" })
     }
 }
 
 /// The same, as a user gets it.
-@Suite struct OtherWaysPageTests {
-    /// A site whose provider `staff` has no metadata.
+@Suite struct OtherProvidersPageTests {
+    /// A gateway whose provider `staff` has no metadata.
     private func gateway() throws -> GatewayFixture {
         try GatewayFixture(provider: { if $0.id == "staff" { $0.issuer = "https://id.staff.example/gone" } })
     }
@@ -127,7 +127,7 @@ private let gate = "https://\(GatewayFixture.gate)"
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff", returnPath: "/x?a=b")
-        gateway.providers.says(Browser.ada.merging(["nonce": "another"]) { $1 })
+        gateway.providers.setClaims(Browser.ada.merging(["nonce": "another"]) { $1 })
         let page = try await browser.open("\(callback)&rd=%2Felsewhere")
         #expect(page.status == 502 && page.text.contains("\(gate)/oauth2/start/guests?rd=%2Fx%3Fa%3Db"))
         #expect(!page.text.contains("elsewhere"))
