@@ -83,6 +83,9 @@ check:
 	@python3 .ci/test_attack_ids.py --quiet
 	@python3 Tests/Bench/test_bench.py --quiet
 	@python3 .ci/check.py
+	@python3 .ci/structure.py --check > /dev/null
+	@python3 .ci/dead.py
+	@python3 .ci/language.py
 	@python3 .ci/attack_ids.py
 
 sanitize: deps-test

@@ -52,7 +52,4 @@ package struct ConfigurationResult: Sendable {
         self.diagnostics = diagnostics
         self.files = files
     }
-
-    /// Whether the file cannot be used.
-    package var hasErrors: Bool { self.diagnostics.contains { $0.severity == .error } }
 }

@@ -51,11 +51,6 @@ package struct DecodingContext {
         self.note(Remark(severity: .warning, message: message, mark: mark))
     }
 
-    /// `; did you mean 'x'?`, or nothing if no name is near.
-    package mutating func hint(for text: String, in names: some Sequence<String>) -> String {
-        self.nearest(to: text, in: names).map { "; did you mean '\($0)'?" } ?? ""
-    }
-
     /// The name that was probably meant; nil after 200 calls, which bounds the time for a file with many errors.
     package mutating func nearest(to text: String, in names: some Sequence<String>) -> String? {
         guard self.hintsLeft > 0 else { return nil }

@@ -70,9 +70,8 @@ private final class CheckerFixture {
             guard case .health(_, let isUp, let why) = event else { return }
             bound.value.changes.append("\(isUp ? "up" : "down"): \(why)")
         }
-        let origin = try #require(Origin(scheme: "http", host: "app.example", port: 8080))
         self.checker = HealthChecker(
-            .http(origin),
+            UpstreamTarget(.tcp(host: "app.example", port: 8080)),
             settings: settings,
             pool: self.pool,
             environment: environment,

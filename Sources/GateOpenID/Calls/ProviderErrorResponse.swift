@@ -148,8 +148,8 @@ struct ClientAdvice: Sendable {
     }
 
     /// What to do about an error of that name.
-    func text(for code: String) -> String {
-        switch code {
+    func text(for errorName: String) -> String {
+        switch errorName {
         case "redirect_uri_mismatch", "bad_redirect_uri", "invalid_redirect_uri":
             "register the redirect URI \(self.redirectURI) at the provider"
         case "invalid_scope": "check scopes: the provider does not grant one of them to this app"

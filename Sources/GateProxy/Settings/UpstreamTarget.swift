@@ -26,11 +26,6 @@ package struct UpstreamTarget: Sendable, Hashable, CustomStringConvertible {
         self.isHTTP2 = isHTTP2
     }
 
-    /// HTTP/1.1 at an origin.
-    package static func http(_ origin: Origin) -> UpstreamTarget {
-        UpstreamTarget(.tcp(host: origin.host, port: origin.port), isSecure: origin.isSecure)
-    }
-
     /// HTTP/1.1 over a Unix domain socket.
     package static func unix(path: String) -> UpstreamTarget { UpstreamTarget(.unix(path: path)) }
 

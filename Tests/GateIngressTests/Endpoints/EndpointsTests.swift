@@ -370,8 +370,8 @@ private let sessionCookie = "__Host-gatehouse"
     {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
-        let toGate = try self.knock(gateway, browser)
-        let chooser = try #require(try await browser.open(toGate).location)
+        let toGateway = try self.knock(gateway, browser)
+        let chooser = try #require(try await browser.open(toGateway).location)
         let start = chooser.replacing("/sign_in?", with: "/start/guests?")
         let callback = try browser.callback(
             to: try #require(try await browser.open(start).location),
@@ -380,7 +380,7 @@ private let sessionCookie = "__Host-gatehouse"
         gateway.clock.advance(by: 600)
         let page = try await browser.open(callback)
         #expect(page.status == 400 && page.text.contains("This sign-in took too long"))
-        #expect(links(page)["Sign in again"] == "https://shop.example.com/cart?x=1")
+        #expect(links(page)["Sign in again"] == "https://shop.example.com/oauth2/sign_in?rd=%2Fcart%3Fx%3D1")
         browser.jar[GatewayFixture.gate]?[sessionCookie] = try await gateway.session(of: .staff()).ticket.text
         let onward = try await browser.open(callback)
         #expect(onward.status == 303 && onward.location == "https://shop.example.com/cart?x=1")

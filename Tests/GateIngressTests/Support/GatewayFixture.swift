@@ -129,8 +129,8 @@ struct GatewayFixture {
         var route = Route(app: name, origin: origin, path: path)
         route.providers = providers
         route.access = .signedIn
-        let upstream = try #require(Origin(scheme: "http", host: "127.0.0.1", port: 8080))
-        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [.http(upstream)])))
+        let upstream = UpstreamTarget(.tcp(host: "127.0.0.1", port: 8080))
+        return AppSettings(route: route, action: .forward(UpstreamSettings(targets: [upstream])))
     }
 
     func route(_ name: String) throws -> RuntimeRoute {

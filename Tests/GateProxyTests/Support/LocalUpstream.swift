@@ -41,8 +41,7 @@ final class LocalUpstream: Sendable {
         self.pool = try await loop.submit {
             var limits = UpstreamLimits()
             change(&limits)
-            let origin = Origin(scheme: "http", host: "127.0.0.1", port: port)
-            let address: UpstreamTarget = origin.map { .http($0) } ?? .unix(path: "/nowhere")
+            let address = UpstreamTarget(.tcp(host: "127.0.0.1", port: port ?? 0))
             var settings = UpstreamSettings(targets: [address])
             settings.limits = limits
             let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
