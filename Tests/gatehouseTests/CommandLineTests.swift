@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import gatehouse
+
+/// What the command line accepts, and what each command says about what it does not accept.
+@Suite struct CommandLineTests {
+    /// The command that the arguments name.
+    private func parsed<Command: ParsableCommand>(_ line: String, as type: Command.Type) throws -> Command {
+        try #require(try GatehouseCommand.parseAsRoot(line.split(separator: " ").map(String.init)) as? Command)
+    }
+
+    /// The message of a command line that is rejected as wrong usage.
+    private func rejection(_ line: String) -> String? {
+        do {
+            _ = try GatehouseCommand.parseAsRoot(line.split(separator: " ").map(String.init))
+            return nil
+        } catch {
+            guard GatehouseCommand.exitCode(for: error) == .validationFailure else { return nil }
+            return GatehouseCommand.message(for: error)
+        }
+    }
+
+    @Test func `the configuration file is providers.yaml unless --config names another`() throws {
+        #expect(try self.parsed("check", as: CheckCommand.self).file.config == "providers.yaml")
+        #expect(try self.parsed("serve --config /etc/a.yaml", as: ServeCommand.self).file.config == "/etc/a.yaml")
+    }
+
+    @Test func `check asks the providers only with --online`() throws {
+        #expect(try !self.parsed("check", as: CheckCommand.self).online)
+        let online = try self.parsed("check --online --provider staff", as: CheckCommand.self)
+        #expect(online.online && online.provider == "staff")
+        #expect(self.rejection("check --provider staff") == "--provider needs --online")
+    }
+
+    @Test func `schema prints one document at a time`() throws {
+        #expect(try self.parsed("schema --errors", as: SchemaCommand.self).errors)
+        #expect(
+            self.rejection("schema --errors --metrics") == "use one of --reference, --errors and --metrics"
+        )
+    }
+
+    @Test func `pins looks at a host or at a provider of the file`() throws {
+        #expect(try self.parsed("pins id.example.com:8443", as: PinsCommand.self).host == "id.example.com:8443")
+        #expect(try self.parsed("pins --provider staff", as: PinsCommand.self).provider == "staff")
+        for line in ["pins", "pins id.example.com --provider staff"] {
+            #expect(self.rejection(line) == "name a host or a --provider", "\(line)")
+        }
+    }
+
+    @Test(arguments: ["http://id.example.com", "ftp://id.example.com", "id.example.com:0"])
+    func `pins takes a host or an https address`(host: String) {
+        let message = "'\(host)' is neither a host such as id.example.com:8443 nor an https address"
+        #expect(self.rejection("pins \(host)") == message)
+    }
+
+    @Test func `the proxy and the authority of a provider are in the file`() {
+        for option in ["--ca-file a.pem", "--proxy http://proxy.example.com:3128"] {
+            #expect(
+                self.rejection("pins --provider staff \(option)")
+                    == "--ca-file and --proxy are for a host; a provider's are in the file"
+            )
+        }
+        #expect(
+            self.rejection("pins id.example.com --proxy https://proxy.example.com") == "--proxy takes an http address"
+        )
+    }
+
+    @Test func `profile needs a provider and a payload, or --table`() throws {
+        #expect(try self.parsed("profile --table", as: ProfileCommand.self).table)
+        #expect(try self.parsed("profile staff saved.json", as: ProfileCommand.self).payload == "saved.json")
+        for line in ["profile", "profile staff"] {
+            #expect(
+                self.rejection(line) == "name a provider of the configuration file and a file with its responses",
+                "\(line)"
+            )
+        }
+    }
+
+    @Test func `serve bounds the drain delay and knows its log levels`() throws {
+        let serve = try self.parsed("serve --drain-delay 0 --log-level warning --listen-fds", as: ServeCommand.self)
+        #expect(serve.drainDelay == 0 && serve.logLevel == "warning" && serve.listenFds)
+        #expect(try self.parsed("serve", as: ServeCommand.self).drainDelay == nil)
+        for delay in ["-1", "3601"] {
+            #expect(self.rejection("serve --drain-delay=\(delay)") == "--drain-delay takes 0 to 3600 seconds")
+        }
+        #expect(self.rejection("serve --log-level loud") == "--log-level takes debug, info, warning or error")
+    }
+
+    @Test func `try bounds its port, its time and its host`() throws {
+        let command = try self.parsed("try staff --port 65535 --wait 3600 --host 127.0.0.1", as: TryCommand.self)
+        #expect(command.provider == "staff" && command.port == 65_535 && command.wait == 3600)
+        #expect(self.rejection("try staff --port 0") == "--port takes 1 to 65535")
+        #expect(self.rejection("try staff --wait 3601") == "--wait takes 1 to 3600 seconds")
+        #expect(self.rejection("try staff --host example.com") == "--host takes localhost or 127.0.0.1")
+    }
+
+    @Test func `demo and simulate pass all their arguments on`() throws {
+        let demo = try self.parsed("demo --provider google --help", as: DemoCommand.self)
+        #expect(demo.arguments == ["--provider", "google", "--help"])
+        let simulator = try self.parsed("simulate github --port 9001 --quirk slow", as: SimulateCommand.self)
+        #expect(simulator.arguments == ["github", "--port", "9001", "--quirk", "slow"])
+    }
+
+    @Test(arguments: ["policy", "keys", "sessions", "health"])
+    func `a command that does not exist yet is wrong usage`(name: String) {
+        #expect(self.rejection(name)?.contains("Unexpected argument '\(name)'") == true)
+    }
+}
