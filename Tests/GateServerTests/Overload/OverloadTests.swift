@@ -156,7 +156,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 12), (44, 30, 3), (40, 30, 2), (40, 36, 1), (0, 0, 10_000),
+        (65_536, 40, 10_000), (2000, 40, 800), (256, 30, 64), (64, 30, 12), (44, 30, 3), (40, 30, 2), (40, 36, 1),
+        (0, 0, 10_000),
     ])
     func `U-06: few descriptors leave some for those that are always open`(limit: Int, atStart: Int, connections: Int) {
         #expect(GatewayLimits.maxConnections(descriptors: limit, atStart: atStart) == connections)
