@@ -32,7 +32,7 @@ UNSAFE = {
     "Sources/GateNet/HTTP2/HTTP2SessionHandle.swift": "owns a libnghttp2 session",
     "Sources/GateNet/HTTP2/HeaderVector.swift": "points libnghttp2 at the lines of a head",
     "Sources/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
-    "Sources/GateProxy/Connecting/SystemResolver.swift": "calls getaddrinfo for all addresses of a name",
+    "Sources/GateProxy/Connecting/DNSCache+Resolver.swift": "calls getaddrinfo for all addresses of a name",
     "Sources/GateProxy/HTTP2/HTTP2ClientSession.swift": "drives libnghttp2, which calls back and keeps pointers to its streams",
     "Sources/GateNet/Sockets/EventPoll.swift": "hands its table of events to epoll_wait",
     "Sources/GateNet/Sockets/SocketCalls.swift": "hands addresses to bind, connect and getsockname",
