@@ -2,20 +2,20 @@
 
 internal import GateCore
 
-/// Small sealed values that travel through the browser in a URL.
-enum SealedText {
+// Small sealed values that travel through the browser in a URL.
+extension Sealer {
     /// Longer texts are rejected before they are decoded.
-    static let maxBytes = 8192
+    private static let maxTextBytes = 8192
 
     /// The members as URL-safe text that only this gateway can open.
-    static func seal(_ members: [String: JSON], for purpose: String, with sealer: Sealer) -> String {
-        Base64URL.encode(sealer.seal(JSON.object(members).encoded, for: purpose))
+    func sealText(_ members: [String: JSON], for purpose: String) -> String {
+        Base64URL.encode(self.seal(JSON.object(members).encoded, for: purpose))
     }
 
-    /// The members of a text that ``seal(_:for:with:)`` returned for the same purpose; nil for everything else.
-    static func open(_ text: String, for purpose: String, with sealer: Sealer) -> JSON? {
-        guard text.utf8.count <= self.maxBytes, let sealed = Base64URL.decode(text) else { return nil }
-        guard let plain = sealer.open(sealed, for: purpose) else { return nil }
+    /// The members of a text that ``sealText(_:for:)`` returned for the same purpose; nil for everything else.
+    func openText(_ text: String, for purpose: String) -> JSON? {
+        guard text.utf8.count <= Sealer.maxTextBytes, let sealed = Base64URL.decode(text) else { return nil }
+        guard let plain = self.open(sealed, for: purpose) else { return nil }
         return try? JSON(parsing: plain, depth: 1)
     }
 }
