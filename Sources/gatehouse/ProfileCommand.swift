@@ -39,7 +39,7 @@ struct ProfileCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !self.table else { return commandOutput.write(ProfileTable.markdown) }
+        guard !self.table else { return commandOutput.write(ProviderType.profileTables) }
         let settings = try self.file.provider(named: self.provider ?? "")
         do throws(Failure) {
             let payloads = try ProviderPayloads(saved: try self.saved())

@@ -2,33 +2,34 @@
 
 internal import GateCore
 
-/// The fields of a profile and where each type of provider has them from, as the documents show it.
-///
-/// It is generated from the definitions that the sign-in uses.
-package enum ProfileTable {
+// The fields of a profile and where each type of provider has them from, as the documents show it.
+//
+// It is generated from the definitions that the sign-in uses.
+extension ProviderType {
     /// A heading and a table for each type in the catalogue, in Markdown; that none is missing, the tests see to.
-    package static var markdown: String {
-        ProviderType.all.compactMap { try? self.section($0) }.joined(separator: "\n")
+    package static var profileTables: String {
+        ProviderType.all.compactMap { try? $0.profileTable() }.joined(separator: "\n")
     }
 
-    static func section(_ type: ProviderType) throws(Failure) -> String {
-        let mapping = try ProviderDefinition(self.typical(type)).mapping
-        let cells = ProfileField.allCases.map { ($0.rawValue, self.cell($0, type, mapping)) }
+    /// The heading and the table of the type.
+    func profileTable() throws(Failure) -> String {
+        let mapping = try ProviderDefinition(self.typicalSettings).mapping
+        let cells = ProfileField.allCases.map { ($0.rawValue, self.cell($0, mapping)) }
         let rows = cells.compactMap { name, cell in cell.map { "| `\(name)` | \($0) |" } }
         let unfilled = cells.filter { $0.1 == nil }.map { "`\($0.0)`" }.joined(separator: ", ")
         let lines = [
-            "### `\(type.name)`", "", self.note(type), "| field | sources, the first with a value wins |", "|---|---|",
+            "### `\(self.name)`", "", self.note, "| field | sources, the first with a value wins |", "|---|---|",
         ]
         let end = unfilled.isEmpty ? [] : ["", "Empty without an override: \(unfilled)."]
         return (lines.filter { $0 != "-" } + rows + end).joined(separator: "\n") + "\n"
     }
 
     /// Settings with which every source of the type is in use.
-    private static func typical(_ type: ProviderType) -> ProviderSettings {
-        var settings = ProviderSettings(id: type.name, type: type, clientID: "client", clientSecret: Secret(text: ""))
-        settings.issuer = type.required.contains(.issuer) ? "https://id.example.com/" : nil
-        settings.groups = Array(type.lookups.prefix(1))
-        guard type.required.contains(.tokenEndpoint) else { return settings }
+    private var typicalSettings: ProviderSettings {
+        var settings = ProviderSettings(id: self.name, type: self, clientID: "client", clientSecret: Secret(text: ""))
+        settings.issuer = self.required.contains(.issuer) ? "https://id.example.com/" : nil
+        settings.groups = Array(self.lookups.prefix(1))
+        guard self.required.contains(.tokenEndpoint) else { return settings }
         settings.authorizationEndpoint = WebURL("https://id.example.com/authorize")
         settings.tokenEndpoint = WebURL("https://id.example.com/token")
         settings.apiURL = WebURL("https://api.example.com")
@@ -36,41 +37,41 @@ package enum ProfileTable {
         return settings
     }
 
-    private static func note(_ type: ProviderType) -> String {
-        if type.required.contains(.tokenEndpoint) {
+    private var note: String {
+        if self.required.contains(.tokenEndpoint) {
             return "Every source is written in the file; `subject` must be, here as an example.\n"
         }
-        guard !type.lookups.isEmpty else { return "-" }
-        return "With `groups`, which may list \(type.lookups.map { "`\($0)`" }.joined(separator: ", ")).\n"
+        guard !self.lookups.isEmpty else { return "-" }
+        return "With `groups`, which may list \(self.lookups.map { "`\($0)`" }.joined(separator: ", ")).\n"
     }
 
-    private static func cell(_ field: ProfileField, _ type: ProviderType, _ mapping: ProfileMapping) -> String? {
+    private func cell(_ field: ProfileField, _ mapping: ProfileMapping) -> String? {
         switch field {
         case .provider: return "the name in the file"
-        case .issuer: return self.issuer(type, mapping)
-        case .emailVerified: return self.verified(type, mapping)
-        case .emailAuthoritative: return self.authoritative(mapping.trust.authority)
-        case .groupsComplete: return self.complete(mapping.steps(.groups))
+        case .issuer: return self.issuerSource(mapping)
+        case .emailVerified: return self.verified(mapping)
+        case .emailAuthoritative: return Self.authoritative(mapping.trust.authority)
+        case .groupsComplete: return Self.complete(mapping.steps(.groups))
         default:
             let chain = self.chain(field, mapping)
             return chain.isEmpty ? nil : chain
         }
     }
 
-    private static func chain(_ field: ProfileField, _ mapping: ProfileMapping) -> String {
+    private func chain(_ field: ProfileField, _ mapping: ProfileMapping) -> String {
         mapping.chain(of: field).map { "`\($0)`" }.joined(separator: ", ")
     }
 
-    private static func issuer(_ type: ProviderType, _ mapping: ProfileMapping) -> String {
-        if type.required.contains(.issuer) { return "`issuer` in the file" }
-        if type.settings.contains(.issuer) { return "`issuer` in the file, else the origin of `token_endpoint`" }
+    private func issuerSource(_ mapping: ProfileMapping) -> String {
+        if self.required.contains(.issuer) { return "`issuer` in the file" }
+        if self.settings.contains(.issuer) { return "`issuer` in the file, else the origin of `token_endpoint`" }
         return switch mapping.issuer {
         case .exact(let issuer), .aliased(let issuer, _): "`\(issuer)`, or the like at `base_url`"
         case .tenanted: "`id_token:/iss`"
         }
     }
 
-    private static func verified(_ type: ProviderType, _ mapping: ProfileMapping) -> String {
+    private func verified(_ mapping: ProfileMapping) -> String {
         let isListed = mapping.steps(.email).contains { step in
             guard case .verifiedEntry = step else { return false }
             return true
@@ -78,7 +79,7 @@ package enum ProfileTable {
         if isListed { return "true, since only verified addresses are taken" }
         let chain = self.chain(.emailVerified, mapping)
         let tenants = mapping.trust.verifiedTenants.isEmpty ? "" : ", or true for a personal account"
-        let trust = type.settings.contains(.trustEmail) ? ", or true with `trust_email`" : ""
+        let trust = self.settings.contains(.trustEmail) ? ", or true with `trust_email`" : ""
         return chain.isEmpty ? "always false" : "\(chain)\(tenants)\(trust); else false"
     }
 

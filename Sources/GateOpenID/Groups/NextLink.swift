@@ -2,22 +2,19 @@
 
 internal import GateCore
 
-/// Reads `Link` fields.
+/// The next page according to the `Link` fields of a response.
 ///
 /// RFC 8288 §3.
-enum LinkField {
-    /// The next page according to the fields.
-    enum Next: Equatable {
-        /// There is none.
-        case none
-        /// It is there; the target as it was written.
-        case at(String)
-        /// The fields cannot be parsed.
-        case unreadable
-    }
+enum NextLink: Equatable {
+    /// There is none.
+    case none
+    /// It is there; the target as it was written.
+    case at(String)
+    /// The fields cannot be parsed.
+    case unreadable
 
     /// The next page after a response.
-    static func next(in response: ProviderResponse) -> Next {
+    static func after(_ response: ProviderResponse) -> NextLink {
         for field in response.headers where field.name == "link" {
             guard field.value.utf8.count <= 16_384 else { return .unreadable }
             var reader = LinkReader(rest: field.value[...])

@@ -3,29 +3,23 @@
 internal import GateCore
 internal import GateProviders
 
-/// A userinfo response that is a signed token, verified as an ID token is.
-///
-/// It must be of the provider, for us and about the same subject; what only ties an ID token to its attempt, such as
-/// nonce and age, it does not have. OpenID Connect Core §5.3.2.
-enum SignedUserinfo {
-    /// Verifies a response.
+extension IDToken.Expectation {
+    /// Verifies a userinfo response that is a signed token, as the ID token of the same sign-in was.
+    ///
+    /// It must be of the provider, for us and about the same subject; what only ties an ID token to its attempt, such as
+    /// nonce and age, it does not have. OpenID Connect Core §5.3.2.
     ///
     /// - Parameters:
     ///   - text: The body of the response.
     ///   - keys: What the provider's tokens are verified with.
-    ///   - expected: What the ID token of the same sign-in had to agree with.
     /// - Returns: The claims.
     /// - Throws: `openid.userinfo_token`, or why there are no keys.
-    static func claims(
-        in text: String,
-        by keys: TokenKeys,
-        expecting expected: IDToken.Expectation
-    ) async throws(Failure) -> JSON {
+    func claims(inUserinfo text: String, by keys: TokenKeys) async throws(Failure) -> JSON {
         do throws(Failure) {
-            let token = try self.parsed(text, expected.definition)
-            try await keys.verify(token, of: expected.definition.issuer)
-            for rule in self.rules(for: token, expected) {
-                if let rejection = rule.rejection(of: token, at: expected.now) { throw rejection.failure }
+            let token = try Self.parsed(text, self.definition)
+            try await keys.verify(token, of: self.definition.issuer)
+            for rule in self.userinfoRules(for: token) {
+                if let rejection = rule.rejection(of: token, at: self.now) { throw rejection.failure }
             }
             return token.claims
         } catch {
@@ -42,14 +36,11 @@ enum SignedUserinfo {
         }
     }
 
-    private static func rules(
-        for token: UnverifiedIDToken,
-        _ expected: IDToken.Expectation
-    ) -> [any IDTokenRule] {
-        let definition = expected.definition
+    private func userinfoRules(for token: UnverifiedIDToken) -> [any IDTokenRule] {
+        let definition = self.definition
         var rules: [any IDTokenRule] = [
-            IssuerClaimRule(issuer: definition.issuer, discovered: expected.discoveredIssuer),
-            AudienceRule(clientID: expected.clientID, trusted: definition.trustedAudiences),
+            IssuerClaimRule(issuer: definition.issuer, discovered: self.discoveredIssuer),
+            AudienceRule(clientID: self.clientID, trusted: definition.trustedAudiences),
             NotBeforeRule(leeway: definition.clockLeeway),
             SubjectRule(),
         ]

@@ -2,40 +2,32 @@
 
 package import GateCore
 
-/// Seals an attempt into the value of its cookie and opens it again.
-///
-/// The purpose is bound to the cookie's name, so that the value of one attempt's cookie opens nothing in another's.
-/// Values are base64url: about 500 characters, and at most 2500 with the longest return path and ticket.
-package struct AttemptSealer: Sendable {
-    private static let maxSize = 2500
-    private let sealer: Sealer
-
-    /// A sealer of attempts with the gateway's secrets.
-    package init(_ sealer: Sealer) {
-        self.sealer = sealer
-    }
+// An attempt as the value of its cookie.
+//
+// The purpose is bound to the cookie's name, so that the value of one attempt's cookie opens nothing in another's.
+// Values are base64url: about 500 characters, and at most 2500 with the longest return path and ticket.
+extension Attempt {
+    private static let maxSealedSize = 2500
 
     /// The value of the cookie of that name.
-    package func seal(_ attempt: Attempt, cookie name: String) -> String {
-        Base64URL.encode(self.sealer.seal(attempt.encoded, for: AttemptSealer.purpose(name)))
+    package func sealed(by sealer: Sealer, cookie name: String) -> String {
+        Base64URL.encode(sealer.seal(self.encoded, for: Attempt.purpose(name)))
     }
 
     /// The attempt in the value of the cookie of that name; nil if the value is forged or was changed.
     ///
     /// The attempt may have expired; ``RelyingParty/signIn(callback:attempt:looksUpGroups:)`` rejects it then.
-    package func open(_ value: String, cookie name: String) -> Attempt? {
-        guard value.utf8.count <= AttemptSealer.maxSize, let sealed = Base64URL.decode(value) else { return nil }
-        guard let plain = self.sealer.open(sealed, for: AttemptSealer.purpose(name)) else { return nil }
-        return Attempt(encoded: plain)
+    package init?(sealed value: String, by sealer: Sealer, cookie name: String) {
+        guard value.utf8.count <= Attempt.maxSealedSize, let sealed = Base64URL.decode(value) else { return nil }
+        guard let plain = sealer.open(sealed, for: Attempt.purpose(name)) else { return nil }
+        self.init(encoded: plain)
     }
 
     private static func purpose(_ name: String) -> String { "attempt/\(name)" }
-}
 
-extension Attempt {
     /// A version byte, the expiry in eight bytes, then each text after its length in two bytes; an absent one has
     /// the length 65535.
-    fileprivate var encoded: [UInt8] {
+    private var encoded: [UInt8] {
         var bytes: [UInt8] = [1]
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: self.expiry.seconds >> Int64(shift)))
@@ -49,7 +41,7 @@ extension Attempt {
         return bytes
     }
 
-    fileprivate init?(encoded bytes: [UInt8]) {
+    private init?(encoded bytes: [UInt8]) {
         guard bytes.count > 9, bytes[0] == 1 else { return nil }
         let expiry = bytes[1..<9].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         var rest = bytes[9...]
