@@ -93,6 +93,6 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
         guard !self.errors else { return commandOutput.write(FailureReference.markdown) }
         guard !self.metrics else { return commandOutput.write(MetricsDocument.markdown) }
-        commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
+        commandOutput.write(self.reference ? Configuration.reference : Configuration.jsonSchema)
     }
 }

@@ -358,7 +358,7 @@ extension Gateway {
         defer { self.systemd.send(.ready) }
         let began = Date()
         let before = self.state.withLock { $0.files }.now
-        let result = ConfigurationFile.load(
+        let result = Configuration.load(
             path: self.options.configurationFile,
             environment: self.options.environment
         )

@@ -14,7 +14,7 @@ package enum LibraryVersions {
             return (name: sides[0], version: sides.count > 1 ? sides[1] : "unknown")
         }
         return transport + [
-            (name: "nghttp2", version: HTTP2Library.version), (name: "libyaml", version: YAMLLibrary.version),
+            (name: "nghttp2", version: HTTP2Library.version), (name: "libyaml", version: DecodingContext.libraryVersion),
             (name: "SQLite", version: SQLiteLibrary.version),
         ]
     }

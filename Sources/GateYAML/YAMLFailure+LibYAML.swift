@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Describes errors of libyaml in words that explain what to do.
-enum YAMLFailureText {
+// Describes errors of libyaml in words that explain what to do.
+extension YAMLFailure {
     /// Parts of libyaml's messages and our messages; with `atStart` the location is the start of the failed construct.
     private static let wordings: [(text: String, context: String, message: String, atStart: Bool)] = [
         ("found unexpected end of stream", "quoted scalar", "the quote that opens here is never closed", true),
@@ -39,26 +39,22 @@ enum YAMLFailureText {
     ///   - mark: Where parsing stopped.
     ///   - began: Where the failed construct began.
     ///   - byte: The byte at `mark`.
-    /// - Returns: The failure in our words.
-    static func failure(
-        _ text: String,
+    init(
+        libYAML text: String,
         context: String?,
         at mark: YAMLMark,
         began: YAMLMark,
         byte: UInt8?
-    )
-        -> YAMLFailure
-    {
+    ) {
+        let known = YAMLFailure.wordings.first { text.hasPrefix($0.text) && (context ?? "").hasSuffix($0.context) }
         if byte == UInt8(ascii: "\t") {
-            return YAMLFailure(message: "a tab cannot indent a line; use spaces", mark: mark)
+            self.init(message: "a tab cannot indent a line; use spaces", mark: mark)
+        } else if text.hasPrefix("found character that cannot start any token") {
+            self.init(message: "a value cannot start with this character; put it in quotes", mark: mark)
+        } else if let known {
+            self.init(message: known.message, mark: known.atStart && context != nil ? began : mark)
+        } else {
+            self.init(message: "this is not YAML: \(text)", mark: mark)
         }
-        if text.hasPrefix("found character that cannot start any token") {
-            return YAMLFailure(message: "a value cannot start with this character; put it in quotes", mark: mark)
-        }
-        let known = self.wordings.first { text.hasPrefix($0.text) && (context ?? "").hasSuffix($0.context) }
-        guard let known else {
-            return YAMLFailure(message: "this is not YAML: \(text)", mark: mark)
-        }
-        return YAMLFailure(message: known.message, mark: known.atStart && context != nil ? began : mark)
     }
 }

@@ -3,8 +3,7 @@
 package import GateCore
 internal import GateYAML
 
-/// The configuration file: from bytes to values or diagnostics.
-package enum ConfigurationFile {
+extension Configuration {
     /// Reads the file at `path` and the files that it names.
     ///
     /// - Parameters:
@@ -13,7 +12,7 @@ package enum ConfigurationFile {
     /// - Returns: The values, or the errors.
     package static func load(path: String, environment: [String: String]) -> ConfigurationResult {
         let failure: String
-        switch FileAccess.system.read(path, limit: YAMLFile.maxSize) {
+        switch FileAccess.system.read(path, limit: DecodingContext.maxFileSize) {
         case .bytes(let bytes):
             let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
             let read = self.parse(
@@ -25,7 +24,7 @@ package enum ConfigurationFile {
             )
             let database: String? =
                 if case .sqlite(let path) = read.configuration?.sessions.store { path } else { nil }
-            let warnings = FileModeCheck(files: .system).diagnostics(of: path, database: database)
+            let warnings = FileAccess.system.modeWarnings(of: path, database: database)
             return ConfigurationResult(
                 configuration: read.configuration,
                 diagnostics: read.diagnostics + warnings,
@@ -33,7 +32,8 @@ package enum ConfigurationFile {
             )
         case .missing: failure = "there is no file \(Scalar.quoted(path, limit: 4096)); choose another with --config"
         case .unreadable: failure = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"
-        case .tooLarge: failure = "the file \(Scalar.quoted(path)) is larger than \(YAMLFile.maxSize >> 20) MiB"
+        case .tooLarge:
+            failure = "the file \(Scalar.quoted(path)) is larger than \(DecodingContext.maxFileSize >> 20) MiB"
         }
         let diagnostic = Diagnostic(.error, failure, at: nil)
         return ConfigurationResult(configuration: nil, diagnostics: [diagnostic], files: [path])
@@ -55,9 +55,9 @@ package enum ConfigurationFile {
         environment: [String: String],
         files: FileAccess = .system
     ) -> ConfigurationResult {
-        let bytes = ByteOrderMark.removed(from: bytes)
+        let bytes = bytes.withoutByteOrderMark
         var reading = DecodingContext(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
-        let draft = YAMLFile.read(Mapping<FileDraft>.file.shape, from: bytes, &reading)
+        let draft = reading.read(Mapping<FileDraft>.file.shape, from: bytes)
         let configuration = draft.flatMap {
             ConfigurationBuilder(draft: $0, environment: environment).configuration(&reading)
         }

@@ -3,12 +3,12 @@
 internal import GateCore
 internal import GateYAML
 
-/// The documents built from the description that decodes the file: the JSON Schema and the reference.
-package enum ConfigurationDocuments {
+// The documents built from the description that decodes the file: the JSON Schema and the reference.
+extension Configuration {
     /// The JSON Schema of `providers.yaml`, with a line break at its end.
     ///
     /// JSON Schema draft 2020-12.
-    package static var schema: String {
+    package static var jsonSchema: String {
         var members = Mapping<FileDraft>.file.shape.schema.object ?? [:]
         members["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         members["title"] = "providers.yaml of Gatehouse"
