@@ -88,7 +88,7 @@ package struct CookieScan: Sendable {
                 end += 1
             }
             if let value = self.value(in: field, from: start, to: end) {
-                guard found == .absent else { return .repeated }
+                guard case .absent = found else { return .repeated }
                 found = .value(value)
             }
             start = end + 1

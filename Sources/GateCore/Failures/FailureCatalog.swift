@@ -269,13 +269,11 @@ extension Failure {
 }
 
 extension Failure.Reason {
-    private typealias Entry = Failure.Entry
-
     /// The code, status, page, advice and documentation of the failure.
     package var entry: Failure.Entry {
         switch self {
         case .openIDAttemptLost:
-            Entry(
+            .init(
                 "openid.attempt_lost",
                 .malformedRequest,
                 .signIn,
@@ -286,7 +284,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDAttemptExpired:
-            Entry(
+            .init(
                 "openid.attempt_expired",
                 .malformedRequest,
                 .signIn,
@@ -294,7 +292,7 @@ extension Failure.Reason {
                 documentation: "The user took more than ten minutes at the provider."
             )
         case .openIDAttemptSpent:
-            Entry(
+            .init(
                 "openid.attempt_spent",
                 .malformedRequest,
                 .signIn,
@@ -302,14 +300,14 @@ extension Failure.Reason {
                 documentation: "The callback was used before, for example by the browser's back button."
             )
         case .openIDAttemptID:
-            Entry(
+            .init(
                 "openid.attempt_id",
                 .internalError,
                 .signIn,
                 documentation: "The gateway made an attempt without a valid id; a bug."
             )
         case .openIDStateMissing:
-            Entry(
+            .init(
                 "openid.state_missing",
                 .malformedRequest,
                 .signIn,
@@ -320,7 +318,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDStateMismatch:
-            Entry(
+            .init(
                 "openid.state_mismatch",
                 .malformedRequest,
                 .signIn,
@@ -328,7 +326,7 @@ extension Failure.Reason {
                 documentation: "The callback does not belong to this attempt."
             )
         case .openIDProviderMismatch:
-            Entry(
+            .init(
                 "openid.provider_mismatch",
                 .malformedRequest,
                 .signIn,
@@ -338,7 +336,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDCallback:
-            Entry(
+            .init(
                 "openid.callback",
                 .malformedRequest,
                 .signIn,
@@ -346,7 +344,7 @@ extension Failure.Reason {
                 documentation: "The callback is not a form."
             )
         case .openIDCallbackMalformed:
-            Entry(
+            .init(
                 "openid.callback_malformed",
                 .malformedRequest,
                 .signIn,
@@ -354,7 +352,7 @@ extension Failure.Reason {
                 documentation: "The callback has neither a code nor an error."
             )
         case .openIDRepeatedParameter:
-            Entry(
+            .init(
                 "openid.repeated_parameter",
                 .malformedRequest,
                 .signIn,
@@ -362,7 +360,7 @@ extension Failure.Reason {
                 documentation: "A parameter of the callback is repeated."
             )
         case .openIDParameterValue:
-            Entry(
+            .init(
                 "openid.parameter_value",
                 .malformedRequest,
                 .signIn,
@@ -372,7 +370,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDTokenInCallback:
-            Entry(
+            .init(
                 "openid.token_in_callback",
                 .malformedRequest,
                 .signIn,
@@ -380,7 +378,7 @@ extension Failure.Reason {
                 documentation: "The callback carries a token, which the code flow never does."
             )
         case .openIDIssuerMissing:
-            Entry(
+            .init(
                 "openid.issuer_missing",
                 .malformedRequest,
                 .signIn,
@@ -392,7 +390,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDIssuerMismatch:
-            Entry(
+            .init(
                 "openid.issuer_mismatch",
                 .malformedRequest,
                 .signIn,
@@ -406,7 +404,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDDiscoveryIssuerMismatch:
-            Entry(
+            .init(
                 "openid.issuer_mismatch",
                 .providerFailed,
                 .signIn,
@@ -415,7 +413,7 @@ extension Failure.Reason {
                     """
             )
         case .providerInteractionRequired:
-            Entry(
+            .init(
                 "provider.interaction_required",
                 .forbidden,
                 .signIn,
@@ -426,7 +424,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDCodeRefused:
-            Entry(
+            .init(
                 "openid.code_refused",
                 .malformedRequest,
                 .signIn,
@@ -438,7 +436,7 @@ extension Failure.Reason {
                 documentation: "The provider rejects the code: it was used before or is too old."
             )
         case .openIDSessionTransferTooLong:
-            Entry(
+            .init(
                 "openid.handover_too_long",
                 .malformedRequest,
                 .signIn,
@@ -448,7 +446,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionNone:
-            Entry(
+            .init(
                 "session.none",
                 .signInRequired,
                 .signIn,
@@ -457,7 +455,7 @@ extension Failure.Reason {
                     """
             )
         case .signInRequired:
-            Entry(
+            .init(
                 "sign_in_required",
                 .signInRequired,
                 .signIn,
@@ -468,7 +466,7 @@ extension Failure.Reason {
                     """
             )
         case .signInReturnTooLong:
-            Entry(
+            .init(
                 "signin.return_too_long",
                 .malformedRequest,
                 .signIn,
@@ -479,7 +477,7 @@ extension Failure.Reason {
                     """
             )
         case .signInReturnLost:
-            Entry(
+            .init(
                 "signin.return_lost",
                 .malformedRequest,
                 .signIn,
@@ -491,7 +489,7 @@ extension Failure.Reason {
                     """
             )
         case .policyRefused:
-            Entry(
+            .init(
                 "policy.refused",
                 .forbidden,
                 .signIn,
@@ -499,7 +497,7 @@ extension Failure.Reason {
                 documentation: "The user is signed in and no entry of the app's `allow` matches."
             )
         case .policyEmailNotAuthoritative:
-            Entry(
+            .init(
                 "policy.email_not_authoritative",
                 .forbidden,
                 .signIn,
@@ -511,7 +509,7 @@ extension Failure.Reason {
                     """
             )
         case .policyDenied:
-            Entry(
+            .init(
                 "policy.denied",
                 .forbidden,
                 .signIn,
@@ -519,7 +517,7 @@ extension Failure.Reason {
                 documentation: "An entry of the app's `deny` matches the user; the log names its line."
             )
         case .policyEmailUnknown:
-            Entry(
+            .init(
                 "policy.email_unknown",
                 .forbidden,
                 .signIn,
@@ -531,7 +529,7 @@ extension Failure.Reason {
                     """
             )
         case .policyGroupsUnknown:
-            Entry(
+            .init(
                 "policy.groups_unknown",
                 .forbidden,
                 .signIn,
@@ -543,7 +541,7 @@ extension Failure.Reason {
                     """
             )
         case .providerDenied:
-            Entry(
+            .init(
                 "provider.denied",
                 .forbidden,
                 .signIn,
@@ -554,7 +552,7 @@ extension Failure.Reason {
                 documentation: "The user, or an administrator at the provider, denied the sign-in."
             )
         case .providerHostedDomain:
-            Entry(
+            .init(
                 "provider.hosted_domain",
                 .forbidden,
                 .signIn,
@@ -563,7 +561,7 @@ extension Failure.Reason {
                 documentation: "The Google account does not belong to one of the `hosted_domains`."
             )
         case .providerTenant:
-            Entry(
+            .init(
                 "provider.tenant",
                 .forbidden,
                 .signIn,
@@ -574,7 +572,7 @@ extension Failure.Reason {
                     """
             )
         case .providerWorkspace:
-            Entry(
+            .init(
                 "provider.workspace",
                 .forbidden,
                 .signIn,
@@ -583,7 +581,7 @@ extension Failure.Reason {
                 documentation: "The Slack account does not belong to one of the `workspaces`."
             )
         case .providerRedirect:
-            Entry(
+            .init(
                 "provider.redirect",
                 .malformedRequest,
                 .signIn,
@@ -593,7 +591,7 @@ extension Failure.Reason {
                     """
             )
         case .signInTooOften:
-            Entry(
+            .init(
                 "signin.too_often",
                 .tooMany,
                 .signIn,
@@ -603,7 +601,7 @@ extension Failure.Reason {
                     """
             )
         case .signInFailing:
-            Entry(
+            .init(
                 "signin.failing",
                 .tooMany,
                 .signIn,
@@ -613,7 +611,7 @@ extension Failure.Reason {
                     """
             )
         case .signInTooMany:
-            Entry(
+            .init(
                 "signin.too_many",
                 .overloaded,
                 .signIn,
@@ -623,7 +621,7 @@ extension Failure.Reason {
                     """
             )
         case .signInOverloaded:
-            Entry(
+            .init(
                 "signin.overloaded",
                 .overloaded,
                 .signIn,
@@ -634,7 +632,7 @@ extension Failure.Reason {
                     """
             )
         case .providerNone:
-            Entry(
+            .init(
                 "provider.none",
                 .noSuchRoute,
                 .signIn,
@@ -642,7 +640,7 @@ extension Failure.Reason {
                 documentation: "`providers.yaml` has no provider of this name."
             )
         case .sessionTransferParameters:
-            Entry(
+            .init(
                 "handover.parameters",
                 .malformedRequest,
                 .sessionTransfer,
@@ -650,7 +648,7 @@ extension Failure.Reason {
                 documentation: "The URL has neither a request nor a code."
             )
         case .sessionTransferRequest:
-            Entry(
+            .init(
                 "handover.request",
                 .malformedRequest,
                 .sessionTransfer,
@@ -661,7 +659,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionTransferCode:
-            Entry(
+            .init(
                 "handover.code",
                 .malformedRequest,
                 .sessionTransfer,
@@ -669,7 +667,7 @@ extension Failure.Reason {
                 documentation: "The code is not from this gateway, or it is older than 60 seconds."
             )
         case .sessionTransferSpent:
-            Entry(
+            .init(
                 "handover.spent",
                 .malformedRequest,
                 .sessionTransfer,
@@ -679,7 +677,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionTransferTooOften:
-            Entry(
+            .init(
                 "handover.too_often",
                 .tooMany,
                 .sessionTransfer,
@@ -689,7 +687,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionTransferWrongOrigin:
-            Entry(
+            .init(
                 "handover.wrong_origin",
                 .malformedRequest,
                 .sessionTransfer,
@@ -697,7 +695,7 @@ extension Failure.Reason {
                 documentation: "The code is for another host."
             )
         case .sessionTransferOtherBrowser:
-            Entry(
+            .init(
                 "handover.other_browser",
                 .malformedRequest,
                 .sessionTransfer,
@@ -705,7 +703,7 @@ extension Failure.Reason {
                 documentation: "The code came with another browser than the one that requested it."
             )
         case .idTokenMalformed:
-            Entry(
+            .init(
                 "id_token.malformed",
                 .providerFailed,
                 .idToken,
@@ -713,11 +711,11 @@ extension Failure.Reason {
                 documentation: "It is not a signed JWT, it is too large, or it is a token for another purpose."
             )
         case .idTokenSize:
-            Entry("id_token.size", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.size", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenType:
-            Entry("id_token.type", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.type", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenEncrypted:
-            Entry(
+            .init(
                 "id_token.encrypted",
                 .providerFailed,
                 .idToken,
@@ -731,7 +729,7 @@ extension Failure.Reason {
                     """
             )
         case .idTokenUnsigned:
-            Entry(
+            .init(
                 "id_token.unsigned",
                 .providerFailed,
                 .idToken,
@@ -743,7 +741,7 @@ extension Failure.Reason {
                     """
             )
         case .idTokenAlgorithm:
-            Entry(
+            .init(
                 "id_token.algorithm",
                 .providerFailed,
                 .idToken,
@@ -752,7 +750,7 @@ extension Failure.Reason {
                     """
             )
         case .idTokenCriticalHeader:
-            Entry(
+            .init(
                 "id_token.critical_header",
                 .providerFailed,
                 .idToken,
@@ -760,7 +758,7 @@ extension Failure.Reason {
                 documentation: "It demands an extension that the gateway does not support."
             )
         case .idTokenKeyID:
-            Entry(
+            .init(
                 "id_token.key_id",
                 .providerFailed,
                 .idToken,
@@ -772,11 +770,11 @@ extension Failure.Reason {
                     """
             )
         case .idTokenKeyUnknown:
-            Entry("id_token.key_unknown", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.key_unknown", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenKeyIssuer:
-            Entry("id_token.key_issuer", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.key_issuer", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenSignature:
-            Entry(
+            .init(
                 "id_token.signature",
                 .providerFailed,
                 .idToken,
@@ -784,7 +782,7 @@ extension Failure.Reason {
                 documentation: "The signature is wrong."
             )
         case .idTokenIssuer:
-            Entry(
+            .init(
                 "id_token.issuer",
                 .providerFailed,
                 .idToken,
@@ -795,7 +793,7 @@ extension Failure.Reason {
                     """
             )
         case .idTokenAudience:
-            Entry(
+            .init(
                 "id_token.audience",
                 .providerFailed,
                 .idToken,
@@ -805,11 +803,11 @@ extension Failure.Reason {
                     """
             )
         case .idTokenAuthorizedParty:
-            Entry("id_token.authorized_party", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.authorized_party", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenSubject:
-            Entry("id_token.subject", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.subject", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenExpired:
-            Entry(
+            .init(
                 "id_token.expired",
                 .providerFailed,
                 .idToken,
@@ -820,18 +818,18 @@ extension Failure.Reason {
                     """
             )
         case .idTokenIssuedAt:
-            Entry("id_token.issued_at", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.issued_at", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenNotBefore:
-            Entry("id_token.not_before", .providerFailed, .idToken, advice: Self.untrustedToken)
+            .init("id_token.not_before", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenLifetime:
-            Entry(
+            .init(
                 "id_token.lifetime",
                 .providerFailed,
                 .idToken,
                 advice: "let {section}.id_token_lifetime be as long as the provider's ID tokens live"
             )
         case .idTokenNonce:
-            Entry(
+            .init(
                 "id_token.nonce",
                 .providerFailed,
                 .idToken,
@@ -839,7 +837,7 @@ extension Failure.Reason {
                 documentation: "It does not belong to this attempt."
             )
         case .idTokenAccessTokenHash:
-            Entry(
+            .init(
                 "id_token.access_token_hash",
                 .providerFailed,
                 .idToken,
@@ -847,7 +845,7 @@ extension Failure.Reason {
                 documentation: "It does not belong to the access token beside it."
             )
         case .openIDClientRefused:
-            Entry(
+            .init(
                 "openid.client_refused",
                 .providerFailed,
                 .provider,
@@ -861,7 +859,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDClientAuthentication:
-            Entry(
+            .init(
                 "openid.client_authentication",
                 .providerFailed,
                 .provider,
@@ -875,7 +873,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDPushedAuthorization:
-            Entry(
+            .init(
                 "openid.pushed_authorization",
                 .providerFailed,
                 .provider,
@@ -885,7 +883,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDMetadata:
-            Entry(
+            .init(
                 "openid.metadata",
                 .providerFailed,
                 .provider,
@@ -898,7 +896,7 @@ extension Failure.Reason {
                     """
             )
         case .openIDEndpointsMissing:
-            Entry(
+            .init(
                 "openid.metadata",
                 .internalError,
                 .provider,
@@ -907,14 +905,14 @@ extension Failure.Reason {
                     """
             )
         case .openIDKeySet:
-            Entry(
+            .init(
                 "openid.key_set",
                 .providerFailed,
                 .provider,
                 documentation: "The provider's keys cannot be read."
             )
         case .openIDTokenResponse:
-            Entry(
+            .init(
                 "openid.token_response",
                 .providerFailed,
                 .provider,
@@ -924,9 +922,9 @@ extension Failure.Reason {
                     """
             )
         case .openIDTokenType:
-            Entry("openid.token_type", .providerFailed, .provider)
+            .init("openid.token_type", .providerFailed, .provider)
         case .openIDMissingIDToken:
-            Entry(
+            .init(
                 "openid.id_token_missing",
                 .providerFailed,
                 .provider,
@@ -935,14 +933,14 @@ extension Failure.Reason {
                     """
             )
         case .openIDUserinfoSubject:
-            Entry(
+            .init(
                 "openid.userinfo_subject",
                 .providerFailed,
                 .provider,
                 documentation: "Userinfo is about another subject than the ID token."
             )
         case .openIDUserinfoToken:
-            Entry(
+            .init(
                 "openid.userinfo_token",
                 .providerFailed,
                 .provider,
@@ -952,7 +950,7 @@ extension Failure.Reason {
                     """
             )
         case .providerUserinfoUnavailable:
-            Entry(
+            .init(
                 "provider.userinfo_unavailable",
                 .providerFailed,
                 .provider,
@@ -963,7 +961,7 @@ extension Failure.Reason {
                     """
             )
         case .providerSubject:
-            Entry(
+            .init(
                 "provider.subject",
                 .providerFailed,
                 .provider,
@@ -974,7 +972,7 @@ extension Failure.Reason {
                 documentation: "The provider sent no usable id of the user."
             )
         case .providerAPIRefused:
-            Entry(
+            .init(
                 "provider.api_refused",
                 .providerFailed,
                 .provider,
@@ -984,7 +982,7 @@ extension Failure.Reason {
                     """
             )
         case .providerGroupsIncomplete:
-            Entry(
+            .init(
                 "provider.groups_incomplete",
                 .providerFailed,
                 .provider,
@@ -995,7 +993,7 @@ extension Failure.Reason {
                     """
             )
         case .providerRefused:
-            Entry(
+            .init(
                 "provider.refused",
                 .providerFailed,
                 .provider,
@@ -1005,7 +1003,7 @@ extension Failure.Reason {
                     """
             )
         case .providerUnavailable:
-            Entry(
+            .init(
                 "provider.unavailable",
                 .providerFailed,
                 .provider,
@@ -1014,18 +1012,18 @@ extension Failure.Reason {
                     """
             )
         case .providerUnreachable:
-            Entry(
+            .init(
                 "provider.unreachable",
                 .providerFailed,
                 .provider,
                 documentation: "No connection, a lost one, or no response in time."
             )
         case .providerConnectionLost:
-            Entry("provider.connection_lost", .providerFailed, .provider)
+            .init("provider.connection_lost", .providerFailed, .provider)
         case .providerTimeout:
-            Entry("provider.timeout", .providerFailed, .provider)
+            .init("provider.timeout", .providerFailed, .provider)
         case .providerTLS:
-            Entry(
+            .init(
                 "provider.tls",
                 .providerFailed,
                 .provider,
@@ -1037,7 +1035,7 @@ extension Failure.Reason {
                     """
             )
         case .providerPinMismatch:
-            Entry(
+            .init(
                 "provider.pin_mismatch",
                 .providerFailed,
                 .provider,
@@ -1050,7 +1048,7 @@ extension Failure.Reason {
                     """
             )
         case .providerPinsExpired:
-            Entry(
+            .init(
                 "provider.pins_expired",
                 .providerFailed,
                 .provider,
@@ -1060,7 +1058,7 @@ extension Failure.Reason {
                 documentation: "The pins have expired and `on_expiry: reject` is set."
             )
         case .providerPinMissing:
-            Entry(
+            .init(
                 "provider.pin_missing",
                 .providerFailed,
                 .provider,
@@ -1073,7 +1071,7 @@ extension Failure.Reason {
                     """
             )
         case .providerPinInsecure:
-            Entry(
+            .init(
                 "provider.pin_insecure",
                 .providerFailed,
                 .provider,
@@ -1083,7 +1081,7 @@ extension Failure.Reason {
                 documentation: "Plain http has no key to pin, so it is rejected where pins are enforced."
             )
         case .providerProxy:
-            Entry(
+            .init(
                 "provider.proxy",
                 .providerFailed,
                 .provider,
@@ -1093,7 +1091,7 @@ extension Failure.Reason {
                     """
             )
         case .providerCAFile:
-            Entry(
+            .init(
                 "provider.ca_file",
                 .internalError,
                 .provider,
@@ -1101,48 +1099,48 @@ extension Failure.Reason {
                 documentation: "The file that `tls.ca_file` names cannot be read, or has more than 1 MiB."
             )
         case .providerRedirected:
-            Entry(
+            .init(
                 "provider.redirected",
                 .providerFailed,
                 .provider,
                 documentation: "The provider responded with a redirect where none is allowed."
             )
         case .providerContentType:
-            Entry(
+            .init(
                 "provider.content_type",
                 .providerFailed,
                 .provider,
                 documentation: "The response is not JSON, not valid JSON, or not valid HTTP."
             )
         case .providerMalformedJSON:
-            Entry("provider.malformed_json", .providerFailed, .provider)
+            .init("provider.malformed_json", .providerFailed, .provider)
         case .providerResponseMalformed:
-            Entry("provider.answer_malformed", .providerFailed, .provider)
+            .init("provider.answer_malformed", .providerFailed, .provider)
         case .providerTooLarge:
-            Entry(
+            .init(
                 "provider.too_large",
                 .providerFailed,
                 .provider,
                 documentation: "The response is larger than its limit."
             )
         case .providerResponseTooLarge:
-            Entry("provider.answer_too_large", .providerFailed, .provider)
+            .init("provider.answer_too_large", .providerFailed, .provider)
         case .providerInsecureURL:
-            Entry(
+            .init(
                 "provider.insecure_address",
                 .providerFailed,
                 .provider,
                 documentation: "A call would have used plain http."
             )
         case .providerCancelled:
-            Entry(
+            .init(
                 "provider.cancelled",
                 .providerFailed,
                 .provider,
                 documentation: "The browser disconnected during the call."
             )
         case .providerQueueFull:
-            Entry(
+            .init(
                 "provider.queue_full",
                 .overloaded,
                 .provider,
@@ -1152,11 +1150,11 @@ extension Failure.Reason {
                     """
             )
         case .providerNoResources:
-            Entry("provider.no_resources", .overloaded, .provider)
+            .init("provider.no_resources", .overloaded, .provider)
         case .providerShutDown:
-            Entry("provider.shut_down", .overloaded, .provider)
+            .init("provider.shut_down", .overloaded, .provider)
         case .providerBusy:
-            Entry(
+            .init(
                 "provider.busy",
                 .overloaded,
                 .provider,
@@ -1168,7 +1166,7 @@ extension Failure.Reason {
                     """
             )
         case .providerPrivateKey:
-            Entry(
+            .init(
                 "provider.private_key",
                 .internalError,
                 .provider,
@@ -1182,7 +1180,7 @@ extension Failure.Reason {
                     """
             )
         case .providerBadRequest:
-            Entry(
+            .init(
                 "provider.bad_request",
                 .internalError,
                 .provider,
@@ -1192,13 +1190,13 @@ extension Failure.Reason {
                     """
             )
         case .providerUnknown:
-            Entry("provider.unknown", .internalError, .provider)
+            .init("provider.unknown", .internalError, .provider)
         case .providerDefinition:
-            Entry("provider.definition", .internalError, .provider)
+            .init("provider.definition", .internalError, .provider)
         case .routeNone:
-            Entry("route.none", .noSuchRoute, .request, documentation: "No app has this host and path.")
+            .init("route.none", .noSuchRoute, .request, documentation: "No app has this host and path.")
         case .routeMaintenance:
-            Entry(
+            .init(
                 "route.maintenance",
                 .overloaded,
                 .request,
@@ -1207,14 +1205,14 @@ extension Failure.Reason {
                 documentation: "The app has `maintenance: true`. Logged at info."
             )
         case .routeBodyTooLarge:
-            Entry(
+            .init(
                 "route.body_too_large",
                 .tooLarge,
                 .request,
                 documentation: "The body of the request has more bytes than the app's `max_body`."
             )
         case .endpointNone:
-            Entry(
+            .init(
                 "endpoint.none",
                 .noSuchRoute,
                 .request,
@@ -1222,9 +1220,9 @@ extension Failure.Reason {
                 documentation: "The gateway has no such endpoint below `/oauth2`, or not for this method."
             )
         case .endpointMethod:
-            Entry("endpoint.method", .methodNotAllowed, .request)
+            .init("endpoint.method", .methodNotAllowed, .request)
         case .requestMisdirected:
-            Entry(
+            .init(
                 "request.misdirected",
                 .noSuchRoute,
                 .request,
@@ -1235,7 +1233,7 @@ extension Failure.Reason {
                     """
             )
         case .requestNotNavigation:
-            Entry(
+            .init(
                 "request.not_navigation",
                 .forbidden,
                 .request,
@@ -1246,7 +1244,7 @@ extension Failure.Reason {
                     """
             )
         case .requestCrossSite:
-            Entry(
+            .init(
                 "request.cross_site",
                 .forbidden,
                 .request,
@@ -1254,7 +1252,7 @@ extension Failure.Reason {
                 documentation: "Another site made the browser send a request that changes something."
             )
         case .requestCrossSiteWebSocket:
-            Entry(
+            .init(
                 "request.cross_site_websocket",
                 .forbidden,
                 .request,
@@ -1264,14 +1262,14 @@ extension Failure.Reason {
                     """
             )
         case .requestWebSocket:
-            Entry(
+            .init(
                 "request.websocket",
                 .malformedRequest,
                 .request,
                 documentation: "A WebSocket request is not a complete handshake; the log names what is missing."
             )
         case .requestWebSocketVersion:
-            Entry(
+            .init(
                 "request.websocket_version",
                 .malformedRequest,
                 .request,
@@ -1279,7 +1277,7 @@ extension Failure.Reason {
                 documentation: "The handshake has another version than 13."
             )
         case .requestNoWebSocket:
-            Entry(
+            .init(
                 "request.no_websocket",
                 .malformedRequest,
                 .request,
@@ -1289,7 +1287,7 @@ extension Failure.Reason {
                     """
             )
         case .requestTooManyWebSockets:
-            Entry(
+            .init(
                 "request.too_many_websockets",
                 .tooMany,
                 .request,
@@ -1298,21 +1296,21 @@ extension Failure.Reason {
                     """
             )
         case .requestBodyTooLarge:
-            Entry(
+            .init(
                 "request.body_too_large",
                 .tooLarge,
                 .request,
                 documentation: "The body of a request to the gateway itself has more than 16 KiB."
             )
         case .gatewayTooManyWaiting:
-            Entry(
+            .init(
                 "gateway.too_many_waiting",
                 .overloaded,
                 .request,
                 documentation: "Too many requests wait for the session store or a provider."
             )
         case .gatewayTooManyRequests:
-            Entry(
+            .init(
                 "gateway.too_many_requests",
                 .overloaded,
                 .request,
@@ -1320,7 +1318,7 @@ extension Failure.Reason {
                 documentation: "`limits.requests_in_flight` requests are in progress."
             )
         case .gatewayOverloaded:
-            Entry(
+            .init(
                 "gateway.overloaded",
                 .overloaded,
                 .request,
@@ -1330,7 +1328,7 @@ extension Failure.Reason {
                     """
             )
         case .wireBareLF:
-            Entry(
+            .init(
                 "wire.bare_lf",
                 .malformedRequest,
                 .wire,
@@ -1338,11 +1336,11 @@ extension Failure.Reason {
                 documentation: "Lines must end with CRLF."
             )
         case .wireBareCR:
-            Entry("wire.bare_cr", .malformedRequest, .wire, page: .unreadable)
+            .init("wire.bare_cr", .malformedRequest, .wire, page: .unreadable)
         case .wireEmptyLines:
-            Entry("wire.empty_lines", .malformedRequest, .wire, page: .unreadable)
+            .init("wire.empty_lines", .malformedRequest, .wire, page: .unreadable)
         case .wireFieldName:
-            Entry(
+            .init(
                 "wire.field_name",
                 .malformedRequest,
                 .wire,
@@ -1354,7 +1352,7 @@ extension Failure.Reason {
                     """
             )
         case .wireFieldValue:
-            Entry(
+            .init(
                 "wire.field_value",
                 .malformedRequest,
                 .wire,
@@ -1362,7 +1360,7 @@ extension Failure.Reason {
                 documentation: "A field value has a control character, or continues in the next line."
             )
         case .wireHeadTooLarge:
-            Entry(
+            .init(
                 "wire.head_too_large",
                 .malformedRequest,
                 .wire,
@@ -1373,11 +1371,11 @@ extension Failure.Reason {
                     """
             )
         case .wireFieldTooLarge:
-            Entry("wire.field_too_large", .malformedRequest, .wire, status: 431, page: .headTooLarge)
+            .init("wire.field_too_large", .malformedRequest, .wire, status: 431, page: .headTooLarge)
         case .wireTooManyFields:
-            Entry("wire.too_many_fields", .malformedRequest, .wire, status: 431, page: .headTooLarge)
+            .init("wire.too_many_fields", .malformedRequest, .wire, status: 431, page: .headTooLarge)
         case .wireTargetTooLong:
-            Entry(
+            .init(
                 "wire.target_too_long",
                 .malformedRequest,
                 .wire,
@@ -1386,7 +1384,7 @@ extension Failure.Reason {
                 documentation: "The URL has more than 8 KiB."
             )
         case .wireFieldSpace:
-            Entry(
+            .init(
                 "wire.field_space",
                 .malformedRequest,
                 .wire,
@@ -1396,9 +1394,9 @@ extension Failure.Reason {
                     """
             )
         case .wireFieldBlock:
-            Entry("wire.field_block", .malformedRequest, .wire, page: .unreadable)
+            .init("wire.field_block", .malformedRequest, .wire, page: .unreadable)
         case .wirePseudoField:
-            Entry(
+            .init(
                 "wire.pseudo_field",
                 .malformedRequest,
                 .wire,
@@ -1409,9 +1407,9 @@ extension Failure.Reason {
                     """
             )
         case .wireConnectionField:
-            Entry("wire.connection_field", .malformedRequest, .wire, page: .unreadable)
+            .init("wire.connection_field", .malformedRequest, .wire, page: .unreadable)
         case .requestScheme:
-            Entry(
+            .init(
                 "request.scheme",
                 .malformedRequest,
                 .wire,
@@ -1419,7 +1417,7 @@ extension Failure.Reason {
                 documentation: "A request over HTTP/2 is not for `https`."
             )
         case .wireTooSlow:
-            Entry(
+            .init(
                 "wire.too_slow",
                 .malformedRequest,
                 .wire,
@@ -1428,7 +1426,7 @@ extension Failure.Reason {
                 documentation: "The request did not arrive in time."
             )
         case .requestStartLine:
-            Entry(
+            .init(
                 "request.start_line",
                 .malformedRequest,
                 .wire,
@@ -1436,11 +1434,11 @@ extension Failure.Reason {
                 documentation: "The request line does not follow RFC 9112."
             )
         case .requestTarget:
-            Entry("request.target", .malformedRequest, .wire, page: .unreadable)
+            .init("request.target", .malformedRequest, .wire, page: .unreadable)
         case .requestFragment:
-            Entry("request.fragment", .malformedRequest, .wire, page: .unreadable)
+            .init("request.fragment", .malformedRequest, .wire, page: .unreadable)
         case .wireStreamOrder:
-            Entry(
+            .init(
                 "wire.stream_order",
                 .malformedRequest,
                 .wire,
@@ -1452,7 +1450,7 @@ extension Failure.Reason {
                     """
             )
         case .requestVersion:
-            Entry(
+            .init(
                 "request.version",
                 .malformedRequest,
                 .wire,
@@ -1460,9 +1458,9 @@ extension Failure.Reason {
                 documentation: "The version is invalid, or has another major version than HTTP/1."
             )
         case .requestVersionNotSupported:
-            Entry("request.version_not_supported", .malformedRequest, .wire, status: 505, page: .unreadable)
+            .init("request.version_not_supported", .malformedRequest, .wire, status: 505, page: .unreadable)
         case .requestMethodNotAllowed:
-            Entry(
+            .init(
                 "request.method_not_allowed",
                 .malformedRequest,
                 .wire,
@@ -1471,7 +1469,7 @@ extension Failure.Reason {
                 documentation: "`CONNECT`, `TRACE`, `TRACK` and `PRI` are never forwarded."
             )
         case .requestMethodUnknown:
-            Entry(
+            .init(
                 "request.method_unknown",
                 .malformedRequest,
                 .wire,
@@ -1482,16 +1480,16 @@ extension Failure.Reason {
                     """
             )
         case .requestMethodTooLong:
-            Entry("request.method_too_long", .malformedRequest, .wire, status: 501, page: .methodNotAccepted)
+            .init("request.method_too_long", .malformedRequest, .wire, status: 501, page: .methodNotAccepted)
         case .routeMethod:
-            Entry(
+            .init(
                 "route.method",
                 .methodNotAllowed,
                 .wire,
                 documentation: "The method is not one of the app's `methods`; `Allow` lists them."
             )
         case .requestHeaderName:
-            Entry(
+            .init(
                 "request.header_name",
                 .malformedRequest,
                 .wire,
@@ -1500,7 +1498,7 @@ extension Failure.Reason {
                     """
             )
         case .requestHost:
-            Entry(
+            .init(
                 "request.host",
                 .malformedRequest,
                 .wire,
@@ -1508,13 +1506,13 @@ extension Failure.Reason {
                 documentation: "The request does not have exactly one host."
             )
         case .requestNoHost:
-            Entry("request.no_host", .malformedRequest, .wire, page: .unreadable)
+            .init("request.no_host", .malformedRequest, .wire, page: .unreadable)
         case .requestRepeatedHost:
-            Entry("request.repeated_host", .malformedRequest, .wire, page: .unreadable)
+            .init("request.repeated_host", .malformedRequest, .wire, page: .unreadable)
         case .requestHostDiffersFromTarget:
-            Entry("request.host_differs_from_target", .malformedRequest, .wire, page: .unreadable)
+            .init("request.host_differs_from_target", .malformedRequest, .wire, page: .unreadable)
         case .requestRepeatedField:
-            Entry(
+            .init(
                 "request.repeated_field",
                 .malformedRequest,
                 .wire,
@@ -1522,7 +1520,7 @@ extension Failure.Reason {
                 documentation: "A field that may occur once is repeated."
             )
         case .requestExpectation:
-            Entry(
+            .init(
                 "request.expectation",
                 .malformedRequest,
                 .wire,
@@ -1531,7 +1529,7 @@ extension Failure.Reason {
                 documentation: "`Expect` has another value than `100-continue`."
             )
         case .pathBadEscape:
-            Entry(
+            .init(
                 "path.bad_escape",
                 .malformedRequest,
                 .wire,
@@ -1542,15 +1540,15 @@ extension Failure.Reason {
                     """
             )
         case .pathNotUTF8:
-            Entry("path.not_utf8", .malformedRequest, .wire, page: .unreadable)
+            .init("path.not_utf8", .malformedRequest, .wire, page: .unreadable)
         case .pathControlCharacter:
-            Entry("path.control_character", .malformedRequest, .wire, page: .unreadable)
+            .init("path.control_character", .malformedRequest, .wire, page: .unreadable)
         case .pathBackslash:
-            Entry("path.backslash", .malformedRequest, .wire, page: .unreadable)
+            .init("path.backslash", .malformedRequest, .wire, page: .unreadable)
         case .pathDotsWithParameter:
-            Entry("path.dots_with_parameter", .malformedRequest, .wire, page: .unreadable)
+            .init("path.dots_with_parameter", .malformedRequest, .wire, page: .unreadable)
         case .pathAmbiguous:
-            Entry(
+            .init(
                 "path.ambiguous",
                 .malformedRequest,
                 .wire,
@@ -1562,9 +1560,9 @@ extension Failure.Reason {
                     """
             )
         case .pathParameter:
-            Entry("path.parameter", .malformedRequest, .wire)
+            .init("path.parameter", .malformedRequest, .wire)
         case .pathDestination:
-            Entry(
+            .init(
                 "path.destination",
                 .malformedRequest,
                 .wire,
@@ -1575,14 +1573,14 @@ extension Failure.Reason {
                     """
             )
         case .pathEncodedSlash:
-            Entry(
+            .init(
                 "path.encoded_slash",
                 .malformedRequest,
                 .wire,
                 documentation: "The path has `%2F` or `%5C`, and the app has `encoded_slash: reject`."
             )
         case .framingLength:
-            Entry(
+            .init(
                 "framing.length",
                 .malformedRequest,
                 .wire,
@@ -1592,19 +1590,19 @@ extension Failure.Reason {
                     """
             )
         case .framingRepeatedLength:
-            Entry("framing.repeated_length", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.repeated_length", .malformedRequest, .wire, page: .unreadable)
         case .framingLengthAndCoding:
-            Entry("framing.length_and_coding", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.length_and_coding", .malformedRequest, .wire, page: .unreadable)
         case .framingCoding:
-            Entry("framing.coding", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.coding", .malformedRequest, .wire, page: .unreadable)
         case .framingRepeatedCoding:
-            Entry("framing.repeated_coding", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.repeated_coding", .malformedRequest, .wire, page: .unreadable)
         case .framingCodingInHTTP10:
-            Entry("framing.coding_in_http_1_0", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.coding_in_http_1_0", .malformedRequest, .wire, page: .unreadable)
         case .framingBodyNotAllowed:
-            Entry("framing.body_not_allowed", .malformedRequest, .wire, page: .unreadable)
+            .init("framing.body_not_allowed", .malformedRequest, .wire, page: .unreadable)
         case .chunkSize:
-            Entry(
+            .init(
                 "chunk.size",
                 .malformedRequest,
                 .wire,
@@ -1612,17 +1610,17 @@ extension Failure.Reason {
                 documentation: "The chunks of the body do not follow RFC 9112, or consist mostly of framing."
             )
         case .chunkExtension:
-            Entry("chunk.extension", .malformedRequest, .wire, page: .unreadable)
+            .init("chunk.extension", .malformedRequest, .wire, page: .unreadable)
         case .chunkNoLineEnd:
-            Entry("chunk.no_line_end", .malformedRequest, .wire, page: .unreadable)
+            .init("chunk.no_line_end", .malformedRequest, .wire, page: .unreadable)
         case .chunkOverhead:
-            Entry("chunk.overhead", .malformedRequest, .wire, page: .unreadable)
+            .init("chunk.overhead", .malformedRequest, .wire, page: .unreadable)
         case .chunkTrailerField:
-            Entry("chunk.trailer_field", .malformedRequest, .wire, page: .unreadable)
+            .init("chunk.trailer_field", .malformedRequest, .wire, page: .unreadable)
         case .chunkTrailerTooLarge:
-            Entry("chunk.trailer_too_large", .malformedRequest, .wire, page: .unreadable)
+            .init("chunk.trailer_too_large", .malformedRequest, .wire, page: .unreadable)
         case .chunkTooLarge:
-            Entry(
+            .init(
                 "chunk.too_large",
                 .malformedRequest,
                 .wire,
@@ -1631,14 +1629,14 @@ extension Failure.Reason {
                 documentation: "The body is larger than its limit."
             )
         case .upstreamUnreachable:
-            Entry(
+            .init(
                 "upstream.unreachable",
                 .upstreamFailed,
                 .upstream,
                 documentation: "The app does not accept connections at its `upstream`."
             )
         case .upstreamUntrusted:
-            Entry(
+            .init(
                 "upstream.untrusted",
                 .upstreamFailed,
                 .upstream,
@@ -1648,7 +1646,7 @@ extension Failure.Reason {
                     """
             )
         case .upstreamPinMismatch:
-            Entry(
+            .init(
                 "upstream.pin_mismatch",
                 .upstreamFailed,
                 .upstream,
@@ -1658,23 +1656,23 @@ extension Failure.Reason {
                     """
             )
         case .upstreamRefusedStream:
-            Entry(
+            .init(
                 "upstream.refused_stream",
                 .upstreamFailed,
                 .upstream,
                 documentation: "The app rejected the request over HTTP/2, and the retry too."
             )
         case .upstreamClosed:
-            Entry(
+            .init(
                 "upstream.closed",
                 .upstreamFailed,
                 .upstream,
                 documentation: "The app closed the connection before or during its response."
             )
         case .upstreamCut:
-            Entry("upstream.cut", .upstreamFailed, .upstream)
+            .init("upstream.cut", .upstreamFailed, .upstream)
         case .upstreamRefused:
-            Entry(
+            .init(
                 "upstream.refused",
                 .upstreamFailed,
                 .upstream,
@@ -1683,7 +1681,7 @@ extension Failure.Reason {
                     """
             )
         case .upstreamWebSocket:
-            Entry(
+            .init(
                 "upstream.websocket",
                 .upstreamFailed,
                 .upstream,
@@ -1693,28 +1691,28 @@ extension Failure.Reason {
                     """
             )
         case .upstreamStartLine:
-            Entry(
+            .init(
                 "upstream.start_line",
                 .upstreamFailed,
                 .upstream,
                 documentation: "In the log only: what is wrong with the response."
             )
         case .upstreamStatus:
-            Entry("upstream.status", .upstreamFailed, .upstream)
+            .init("upstream.status", .upstreamFailed, .upstream)
         case .upstreamLength:
-            Entry("upstream.length", .upstreamFailed, .upstream)
+            .init("upstream.length", .upstreamFailed, .upstream)
         case .upstreamCoding:
-            Entry("upstream.coding", .upstreamFailed, .upstream)
+            .init("upstream.coding", .upstreamFailed, .upstream)
         case .upstreamFraming:
-            Entry("upstream.framing", .upstreamFailed, .upstream)
+            .init("upstream.framing", .upstreamFailed, .upstream)
         case .upstreamHeadTooLarge:
-            Entry("upstream.head_too_large", .upstreamFailed, .upstream)
+            .init("upstream.head_too_large", .upstreamFailed, .upstream)
         case .upstreamField:
-            Entry("upstream.field", .upstreamFailed, .upstream)
+            .init("upstream.field", .upstreamFailed, .upstream)
         case .upstreamUnexpectedInterim:
-            Entry("upstream.unexpected_interim", .upstreamFailed, .upstream)
+            .init("upstream.unexpected_interim", .upstreamFailed, .upstream)
         case .upstreamConnectTimedOut:
-            Entry(
+            .init(
                 "upstream.connect_timed_out",
                 .upstreamTimedOut,
                 .upstream,
@@ -1723,16 +1721,16 @@ extension Failure.Reason {
                     """
             )
         case .upstreamTimedOut:
-            Entry("upstream.timed_out", .upstreamTimedOut, .upstream)
+            .init("upstream.timed_out", .upstreamTimedOut, .upstream)
         case .upstreamOutOfTime:
-            Entry(
+            .init(
                 "upstream.out_of_time",
                 .upstreamTimedOut,
                 .upstream,
                 documentation: "A gRPC call took longer than its `grpc-timeout`."
             )
         case .upstreamLoop:
-            Entry(
+            .init(
                 "upstream.loop",
                 .upstreamFailed,
                 .upstream,
@@ -1744,7 +1742,7 @@ extension Failure.Reason {
                     """
             )
         case .upstreamOverflow:
-            Entry(
+            .init(
                 "upstream.overflow",
                 .overloaded,
                 .upstream,
@@ -1752,23 +1750,23 @@ extension Failure.Reason {
                 documentation: "Too many requests wait for a connection to the app."
             )
         case .sessionStoreUnavailable:
-            Entry(
+            .init(
                 "session.store_unavailable",
                 .overloaded,
                 .gateway,
                 documentation: "The session store does not respond, or is full."
             )
         case .sessionStoreFull:
-            Entry("session.store_full", .overloaded, .gateway)
+            .init("session.store_full", .overloaded, .gateway)
         case .sessionStoreBusy:
-            Entry(
+            .init(
                 "session.store_busy",
                 .overloaded,
                 .gateway,
                 documentation: "A call of the session store waited two seconds for earlier calls."
             )
         case .sessionStoreFileFailure:
-            Entry(
+            .init(
                 "session.store_fault",
                 .internalError,
                 .gateway,
@@ -1779,7 +1777,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionRevocationPending:
-            Entry(
+            .init(
                 "session.revocation_pending",
                 .internalError,
                 .gateway,
@@ -1790,7 +1788,7 @@ extension Failure.Reason {
                     """
             )
         case .sessionUntaggedTickets:
-            Entry(
+            .init(
                 "session.bare_tickets",
                 .overloaded,
                 .gateway,
@@ -1800,25 +1798,25 @@ extension Failure.Reason {
                     """
             )
         case .sessionStoreDamaged:
-            Entry(
+            .init(
                 "session.store_damaged",
                 .overloaded,
                 .gateway,
                 documentation: "The database is damaged, or was written by a later version of the gateway."
             )
         case .sessionStoreNewer:
-            Entry("session.store_newer", .overloaded, .gateway)
+            .init("session.store_newer", .overloaded, .gateway)
         case .sessionNotSealed:
-            Entry("session.not_sealed", .internalError, .gateway, documentation: "A session could not be sealed.")
+            .init("session.not_sealed", .internalError, .gateway, documentation: "A session could not be sealed.")
         case .assertionNotSigned:
-            Entry(
+            .init(
                 "assertion.not_signed",
                 .internalError,
                 .gateway,
                 documentation: "The assertion for the app could not be signed; the request was not forwarded."
             )
         case .assertionNoKey:
-            Entry(
+            .init(
                 "assertion.no_key",
                 .internalError,
                 .gateway,
@@ -1826,11 +1824,11 @@ extension Failure.Reason {
                 documentation: "The folder of signing keys cannot be used."
             )
         case .assertionBadKeyFile:
-            Entry("assertion.bad_key_file", .internalError, .gateway, shown: "start")
+            .init("assertion.bad_key_file", .internalError, .gateway, shown: "start")
         case .assertionTooManyKeys:
-            Entry("assertion.too_many_keys", .internalError, .gateway, shown: "start")
+            .init("assertion.too_many_keys", .internalError, .gateway, shown: "start")
         case .fileUnusable:
-            Entry(
+            .init(
                 "file.unusable",
                 .internalError,
                 .gateway,
@@ -1838,9 +1836,9 @@ extension Failure.Reason {
                 documentation: "A file of the gateway cannot be read or written, or other users can read it."
             )
         case .fileTooOpen:
-            Entry("file.too_open", .internalError, .gateway, shown: "start")
+            .init("file.too_open", .internalError, .gateway, shown: "start")
         case .gatewayConfiguration:
-            Entry(
+            .init(
                 "gateway.configuration",
                 .internalError,
                 .gateway,
@@ -1848,7 +1846,7 @@ extension Failure.Reason {
                 documentation: "The configuration has errors; they are printed above it."
             )
         case .gatewaySecret:
-            Entry(
+            .init(
                 "gateway.secret",
                 .internalError,
                 .gateway,
@@ -1856,7 +1854,7 @@ extension Failure.Reason {
                 documentation: "The gateway's own secret in the `state` folder is too short."
             )
         case .gatewayEventLoops:
-            Entry(
+            .init(
                 "gateway.event_loops",
                 .internalError,
                 .gateway,
@@ -1866,7 +1864,7 @@ extension Failure.Reason {
                     """
             )
         case .listenerBind:
-            Entry(
+            .init(
                 "listener.bind",
                 .internalError,
                 .gateway,
@@ -1877,9 +1875,9 @@ extension Failure.Reason {
                     """
             )
         case .listenerOperations:
-            Entry("listener.operations", .internalError, .gateway, shown: "start")
+            .init("listener.operations", .internalError, .gateway, shown: "start")
         case .listenerNoSockets:
-            Entry(
+            .init(
                 "listener.no_sockets",
                 .internalError,
                 .gateway,
@@ -1890,7 +1888,7 @@ extension Failure.Reason {
                     """
             )
         case .listenerNoSocket:
-            Entry(
+            .init(
                 "listener.no_socket",
                 .internalError,
                 .gateway,
@@ -1901,11 +1899,11 @@ extension Failure.Reason {
                     """
             )
         case .listenerUnwantedSocket:
-            Entry("listener.unwanted_socket", .internalError, .gateway, shown: "start")
+            .init("listener.unwanted_socket", .internalError, .gateway, shown: "start")
         case .listenerInherited:
-            Entry("listener.inherited", .internalError, .gateway, shown: "start")
+            .init("listener.inherited", .internalError, .gateway, shown: "start")
         case .certificateExpired:
-            Entry(
+            .init(
                 "certificate.expired",
                 .internalError,
                 .gateway,
@@ -1916,17 +1914,17 @@ extension Failure.Reason {
                     """
             )
         case .certificateNotYetValid:
-            Entry("certificate.not_yet_valid", .internalError, .gateway, shown: "log, `/status`, metric")
+            .init("certificate.not_yet_valid", .internalError, .gateway, shown: "log, `/status`, metric")
         case .certificateExpiring:
-            Entry("certificate.expiring", .internalError, .gateway, shown: "log, `/status`, metric")
+            .init("certificate.expiring", .internalError, .gateway, shown: "log, `/status`, metric")
         case .certificateWrongHost:
-            Entry("certificate.wrong_host", .internalError, .gateway, shown: "log, `/status`, metric")
+            .init("certificate.wrong_host", .internalError, .gateway, shown: "log, `/status`, metric")
         case .certificateWeak:
-            Entry("certificate.weak", .internalError, .gateway, shown: "log, `/status`, metric")
+            .init("certificate.weak", .internalError, .gateway, shown: "log, `/status`, metric")
         case .certificateWrongPurpose:
-            Entry("certificate.wrong_purpose", .internalError, .gateway, shown: "log, `/status`, metric")
+            .init("certificate.wrong_purpose", .internalError, .gateway, shown: "log, `/status`, metric")
         case .tlsCertificateUnreadable:
-            Entry(
+            .init(
                 "tls.certificate_unreadable",
                 .internalError,
                 .gateway,
@@ -1934,11 +1932,11 @@ extension Failure.Reason {
                 documentation: "A certificate or its key cannot be used."
             )
         case .tlsKeyUnreadable:
-            Entry("tls.key_unreadable", .internalError, .gateway, shown: "start")
+            .init("tls.key_unreadable", .internalError, .gateway, shown: "start")
         case .tlsKeyMismatch:
-            Entry("tls.key_mismatch", .internalError, .gateway, shown: "start")
+            .init("tls.key_mismatch", .internalError, .gateway, shown: "start")
         case .transportNoResources:
-            Entry(
+            .init(
                 "transport.no_resources",
                 .internalError,
                 .gateway,
@@ -1948,9 +1946,9 @@ extension Failure.Reason {
                     """
             )
         case .transportUnsupportedLibrary:
-            Entry("transport.unsupported_library", .internalError, .gateway, shown: "start")
+            .init("transport.unsupported_library", .internalError, .gateway, shown: "start")
         case .profilePayload:
-            Entry(
+            .init(
                 "profile.payload",
                 .malformedRequest,
                 .gateway,
@@ -1961,7 +1959,7 @@ extension Failure.Reason {
                     """
             )
         case .demoProvider:
-            Entry(
+            .init(
                 "demo.provider",
                 .malformedRequest,
                 .demo,
@@ -1969,9 +1967,9 @@ extension Failure.Reason {
                 documentation: "`gatehouse demo` has no such provider or quirk."
             )
         case .demoQuirk:
-            Entry("demo.quirk", .malformedRequest, .demo, shown: "command")
+            .init("demo.quirk", .malformedRequest, .demo, shown: "command")
         case .demoPort:
-            Entry(
+            .init(
                 "demo.port",
                 .internalError,
                 .demo,
@@ -1979,7 +1977,7 @@ extension Failure.Reason {
                 documentation: "`gatehouse demo` cannot use a port."
             )
         case .demoFetch:
-            Entry(
+            .init(
                 "demo.fetch",
                 .upstreamFailed,
                 .demo,
@@ -1987,7 +1985,7 @@ extension Failure.Reason {
                 documentation: "The sample app of `gatehouse demo` cannot reach the gateway."
             )
         case .demoFetchTimedOut:
-            Entry("demo.fetch", .upstreamTimedOut, .demo, shown: "log only")
+            .init("demo.fetch", .upstreamTimedOut, .demo, shown: "log only")
         }
     }
 

@@ -3,23 +3,20 @@
 internal import ArgumentParser
 internal import GateCommandLine
 
-/// The program `gatehouse`.
+/// The program `gatehouse` and its command line: `gatehouse serve`, `gatehouse check` and so on.
 @main
-struct GatehouseProgram {
-    static func main() async {
-        await CommandProgram.run(GatehouseCommand.self)
-    }
-}
-
-/// The command line: `gatehouse serve`, `gatehouse check` and so on.
 struct GatehouseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gatehouse",
         abstract: "Signs users in with their provider in front of internal web apps.",
-        version: VersionReport.text,
+        version: versionReport,
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, SimulateCommand.self, SchemaCommand.self,
             TryCommand.self, PinsCommand.self, ProfileCommand.self,
         ]
     )
+
+    static func main() async {
+        await self.runProgram()
+    }
 }

@@ -3,10 +3,7 @@
 internal import GateCore
 internal import GateProviderHTTP
 
-/// What of a host ends soon: a certificate of its chain, its pin set.
-enum Expiry {
-    /// The same expiry is reported at most once a day.
-    static let silence = Duration.seconds(86_000)
+extension SecurityEvent.Severity {
     /// The days before expiry from which it is reported, and how urgent it is then.
     private static let thresholds: [(days: Int64, severity: SecurityEvent.Severity)] = [
         (3, .critical), (14, .warning), (30, .notice),
@@ -15,17 +12,24 @@ enum Expiry {
     /// How urgent it is that something ends; nil while it is not.
     ///
     /// Of what has a `life`, less than a third has to be left, since some authorities sign for less than 14 days.
-    static func severity(of end: Instant, life: Duration? = nil, at now: Instant) -> SecurityEvent.Severity? {
+    init?(of end: Instant, life: Duration? = nil, at now: Instant) {
         let left = end.since(now)
         if let life, left > .zero, left * 3 >= life { return nil }
-        return self.thresholds.first { left <= .seconds($0.days * 86_400) }?.severity
+        guard let reached = Self.thresholds.first(where: { left <= .seconds($0.days * 86_400) }) else { return nil }
+        self = reached.severity
     }
+}
+
+// What of a host ends soon: a certificate of its chain, its pin set.
+extension SecurityEvent {
+    /// The same expiry is reported at most once a day.
+    static let expirySilence = Duration.seconds(86_000)
 
     /// The events of a chain that was looked at.
     static func events(of chain: [ProviderCertificate], _ key: PinnedHost.Key, at now: Instant) -> [SecurityEvent] {
         chain.compactMap { certificate in
             let life = certificate.notAfter.since(certificate.notBefore)
-            guard let severity = self.severity(of: certificate.notAfter, life: life, at: now) else { return nil }
+            guard let severity = Severity(of: certificate.notAfter, life: life, at: now) else { return nil }
             // The days left would make each day, and each moment between two, another event.
             let end = certificate.notAfter.date
             return SecurityEvent(
@@ -44,9 +48,9 @@ enum Expiry {
     static func events(of set: PinSet, _ provider: String, host: String?, at now: Instant) -> [SecurityEvent] {
         // Of a set that reports before and after nothing ends.
         guard set.mode == .enforce || set.expired == .reject, let expires = set.expires,
-            let severity = self.severity(of: expires, at: now)
+            let severity = Severity(of: expires, at: now)
         else { return [] }
-        func event(_ name: SecurityEvent.Name, _ severity: SecurityEvent.Severity, _ detail: String) -> SecurityEvent {
+        func event(_ name: Name, _ severity: Severity, _ detail: String) -> SecurityEvent {
             SecurityEvent(name: name, severity: severity, provider: provider, host: host, detail: detail, at: now)
         }
         let then =

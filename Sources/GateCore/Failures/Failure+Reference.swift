@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reference of all error codes as Markdown, which is `docs/errors.md`.
-package enum FailureReference {
-    /// The whole page, with a line break at its end.
-    package static var markdown: String {
-        self.opening + Failure.Section.allCases.map(self.text).joined()
+extension Failure {
+    /// The reference of all error codes as Markdown, which is `docs/errors.md`, with a line break at its end.
+    package static var reference: String {
+        self.opening + Section.allCases.map(self.text).joined()
     }
 
     private static let opening = """
@@ -26,7 +25,7 @@ package enum FailureReference {
 
         """
 
-    private static func text(of section: Failure.Section) -> String {
+    private static func text(of section: Section) -> String {
         let rows = self.rows(of: section).map { row in
             let codes = row.map { "`\($0.code)`" }.uniqued.joined(separator: ", ")
             let statuses = row.map { $0.shown ?? "\($0.status)" }.uniqued.joined(separator: ", ")
@@ -38,9 +37,9 @@ package enum FailureReference {
     }
 
     /// The entries of a section; those that share a text are one row.
-    private static func rows(of section: Failure.Section) -> [[Failure.Entry]] {
-        var rows: [[Failure.Entry]] = []
-        for entry in Failure.Reason.allCases.map(\.entry) where entry.section == section {
+    private static func rows(of section: Section) -> [[Entry]] {
+        var rows: [[Entry]] = []
+        for entry in Reason.allCases.map(\.entry) where entry.section == section {
             if entry.documentation == nil, let last = rows.indices.last {
                 rows[last].append(entry)
             } else {

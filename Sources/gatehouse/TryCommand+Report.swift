@@ -4,12 +4,11 @@ internal import GateCore
 internal import GateOpenID
 internal import GateProviders
 
-/// What a test sign-in prints.
-enum TestSignInReport {
+extension TryCommand {
     /// The profile, what was granted, and for how long.
-    static func text(of signIn: SignIn, settings: ProviderSettings) -> String {
+    static func report(of signIn: SignIn, settings: ProviderSettings) -> String {
         let asked = (try? ProviderDefinition(settings))?.scopes ?? []
-        var lines = [ProfileRows.text(of: signIn.mapped), ""]
+        var lines = [signIn.mapped.table, ""]
         lines.append("user key       \(signIn.profile.user)")
         lines.append("scopes         asked for \(self.list(asked)); granted \(self.granted(signIn))")
         lines.append("access token   \(self.lifetime(signIn.accessTokenLifetime)), not shown")
@@ -22,7 +21,7 @@ enum TestSignInReport {
     }
 
     /// Why it failed and what to change.
-    static func text(of failure: Failure, settings: ProviderSettings, callback: String) -> String {
+    static func report(of failure: Failure, settings: ProviderSettings, callback: String) -> String {
         """
         The sign-in failed: \(failure.code)
           what   \(failure.detail)

@@ -19,16 +19,8 @@ package protocol OperationsSource: Sendable {
     func allowsHost(_ host: String) -> Bool
 }
 
-/// The endpoints of the operations listener: liveness, readiness, metrics and status.
-package struct OperationsEndpoints: Sendable {
-    private let source: any OperationsSource
-
-    /// The endpoints over a source.
-    package init(_ source: any OperationsSource) {
-        self.source = source
-    }
-
-    /// The response to a request.
+extension OperationsSource {
+    /// The response to a request for one of the endpoints: liveness, readiness, metrics and status.
     package func response(to request: RequestHead) async -> Response {
         guard self.isServed(request.authority.host) else {
             return .text(421, "this host is not configured; 'gateway.operations_hosts' lists those that are\n")
@@ -37,13 +29,13 @@ package struct OperationsEndpoints: Sendable {
         switch request.path.text(in: request.message) {
         case "/ping": return .text(200, "pong\n")
         case "/livez", "/healthz":
-            return await self.source.isAlive() ? .text(200, "ok\n") : .text(503, "an event loop is stuck\n")
-        case "/readyz": return self.source.notReady().map { .text(503, "\($0)\n") } ?? .text(200, "ok\n")
+            return await self.isAlive() ? .text(200, "ok\n") : .text(503, "an event loop is stuck\n")
+        case "/readyz": return self.notReady().map { .text(503, "\($0)\n") } ?? .text(200, "ok\n")
         case "/metrics":
             let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
-            return Response(200, fields: fields, body: Array(await self.source.metrics().utf8))
+            return Response(200, fields: fields, body: Array(await self.metrics().utf8))
         case "/status":
-            let text = await self.source.status().pretty() + "\n"
+            let text = await self.status().pretty() + "\n"
             return Response(200, fields: [.contentType: "application/json"], body: Array(text.utf8))
         default: return .text(404, "there are /livez /readyz /healthz /ping /metrics /status here\n")
         }
@@ -56,6 +48,6 @@ package struct OperationsEndpoints: Sendable {
     private func isServed(_ host: String) -> Bool {
         guard IPAddress(host) == nil, !host.hasPrefix("[") else { return true }
         if Origin(scheme: "http", host: host)?.isLoopback ?? false { return true }
-        return self.source.allowsHost(host)
+        return self.allowsHost(host)
     }
 }

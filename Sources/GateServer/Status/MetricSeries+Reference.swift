@@ -3,16 +3,15 @@
 internal import GateIngress
 package import GateOperations
 
-/// The reference of all metrics, from which `docs/metrics.md` is generated.
-package enum MetricsDocument {
+extension MetricSeries {
     /// All metrics of the gateway, sorted by name.
-    package static let metrics = (OperationsMetrics.all + IngressMetrics.all + ServerMetrics.all).sorted {
+    static let all = (OperationsMetrics.all + IngressMetrics.all + ServerMetrics.all).sorted {
         $0.name < $1.name
     }
 
-    /// The reference as Markdown.
-    package static var markdown: String {
-        let rows = self.metrics.map { metric in
+    /// The reference of all metrics as Markdown, which is `docs/metrics.md`.
+    package static var reference: String {
+        let rows = self.all.map { metric in
             let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.unit) | \(metric.help) |"
         }

@@ -3,12 +3,11 @@
 package import GateCore
 package import GateHTTP
 package import GateNet
-internal import GateWire
+package import GateWire
 internal import NIOCore
 
-/// A plain HTTP listener without routes: for the operations endpoints, and for the callback of a test sign-in.
-package enum OperationsListener {
-    /// Opens the listener.
+extension Listener {
+    /// Opens a plain HTTP listener without routes: for the operations endpoints, and for the callback of a test sign-in.
     ///
     /// - Parameters:
     ///   - host: The host to bind.
@@ -19,13 +18,13 @@ package enum OperationsListener {
     ///   - respond: Returns the response to one request.
     /// - Returns: The listener, open.
     /// - Throws: A `Failure` naming the address that cannot be bound.
-    package static func open(
+    package static func openPlain(
         host: String,
         port: Int,
         on group: SocketLoopGroup,
         maxConnections: Int,
         inherited: InheritedSocket? = nil,
-        respond: @escaping OperationsResponder.Handler
+        respond: @escaping @Sendable (RequestHead, [UInt8]) async -> Response
     ) async throws(Failure) -> Listener {
         var plan = ListenerPlan(host: host, port: port, identities: [])
         plan.inherited = inherited

@@ -2,9 +2,16 @@
 
 internal import GRDB
 
-/// The tables of the session database; their content cannot be decrypted without a ticket and the gateway's secret.
-enum SQLiteSchema {
+extension SQLiteStore {
+    /// The version of SQLite at run time.
+    package static var libraryVersion: String {
+        let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
+        return version ?? "unknown"
+    }
+
     /// The migrations from an empty file to the current schema.
+    ///
+    /// The content of the tables cannot be decrypted without a ticket and the gateway's secret.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1-sessions") { database in

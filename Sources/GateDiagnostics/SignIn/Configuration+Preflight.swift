@@ -7,11 +7,11 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviders
 
-/// Makes what a start would make of providers and certificates, without any connection.
-package enum SignInPreflight {
+// Makes what a start would make of providers and certificates, without any connection.
+extension Configuration {
     /// What is wrong with the certificates and keys of the listeners.
-    package static func certificateFailures(in configuration: Configuration) -> [Failure] {
-        configuration.gateway.listeners.flatMap(\.certificates).compactMap { files in
+    package var certificateFailures: [Failure] {
+        self.gateway.listeners.flatMap(\.certificates).compactMap { files in
             do throws(Failure) {
                 _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
                 return nil
@@ -24,11 +24,8 @@ package enum SignInPreflight {
     /// What clients will not accept about the certificates of the listeners, or soon will not.
     ///
     /// - Returns: Each with whether it makes the configuration unusable; files that cannot be read are left out.
-    package static func certificateRemarks(
-        in configuration: Configuration,
-        at now: Instant
-    ) -> [(isFatal: Bool, text: String)] {
-        configuration.gateway.listeners.flatMap { listener -> [CertificateFinding] in
+    package func certificateRemarks(at now: Instant) -> [(isFatal: Bool, text: String)] {
+        self.gateway.listeners.flatMap { listener -> [CertificateFinding] in
             let certificates = listener.certificates.compactMap {
                 files -> (file: String, certificate: ServerCertificate)? in
                 let identity = try? TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
@@ -36,15 +33,15 @@ package enum SignInPreflight {
             }
             guard certificates.count == listener.certificates.count else { return [] }
             let found = ListenerCertificates(address: "\(listener.address)", certificates: certificates)
-            return CertificateFinding.all(of: found, serving: configuration.hosts, at: now)
+            return CertificateFinding.all(of: found, serving: self.hosts, at: now)
         }.map { ($0.isFatal, $0.text) }
     }
 
     /// The pin sets that have expired, each with what follows; known only at the time of asking.
-    package static func expiredPins(in configuration: Configuration, at now: Instant) -> [String] {
-        configuration.providers.flatMap { settings in
+    package func expiredPins(at now: Instant) -> [String] {
+        self.providers.flatMap { settings in
             (settings.pins?.all ?? []).compactMap { host, set in
-                PinAdvice.expiry(of: set, now: now).map {
+                set.expiryRemark(now: now).map {
                     "provider '\(settings.id)'\(host.map { ", \($0)" } ?? ""): \($0)"
                 }
             }
@@ -52,13 +49,13 @@ package enum SignInPreflight {
     }
 
     /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
-    package static func providerFailures(in configuration: Configuration) -> [(provider: String, failure: Failure)] {
-        configuration.providers.compactMap { settings in
+    package var providerFailures: [(provider: String, failure: Failure)] {
+        self.providers.compactMap { settings in
             do throws(Failure) {
                 _ = try RelyingParty(
                     definition: try ProviderDefinition(settings),
                     settings: settings,
-                    redirectURI: configuration.gateway.publicURL.callback(of: settings.id),
+                    redirectURI: self.gateway.publicURL.callback(of: settings.id),
                     transport: NoTransport(),
                     clock: .system,
                     random: .system
@@ -69,11 +66,11 @@ package enum SignInPreflight {
             }
         }
     }
+}
 
-    /// A transport that makes no calls.
-    private struct NoTransport: ProviderTransport {
-        func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-            throw Failure(.transportNoResources, "no provider is called here")
-        }
+/// A transport that makes no calls.
+private struct NoTransport: ProviderTransport {
+    func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
+        throw Failure(.transportNoResources, "no provider is called here")
     }
 }
